@@ -70,6 +70,12 @@ from kfix_diagnostics.prevention import (
     kfx614_protocol_version,
     kfx615_config_drift,
     kfx616_acks_unseen,
+    kfx617_one_controller,
+)
+from kfix_diagnostics.quorum import (
+    kfx811_quorum_lost,
+    kfx812_quorum_at_risk,
+    kfx813_cut_from_controllers,
 )
 from kfix_diagnostics.sources import kfx901_source_unreadable
 from kfix_diagnostics.views import (
@@ -128,6 +134,7 @@ ALL: tuple[Check, ...] = (
     kfx614_protocol_version.CHECK,
     kfx615_config_drift.CHECK,
     kfx616_acks_unseen.CHECK,
+    kfx617_one_controller.CHECK,
     kfx801_link_cut.CHECK,
     kfx802_controller_link_cut.CHECK,
     kfx803_zone_isolated.CHECK,
@@ -138,6 +145,9 @@ ALL: tuple[Check, ...] = (
     kfx808_replica_lag.CHECK,
     kfx809_records_lost.CHECK,
     kfx810_not_taken_back.CHECK,
+    kfx811_quorum_lost.CHECK,
+    kfx812_quorum_at_risk.CHECK,
+    kfx813_cut_from_controllers.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

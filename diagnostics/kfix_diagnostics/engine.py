@@ -90,7 +90,7 @@ def settle_seconds(
     seen = _examined(snapshot, options)
     alarms = ((check, f) for check, findings in seen.cluster for f in findings if f.severity > Severity.INFO)
     in_doubt = any(reading.needs_second for reading in seen.case.snapshot.group_readings)
-    if in_doubt or any(check.debounce is not Debounce.NONE for check, _ in alarms):
+    if in_doubt or any(check.debounce is not Debounce.NONE and f.lasted < debounce for check, f in alarms):
         return debounce
     ages = [row.stable_for for check, rows in seen.hits if check.debounce is not Debounce.NONE for row in rows]
     pause = max((max(debounce - max(age, 0), 0.0) for age in ages if age <= debounce), default=0.0)
@@ -128,6 +128,9 @@ def _notes(case: CaseFile) -> Iterator[str]:
     moved = case.being_moved
     if moved:
         yield f"{per_topic(moved)} {are(len(moved))} being reassigned"
+    quorum = case.snapshot.quorum
+    if quorum is not None and quorum.ignored_zookeeper:
+        yield f"ZooKeeper at {quorum.ignored_zookeeper} was ignored: this cluster runs on KRaft"
     if case.snapshot.pasted is not None:
         yield from text_notes(case.snapshot.pasted)
 

@@ -17,7 +17,8 @@ class Target:
     """A cluster to read. `timeout` (seconds) limits one snapshot, all sources together.
 
     `name` is the cluster's name in an inventory, "" if it was given by its address; `besides` are the options that were
-    given besides the name.
+    given besides the name. `controllers` are listeners of KRaft controllers, where the brokers' settings do not name
+    them as they are reached from here.
     """
 
     bootstrap: tuple[Endpoint, ...]
@@ -27,6 +28,7 @@ class Target:
     command_config: Path | None = None
     name: str = ""
     besides: tuple[str, ...] = ()
+    controllers: tuple[Endpoint, ...] = ()
 
     @property
     def reached_by(self) -> ReachedBy:
@@ -39,7 +41,11 @@ class Target:
 
 
 def make_target(
-    bootstrap: str | None, zookeeper: str | None, command_config: Path | None = None, timeout: float = 5.0
+    bootstrap: str | None,
+    zookeeper: str | None,
+    command_config: Path | None = None,
+    timeout: float = 5.0,
+    controllers: str | None = None,
 ) -> Target:
     if not bootstrap and not zookeeper:
         raise UsageError(
@@ -54,12 +60,13 @@ def make_target(
         security=load_security(command_config),
         timeout=timeout,
         command_config=command_config,
+        controllers=parse_bootstrap(controllers, "--bootstrap-controller") if controllers else (),
     )
 
 
-def parse_bootstrap(text: str) -> tuple[Endpoint, ...]:
+def parse_bootstrap(text: str, option: str = "--bootstrap-server") -> tuple[Endpoint, ...]:
     """Returns the addresses. Raises UsageError with the first invalid part and its column."""
     found, faults = parse_endpoints(text)
     for fault in faults:
-        raise UsageError(f"--bootstrap-server: {fault}", hint="example: broker1:9092,broker2:9092")
+        raise UsageError(f"{option}: {fault}", hint="example: broker1:9092,broker2:9092")
     return found

@@ -17,9 +17,10 @@ class Access:
     """Which cluster, in the words of Kafka's own tools.
 
     `bootstrap_servers` is "HOST:PORT,...", `zookeeper` is "HOST:PORT,.../CHROOT"; one of them is enough.
-    `command_config` is the file of client properties for TLS and SASL. `timeout` is in seconds, for reading all sources
-    of the cluster once. `name` is the cluster's name in the inventory that the rest was taken from (app/profiles.py);
-    `besides` are the options that were given besides the name, which count more than the inventory.
+    `controllers` is "HOST:PORT,..." of KRaft controllers. `command_config` is the file of client properties for TLS and
+    SASL. `timeout` is in seconds, for reading all sources of the cluster once. `name` is the cluster's name in the
+    inventory that the rest was taken from (app/profiles.py); `besides` are the options that were given besides the
+    name, which count more than the inventory.
     """
 
     bootstrap_servers: str | None = None
@@ -28,6 +29,7 @@ class Access:
     timeout: float = 5.0
     name: str = ""
     besides: tuple[str, ...] = ()
+    controllers: str | None = None
 
     def options(self) -> list[str]:
         """Returns the options that reach the same cluster, as words of a command to paste."""
@@ -36,13 +38,16 @@ class Access:
         named = {
             "--bootstrap-server": self.bootstrap_servers,
             "--zookeeper": self.zookeeper,
+            "--bootstrap-controller": self.controllers,
             "--command-config": self.command_config,
         }
         return [word for option, value in named.items() if value for word in (option, str(value))]
 
     def target(self) -> Target:
         """Raises UsageError for what is no address, no file of properties or no time."""
-        target = make_target(self.bootstrap_servers, self.zookeeper, self.command_config, self.timeout)
+        target = make_target(
+            self.bootstrap_servers, self.zookeeper, self.command_config, self.timeout, self.controllers
+        )
         return replace(target, name=self.name, besides=self.besides)
 
     def for_plan(self, plan: Plan) -> Access:

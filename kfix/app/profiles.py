@@ -37,6 +37,7 @@ def named(name: str, given: Access, environ: Mapping[str, str]) -> Access:
         given.timeout,
         name,
         tuple(given.options()),
+        given.controllers,
     )
 
 

@@ -12,7 +12,16 @@ import typer
 
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.diagnosis import EVERYTHING, Choice, choice_of, chosen, diagnose_saved, group_story, require_topics
-from kfix.cli.options import AsJson, BootstrapServer, ClusterName, CommandConfig, FromFiles, Timeout, ZooKeeper
+from kfix.cli.options import (
+    AsJson,
+    BootstrapController,
+    BootstrapServer,
+    ClusterName,
+    CommandConfig,
+    FromFiles,
+    Timeout,
+    ZooKeeper,
+)
 from kfix.cli.pasting import ask_for_paste
 from kfix.cli.reaching import access_of
 from kfix.cli.seam import the_app
@@ -37,6 +46,7 @@ def diagnose(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     from_files: FromFiles = None,
     before: Annotated[
@@ -105,7 +115,7 @@ def diagnose(
     if from_files:
         if before is not None:
             raise UsageError("--before needs a live cluster; leave out --from")
-        if bootstrap_server or cluster or zookeeper:
+        if bootstrap_server or cluster or zookeeper or bootstrap_controller:
             raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server, --cluster and --zookeeper")
         ask_for_paste(from_files)
         diagnosis, snapshot = diagnose_saved(
@@ -116,7 +126,7 @@ def diagnose(
             saying=lambda sentence: say(sentence, err=True),
         )
     else:
-        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
         options = DiagnoseOptions(
             groups=(group,) if group else (),
             debounce=debounce,

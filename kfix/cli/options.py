@@ -33,6 +33,14 @@ ZooKeeper = Annotated[
         help="ZooKeeper, if the address in the brokers' own settings is not reachable from here.",
     ),
 ]
+BootstrapController = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-controller",
+        metavar="HOST:PORT,...",
+        help="KRaft controllers, if the addresses in the brokers' own settings are not reachable from here.",
+    ),
+]
 CommandConfig = Annotated[
     Path | None,
     typer.Option("--command-config", metavar="FILE", help="Client properties for TLS and SASL, as for Kafka's tools."),

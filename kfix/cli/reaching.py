@@ -18,16 +18,19 @@ def access_of(
     zookeeper: str | None,
     command_config: Path | None,
     timeout: float,
+    controllers: str | None = None,
 ) -> Access:
     """Returns the access of a command's options; a name counts more than an address in KFIX_BOOTSTRAP_SERVER.
 
     Raises UsageError if both a name and an address are given, or no inventory has this name.
     """
     if cluster is None:
-        return Access(bootstrap_server, zookeeper, command_config, timeout)
+        return Access(bootstrap_server, zookeeper, command_config, timeout, controllers=controllers)
     source = ctx.get_parameter_source("bootstrap_server")
     if bootstrap_server is not None and (source is None or source.name != "ENVIRONMENT"):
         raise UsageError("--cluster names a cluster of the inventory; leave out --bootstrap-server")
     from kfix.app.profiles import named  # noqa: PLC0415 - only who names a cluster needs the inventory
 
-    return named(cluster, Access(None, zookeeper, command_config, timeout), the_app(ctx).environ)
+    return named(
+        cluster, Access(None, zookeeper, command_config, timeout, controllers=controllers), the_app(ctx).environ
+    )

@@ -10,7 +10,16 @@ import typer
 
 from kfix.app.clusters import SnapshotOptions
 from kfix.app.snapshots import load_snapshot, save_snapshot, snapshot_dict
-from kfix.cli.options import AsJson, BootstrapServer, ClusterName, CommandConfig, Timeout, Vantage, ZooKeeper
+from kfix.cli.options import (
+    AsJson,
+    BootstrapController,
+    BootstrapServer,
+    ClusterName,
+    CommandConfig,
+    Timeout,
+    Vantage,
+    ZooKeeper,
+)
 from kfix.cli.reaching import access_of
 from kfix.cli.seam import the_app
 from kfix.derive.vantage import LONGEST_NAME, as_name, is_name
@@ -26,6 +35,7 @@ def save(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     group: Annotated[
@@ -41,7 +51,7 @@ def save(
     if file.exists() and not force:
         raise UsageError(f"{file} already exists", hint="choose another name, or pass --overwrite")
     place = _here() if vantage is None else _checked(vantage)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
     options = SnapshotOptions(tuple(group or ()), place, every_log_end=True)
     snapshot = the_app(ctx).clusters.snapshot(access, options)
     size = save_snapshot(snapshot, file)

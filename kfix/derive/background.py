@@ -8,18 +8,23 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kfix.derive.liveness import Likely, likely_of
+from kfix.derive.quorum import absence, listed_alive
 from kfix.model.cluster.snapshot import Mode, Snapshot, TopicPartition
 from kfix.model.numbers import whole_number
 
 UNKNOWN: Final = -1
 #: The session of a killed broker outlives it, so its replacement may register before it "left".
 _OUTLIVES_MS: Final = 60_000
+#: The time after which the active controller fences a broker that is silent, and its default.
+_SESSION: Final = "broker.session.timeout.ms"
+_USUAL_SESSION_MS: Final = 9_000
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
     """Facts of a cluster. `live` is None if unknown; with `authority` ZooKeeper's record outweighs broker views.
 
+    `absent` is {broker: seconds since it was fenced, at least} of the dead brokers that a KRaft controller still knows.
     `likely` is what a pasted text suggests where `live` is None.
     """
 
@@ -33,6 +38,7 @@ class Background:
     authority: bool
     settings: Callable[[str, int], tuple[int, bool, bool]] = field(repr=False)
     likely: Likely = field(default_factory=Likely)
+    absent: Mapping[int, int] = field(default_factory=dict)
 
 
 def background_of(snapshot: Snapshot) -> Background:
@@ -53,7 +59,16 @@ def background_of(snapshot: Snapshot) -> Background:
         authority=zookeeper is not None and not zookeeper.migrating and snapshot.cluster.mode is not Mode.KRAFT,
         settings=_settings(snapshot),
         likely=likely_of(snapshot) if live is None else Likely(),
+        absent=_absent(snapshot, assigned - live) if live is not None and snapshot.quorum is not None else {},
     )
+
+
+def _absent(snapshot: Snapshot, gone: Iterable[int]) -> dict[int, int]:
+    assert snapshot.quorum is not None
+    given = [whole_number(c.get(_SESSION, "")) for c in snapshot.broker_configs.values()]
+    session = max((ms for ms in given if ms is not None), default=_USUAL_SESSION_MS) / 1000
+    ages = {broker: absence(snapshot.quorum, broker) for broker in gone}
+    return {broker: int(age - session) for broker, age in ages.items() if age is not None and age >= session}
 
 
 def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
@@ -62,11 +77,7 @@ def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
     if snapshot.pasted is not None and snapshot.pasted.registered is not None:
         return frozenset(snapshot.pasted.registered)
     # Most pasted texts are one view without a list of brokers: they do not show which brokers are alive.
-    lists = [set(view.alive) for view in snapshot.views.values() if view.alive]
-    if not lists:
-        return None
-    votes = Counter(broker for alive in lists for broker in alive)
-    return frozenset(b for b, n in votes.items() if 2 * n > len(lists))
+    return listed_alive(snapshot.views, snapshot.quorum)
 
 
 def assignments_of(snapshot: Snapshot) -> set[tuple[int, ...]]:
@@ -145,7 +156,7 @@ def left_ms(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None)
     where they are known; only they can show one.
     """
     if snapshot.zookeeper is None:
-        return {}
+        return _last_fetch_ms(snapshot)
     found: dict[int, int] = {}
     assigned, states = snapshot.zookeeper.assignments, snapshot.zookeeper.states
     recorded = states.items() if lacking is None else ((tp, states[tp]) for tp in lacking if tp in states)
@@ -155,6 +166,16 @@ def left_ms(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None)
             if gone and state.mtime_ms < found.get(broker, state.mtime_ms + 1):
                 found[broker] = state.mtime_ms
     return found
+
+
+def _last_fetch_ms(snapshot: Snapshot) -> dict[int, int]:
+    """Returns, by broker that is not alive, when it last fetched metadata: KRaft keeps no other record of it."""
+    live = live_brokers(snapshot)
+    if snapshot.quorum is None or live is None:
+        return {}
+    gone = {each.node for each in snapshot.quorum.observers} | {each.node for each in snapshot.quorum.voters}
+    ages = {broker: absence(snapshot.quorum, broker) for broker in gone - live}
+    return {broker: int((snapshot.taken_at - age) * 1000) for broker, age in ages.items() if age is not None}
 
 
 def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:

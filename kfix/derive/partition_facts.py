@@ -145,7 +145,8 @@ def _row(
     min_isr, unclean, unclean_known = known.settings(topic, leader)
     leaderless = leader == UNKNOWN or (leader >= 0 and live is not None and not leader_live)
     agrees = not zk or best is None or _agrees(zk_leader, zk_epoch, best, live)
-    times = Times(zk, leaderless or not agrees, leader >= 0 and (leaderless or _newer(best, zk_epoch)), isr)
+    gone = _gone_for(replicas, isr, known, leaderless=leaderless) if known.absent and not zk else UNKNOWN
+    times = Times(zk, leaderless or not agrees, leader >= 0 and (leaderless or _newer(best, zk_epoch)), isr, gone)
     zk_version, age, stable = times.of(state, known)
     row = PartitionFacts(
         topic,
@@ -196,15 +197,26 @@ class Times(NamedTuple):
     in_doubt: bool  # leaderless, or ZooKeeper and the views disagree
     hasty: bool
     isr: tuple[int, ...]
+    gone: int = UNKNOWN  # seconds since the brokers that it lacks are gone, where ZooKeeper keeps no record
 
     def of(self, state: PartitionState | None, known: Background) -> tuple[int, int, int]:
         """Returns (zk_version, state_age, stable_for) of a row with this state."""
         if state is None or not self.zk:
-            version = age = UNKNOWN
-        else:
-            version, age = state.version, max((known.taken_ms - state.mtime_ms) // 1000, UNKNOWN)
+            return UNKNOWN, UNKNOWN, self.gone
+        version, age = state.version, max((known.taken_ms - state.mtime_ms) // 1000, UNKNOWN)
         stable = _stable_for(age, self.isr, known, hasty=self.hasty) if self.in_doubt else age
         return version, age, stable
+
+
+def _gone_for(replicas: tuple[int, ...], isr: tuple[int, ...], known: Background, *, leaderless: bool) -> int:
+    """Returns for how long, at least, the row has lacked its brokers, by the last of them that was fenced.
+
+    A leaderless one lacks its ISR; if that is empty, all replicas. Unknown if a broker that it lacks is alive.
+    """
+    lacking = (isr or replicas) if leaderless else tuple(b for b in replicas if b not in isr)
+    if not lacking or any(b not in known.absent for b in lacking):
+        return UNKNOWN
+    return min(known.absent[b] for b in lacking)
 
 
 def _epoch(view: PartitionView) -> int:

@@ -111,9 +111,10 @@ def _remedies(last: GroupReading, members: tuple[GroupMember, ...], case: CaseFi
 
 
 def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -> Remedy:
-    text = f"If {_called(member)} cannot be restarted now: evict it (a runbook, behind its gates)"
+    how = "removeMembersFromConsumerGroup of the admin API" if case.kraft else "a runbook, behind its gates"
+    text = f"If {_called(member)} cannot be restarted now: evict it ({how})"
     if not alone:
-        text = f"If it is {_called(member)} that hangs and cannot be restarted: evict it (a runbook, behind its gates)"
+        text = f"If it is {_called(member)} that hangs and cannot be restarted: evict it ({how})"
     return runbook(case, "evict-member", text, f"group={group}", f"member={member.id}")
 
 

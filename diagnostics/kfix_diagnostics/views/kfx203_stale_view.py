@@ -106,15 +106,14 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
         ),
         forbids=(NO_MOVES,),
         partitions=tuple(stale.all),
-        follows=(*explained_by((broker,), case),),
+        follows=(*explained_by((broker,), case), f"KFX813:broker {broker}"),
         headline=f"the metadata of broker {broker}, which has just come back, is stale" if not severity else "",
     )
 
 
 def _remedies(broker: int, case: CaseFile) -> Iterator[Remedy]:
-    yield Remedy(
-        f"Repair the network between broker {broker} and the controller or ZooKeeper, and change nothing in Kafka"
-    )
+    whom = "the controllers" if case.kraft else "the controller or ZooKeeper"
+    yield Remedy(f"Repair the network between broker {broker} and {whom}, and change nothing in Kafka")
     if case.cut is None or not case.cut.explains((broker,)):
         yield restart(f"If the network is healthy: restart broker {broker}, and no other broker", broker)
 

@@ -9,6 +9,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.kraft_messages import Features, describe_features, features
 from kfix.adapters.kafka.metadata import Shared
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import MetadataResponse
@@ -20,7 +21,10 @@ BROKER_KEYS = (
     "auto.create.topics.enable",
     "auto.leader.rebalance.enable",
     "broker.rack",
+    "broker.session.timeout.ms",
     "controlled.shutdown.enable",
+    "controller.quorum.bootstrap.servers",
+    "controller.quorum.voters",
     "default.replication.factor",
     "delete.topic.enable",
     PROTOCOL,
@@ -53,13 +57,17 @@ TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
 
 @dataclass(frozen=True, slots=True)
 class BrokerAnswers:
-    """The responses of one broker. `groups` is None where it refused to list them; `problems` lists refused parts."""
+    """The responses of one broker. `groups` is None where it refused to list them; `problems` lists refused parts.
+
+    `features` was answered before the metadata; None if it was not asked, as in ZooKeeper mode.
+    """
 
     view: BrokerView
     cluster_id: str
     configs: dict[str, str]
     groups: tuple[str, ...] | None
     problems: tuple[str, ...]
+    features: Features | None = None
 
 
 def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> MetadataResponse:
@@ -86,9 +94,12 @@ def as_view(broker: int, response: MetadataResponse) -> BrokerView:
     return BrokerView(broker, response.controller, response.brokers, response.racks, response.partitions)
 
 
-def ask_broker(connection: BrokerConnection, broker: int, deadline: Deadline, shared: Shared) -> BrokerAnswers:
+def ask_broker(
+    connection: BrokerConnection, broker: int, deadline: Deadline, shared: Shared, *, kraft: bool = False
+) -> BrokerAnswers:
     asked = [requests.metadata(), _configs_of(broker), requests.list_groups()]
-    metadata, configs, listed = connection.exchange(asked, deadline)
+    found = connection.exchange([*([describe_features()] if kraft else []), *asked], deadline)
+    metadata, configs, listed = found[-3:]
     response = responses.metadata(metadata, shared)
     problems = []
     config = next(iter(responses.describe_configs(configs)), None)
@@ -103,6 +114,7 @@ def ask_broker(connection: BrokerConnection, broker: int, deadline: Deadline, sh
         configs=_settings(config) if config else {},
         groups=None if error else tuple(name for name, _ in groups),
         problems=tuple(problems),
+        features=features(found[0]) if kraft else None,
     )
 
 

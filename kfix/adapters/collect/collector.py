@@ -12,10 +12,12 @@ from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.group_details import GroupQuestions, leaders_of
+from kfix.adapters.collect.kraft import KraftReading
 from kfix.adapters.collect.logs import newly_led, replicas_of, suspicious
 from kfix.adapters.collect.offsets_log import coordinators
 from kfix.adapters.collect.offsets_sizes import read_sizes
 from kfix.adapters.collect.probes import representatives
+from kfix.adapters.collect.quorum import kraft_settings
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.collect.unlisted import unlisted_brokers
@@ -109,6 +111,7 @@ class _Collection:
         self._dead: dict[int, str] = {}
         self._frozen: dict[int, str] = {}
         self._memory: Memory | None = None
+        self._quorum: KraftReading | None = None
 
     def close(self) -> None:
         for line in self._lines.values():
@@ -132,6 +135,11 @@ class _Collection:
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
         self._gather()
+        if mode is Mode.ZOOKEEPER and (configs := kraft_settings(self._answers.values())):
+            # The brokers decide: a ZooKeeper that is left over after a migration says nothing about them.
+            mode, _ = self._ask_authority(configs)
+            self._questions.retract(f"zookeeper {authority.connect}")
+            authority = ZooKeeperAnswer("", None, "")
         self._one_cluster(authority.cluster_id, bootstrapped)
         self._ask_unlisted(bootstrap, authority)
         self._one_cluster(authority.cluster_id, bootstrapped)
@@ -161,7 +169,9 @@ class _Collection:
             self._addresses[broker] = endpoint
             self._tasks[broker] = self._questions.start(
                 f"broker {broker}",
-                lambda line=line, broker=broker: ask_broker(line, broker, self._first, self._shared),  # type: ignore[misc]
+                lambda line=line, broker=broker: ask_broker(  # type: ignore[misc]
+                    line, broker, self._first, self._shared, kraft=self._quorum is not None
+                ),
             )
         if bootstrapped is not None and bootstrapped.broker is None:
             bootstrapped.connection.close()
@@ -169,7 +179,8 @@ class _Collection:
     def _named_by(
         self, bootstrapped: Bootstrapped | None, asked: ZooKeeperQuestion | None
     ) -> tuple[Mode, ZooKeeperQuestion | None]:
-        if asked is not None:
+        kraft = bootstrapped is not None and discover(bootstrapped.configs)[0] is Mode.KRAFT
+        if asked is not None and not kraft:
             return Mode.ZOOKEEPER, asked
         return self._ask_authority(bootstrapped.configs) if bootstrapped is not None else (Mode.UNKNOWN, None)
 
@@ -192,10 +203,15 @@ class _Collection:
 
     def _ask_authority(self, configs: Mapping[str, str]) -> tuple[Mode, ZooKeeperQuestion | None]:
         mode, connect = discover(configs)
-        if mode is Mode.KRAFT:
-            # A quorum that was not read is not healthy: it may be lost and the metadata frozen (docs/facts/kraft.md).
-            self._questions.failed(
-                "KRaft quorum", "not read: this release evaluates a KRaft cluster by the metadata of its brokers only"
+        if mode is Mode.KRAFT and self._quorum is None:
+            self._quorum = KraftReading(
+                self._questions,
+                self._answers,
+                self._addresses,
+                self._target,
+                configs,
+                (self._first, self._deadline),
+                self._ledger,
             )
         if connect is None:
             return mode, None
@@ -212,6 +228,8 @@ class _Collection:
         by_bootstrap = bootstrap.unlisted(self._addresses.values())
         views = (answer.view for answer in self._answers.values())
         found = unlisted_brokers(authority.view, views, remembered, by_bootstrap, self._addresses)
+        if self._quorum is not None:
+            found |= self._quorum.fenced(self._lines, self._first)
         if found:
             self._first = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
             self._ask(found)
@@ -255,8 +273,9 @@ class _Collection:
     def _snapshot(self, taken_at: float, mode: Mode, authority: ZooKeeperAnswer) -> Snapshot:
         views = {broker: answer.view for broker, answer in sorted(self._answers.items())}
         view = authority.view
-        live = frozenset(view.registrations) if view is not None else frozenset(views)
-        if view is not None:
+        heard = self._quorum.alive() if self._quorum is not None else frozenset(views)
+        live = frozenset(view.registrations) if view is not None else heard
+        if view is not None or self._quorum is not None:
             # A broker that is not registered and does not respond is dead: a fact, not a failed source.
             for broker in self._tasks.keys() - live - views.keys():
                 self._questions.retract(f"broker {broker}")
@@ -281,7 +300,7 @@ class _Collection:
         log_ends = details.log_ends(doubtful)
         visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
         epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
-        reassignments = details.reassignments(controller)
+        reassignments = details.reassignments(controller) if self._quorum is None else None
         # FindCoordinator would create a missing offsets topic, so it is not sent then.
         count = max(map(offsets_partitions, distinct(views)[0]), default=0)
         probes = self._probes(details, count, (*(g.name for g in groups), *memory.groups))
@@ -293,6 +312,9 @@ class _Collection:
         own = view.topic_configs.get(OFFSETS_TOPIC, {}).get("segment.bytes", "") if view is not None else ""
         lines = {b: self._lines[b] for b in views}
         sizes = read_sizes(lines, coordinators(view, views, count), segment_bytes_of(own), self._deadline)
+        quorum = None
+        if self._quorum is not None:
+            quorum, reassignments = self._quorum.last()
         return Snapshot(
             taken_at=taken_at,
             kfix=__version__,
@@ -305,6 +327,7 @@ class _Collection:
             reached_by=self._target.reached_by,
             views=views,
             zookeeper=view,
+            quorum=quorum,
             ensemble=authority.ensemble,
             broker_configs={b: a.configs for b, a in self._answers.items()},
             topic_configs=topic_configs,

@@ -55,6 +55,11 @@ class Task(Generic[T]):
     def done(self) -> bool:
         return self._done.is_set()
 
+    @property
+    def answer_so_far(self) -> T | None:
+        """The answer, without waiting; None as well after a failure."""
+        return self._answer if self.done else None
+
 
 class Questions:
     """Starts named requests and keeps one `Source` per name, including failures and timeouts."""

@@ -122,7 +122,7 @@ class ByteReader:
     def boolean(self) -> bool:
         return self.i8() != 0
 
-    def _take(self, size: int) -> bytes:
+    def take(self, size: int) -> bytes:
         if size < 0 or self.at + size > len(self.data):
             raise ProtocolError("the response ends too early: not the requested version of the Kafka protocol")
         raw = self.data[self.at : self.at + size]
@@ -131,14 +131,14 @@ class ByteReader:
 
     def nullable_string(self) -> str | None:
         size = self.i16()
-        return None if size < 0 else self._take(size).decode("utf-8", "replace")
+        return None if size < 0 else self.take(size).decode("utf-8", "replace")
 
     def string(self) -> str:
         return self.nullable_string() or ""
 
     def blob(self) -> bytes:
         size = self.i32()
-        return b"" if size < 0 else self._take(size)
+        return b"" if size < 0 else self.take(size)
 
     def array(self, each: Callable[[], T]) -> list[T]:
         return [each() for _ in range(self._count(self.i32()))]
@@ -162,7 +162,7 @@ class ByteReader:
 
     def compact_string(self) -> str:
         size = self.uvarint() - 1
-        return "" if size < 0 else self._take(size).decode("utf-8", "replace")
+        return "" if size < 0 else self.take(size).decode("utf-8", "replace")
 
     def compact_array(self, each: Callable[[], T]) -> list[T]:
         return [each() for _ in range(self._count(self.uvarint() - 1))]
@@ -170,4 +170,4 @@ class ByteReader:
     def tags(self) -> None:
         for _ in range(self.uvarint()):
             self.uvarint()
-            self._take(self.uvarint())
+            self.take(self.uvarint())

@@ -31,7 +31,10 @@ _LARGEST_ANSWER = 100 << 20
 
 
 class BrokerConnection:
-    """A connection that sends only the API keys in `allowed`, by default the read-only ones."""
+    """A connection that sends only the API keys in `allowed`, by default the read-only ones.
+
+    `controller`: to the listener of a KRaft controller, which has no Metadata API.
+    """
 
     def __init__(
         self,
@@ -40,12 +43,14 @@ class BrokerConnection:
         *,
         allowed: frozenset[int] = READ_ONLY,
         ledger: Ledger | None = None,
+        controller: bool = False,
     ) -> None:
         self.endpoint = endpoint
         self._ledger = ledger or Ledger()
         self._counts = LineCounts()
         self._security = security
         self._allowed = allowed
+        self._controller = controller
         self._socket: socket.socket | None = None
         self._correlation = 0
         self._let_in = False
@@ -88,9 +93,17 @@ class BrokerConnection:
 
     def supports(self, api_key: int, version: int, deadline: Deadline) -> bool:
         """Whether the broker supports this version of an API. Opens the connection if necessary."""
+        return self.newest(api_key, version, deadline, at_least=version) == version
+
+    def newest(self, api_key: int, most: int, deadline: Deadline, *, at_least: int = 0) -> int | None:
+        """Returns the newest version of an API, between the two, that the server supports, or None.
+
+        Opens the connection if necessary.
+        """
         self.exchange((), deadline)
         low, high = self._ranges.get(api_key, (0, -1))
-        return low <= version <= high
+        version = min(high, most)
+        return version if max(low, at_least) <= version else None
 
     def exchange(self, asked: Sequence[Request], deadline: Deadline) -> list[ByteReader]:
         for request in asked:
@@ -132,6 +145,10 @@ class BrokerConnection:
     def _check_versions(self, deadline: Deadline) -> None:
         [reader] = self._exchange([requests.api_versions()], deadline)
         self._ranges = responses.api_versions(reader)
+        if self._controller:
+            if requests.DESCRIBE_QUORUM not in self._ranges or requests.METADATA in self._ranges:
+                raise ProtocolError(f"{self.endpoint}: not the listener of a KRaft controller")
+            return
         if requests.METADATA not in self._ranges:
             raise ProtocolError(
                 f"{self.endpoint}: not the listener of a broker (maybe of a KRaft controller): give the "
@@ -149,7 +166,8 @@ class BrokerConnection:
         out, expected = [], []
         for request in asked:
             self._correlation += 1
-            expected.append((self._correlation, request.flexible))
+            # ApiVersions has a flexible request and a plain header of the response, for clients of any version.
+            expected.append((self._correlation, request.flexible and request.api_key != requests.API_VERSIONS))
             out.append(_frame(request, self._correlation))
         line = self._line(deadline)
         data = b"".join(out)

@@ -1,8 +1,8 @@
 """The requests that kfix sends: API keys, pinned versions, and which of them change a cluster.
 
 The versions are the newest non-flexible ones that all brokers from 2.4 to 4.3 support (docs/facts/client-apis.md,
-docs/facts/kraft.md), so nothing is negotiated, with one exception: DescribeLogDirs returns the free space from version
-4 on. The reassignment APIs only exist in flexible encoding.
+docs/facts/kraft.md), so nothing is negotiated, with two exceptions: DescribeLogDirs returns the free space from version
+4 on, and what only KRaft has is in `kraft_messages`. The reassignment APIs only exist in flexible encoding.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ LEAVE_GROUP, DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 13, 15
 INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
 ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS, OFFSET_DELETE = 43, 44, 45, 46, 47
+DESCRIBE_QUORUM, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS = 55, 60, 75
 
 #: The APIs that a read-only connection sends. All others are refused before a byte is sent.
 READ_ONLY = frozenset(
@@ -41,6 +42,9 @@ READ_ONLY = frozenset(
         DESCRIBE_LOG_DIRS,
         SASL_AUTHENTICATE,
         LIST_REASSIGNMENTS,
+        DESCRIBE_QUORUM,
+        DESCRIBE_CLUSTER,
+        DESCRIBE_TOPIC_PARTITIONS,
     }
 )
 

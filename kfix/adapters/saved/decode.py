@@ -12,6 +12,7 @@ from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
 from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
 from kfix.model.cluster.offsets_size import OffsetsLogSize
+from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -51,6 +52,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         sources=tuple(_same(Source, s) for s in raw.sources),
         views=_views(raw.views),
         zookeeper=None if raw.zookeeper is None else _zookeeper(raw.zookeeper),
+        quorum=None if raw.quorum is None else _quorum(raw.quorum),
         broker_configs=raw.broker_configs,
         topic_configs=raw.topic_configs,
         groups=tuple(_same(Group, g) for g in raw.groups),
@@ -162,6 +164,15 @@ def _zookeeper(raw: shape.ZooKeeperShape) -> ZooKeeperView:
         preferred_election_pending=raw.preferred_election_pending,
         migrating=raw.migrating,
     )
+
+
+def _quorum(raw: shape.QuorumShape) -> QuorumView:
+    fields = vars(raw) | {
+        "voters": tuple(map(QuorumReplica._make, raw.voters)),
+        "observers": tuple(map(QuorumReplica._make, raw.observers)),
+        "controllers": tuple(map(ControllerAnswer._make, raw.controllers)),
+    }
+    return QuorumView(**fields)
 
 
 def _registration(raw: shape.RegistrationShape) -> Registration:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kfix.model.cluster.group_reading import GroupReading
+from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import BrokerView, Sample, Snapshot, TopicPartition, ZooKeeperView
 from kfix.model.cluster.transactions import TransactionLog
 
@@ -31,6 +32,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "sources": [asdict(s) for s in snapshot.sources],
         "views": _views(snapshot.views),
         "zookeeper": None if snapshot.zookeeper is None else _zookeeper(snapshot.zookeeper),
+        "quorum": None if snapshot.quorum is None else _quorum(snapshot.quorum),
         "broker_configs": {str(b): dict(c) for b, c in snapshot.broker_configs.items()},
         "topic_configs": {t: dict(c) for t, c in snapshot.topic_configs.items()},
         "groups": [asdict(g) for g in snapshot.groups],
@@ -86,6 +88,13 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
         "preferred_election_pending": view.preferred_election_pending,
         "migrating": view.migrating,
     }
+
+
+def _quorum(view: QuorumView) -> dict[str, Any]:
+    fields = asdict(view)
+    by_id = {name: {str(b): value for b, value in fields[name].items()} for name in ("offsets", "later", "configured")}
+    rows = {name: [list(each) for each in getattr(view, name)] for name in ("voters", "observers", "controllers")}
+    return fields | by_id | rows
 
 
 def _group_reading(reading: GroupReading) -> dict[str, Any]:

@@ -118,6 +118,29 @@ class ZooKeeperShape(LenientModel):
     nodes: list[NodeShape] = Field(default_factory=list)
 
 
+#: The fields of QuorumReplica, and of ControllerAnswer.
+QuorumReplicaRow = tuple[Int32, Int64, Finite, Finite]
+ControllerRow = tuple[Int32, str, bool, bool, str]
+
+
+class QuorumShape(StrictModel):
+    leader: Int32
+    epoch: Int32
+    high_watermark: Int64
+    voters: list[QuorumReplicaRow]
+    observers: list[QuorumReplicaRow]
+    controllers: list[ControllerRow]
+    through: Int32
+    forwarded: str
+    offsets: dict[Int32, Int64]
+    later: dict[Int32, Int64]
+    apart: Finite
+    configured: dict[Int32, str]
+    features: dict[str, Int16]
+    fenced: Ids | None
+    ignored_zookeeper: str = ""
+
+
 class GroupShape(LenientModel):
     name: str
     listed_by: Ids
@@ -217,6 +240,7 @@ class SnapshotShape(LenientModel):
     sources: list[SourceShape]
     views: dict[Int32, ViewShape]
     zookeeper: ZooKeeperShape | None
+    quorum: QuorumShape | None = None
     broker_configs: dict[Int32, _Settings]
     topic_configs: dict[str, _Settings]
     groups: list[GroupShape]

@@ -104,8 +104,8 @@ def unknown_of(case: CaseFile) -> Iterator[str]:
     snapshot = case.snapshot
     if snapshot.cluster.mode is Mode.KRAFT or (snapshot.zookeeper is not None and snapshot.zookeeper.migrating):
         yield (
-            "KRaft: the controller quorum and eligible leader replicas were not read; a partition without a live "
-            "in-sync replica is therefore unknown, and so is who becomes the controller"
+            "KRaft: the controller quorum and eligible leader replicas are not part of the forecast; a partition "
+            "without a live in-sync replica is therefore unknown, and so is who becomes the controller"
         )
     elif snapshot.zookeeper is None:
         yield (

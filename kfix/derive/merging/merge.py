@@ -45,6 +45,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
     ruling = max(now, key=parts.authority)
     views = dict(sorted(parts.union(s.views for s in now).items()))
     zookeeper = ruling.zookeeper
+    quorum = next((s.quorum for s in now[::-1] if s.quorum is not None and s.quorum.read), ruling.quorum)
     addresses = dict(sorted(parts.union(s.addresses for s in now).items()))
     sources = tuple(parts.sources(now, zookeeper))
     origins = parts.origins_of(now)
@@ -56,6 +57,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         sources=sources,
         views=views,
         zookeeper=zookeeper,
+        quorum=quorum,
         broker_configs=dict(sorted(parts.union({b: c for b, c in s.broker_configs.items() if c} for s in now).items())),
         topic_configs=parts.union(s.topic_configs for s in (*now, ruling)),
         groups=tuple(parts.groups(now)),

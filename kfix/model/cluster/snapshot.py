@@ -18,6 +18,7 @@ from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - pa
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.pasted import PastedText
+from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.traffic import Traffic
 from kfix.model.cluster.transactions import TransactionLog
 
@@ -338,7 +339,8 @@ class Snapshot:
 
     `group_readings` are of the groups asked for by name, with those of the first of two snapshots. `transaction_log`
     names the producers of the open transactions that were seen; None if there was none. `ensemble` holds
-    every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None.
+    every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None. `quorum` is that of
+    KRaft, even if no controller answers; None if none was asked.
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
     was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
     the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
@@ -352,6 +354,7 @@ class Snapshot:
     sources: tuple[Source, ...]
     views: Mapping[int, BrokerView]
     zookeeper: ZooKeeperView | None = None
+    quorum: QuorumView | None = None
     broker_configs: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     topic_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()

@@ -114,6 +114,7 @@ class Finding:
     `follows` names keys of findings that explain this one, `follows_codes` the codes of findings that explain it where
     they share a partition. `facts` are the values that a runbook may refer to as `finding.NAME`. `folded` is filled by
     the engine, never by a check.
+    `lasted` is for how many seconds, at least, the fault has lasted by its own evidence; -1: unknown.
     `token` distinguishes one fault from the next with the same symptom (a leader epoch, a czxid): two snapshots must
     agree on it. `headline` is what the first line says in place of "healthy" while this finding is only advice, such as
     that a broker may be restarting. `prevention` is set by the engine for a latent risk: nothing is broken today.
@@ -143,6 +144,7 @@ class Finding:
     prevention: bool = False
     about: str = ""
     headline: str = ""
+    lasted: float = -1.0
 
     @property
     def key(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from kfix.harmless import Lines, lines
+from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import Snapshot
 
 
@@ -28,6 +29,8 @@ def described(snapshot: Snapshot) -> Lines:
             f"controller {zookeeper.controller.broker}, epoch {zookeeper.controller.epoch}; "
             f"partition states {len(zookeeper.states)}"
         )
+    if snapshot.quorum is not None:
+        rows.append(_quorum(snapshot.quorum))
     answering = sum(p.answers for p in snapshot.probes)
     rows.append(
         f"  groups listed: {len(snapshot.groups)}; coordinators probed: {len(snapshot.probes)}, responding: {answering}"
@@ -36,3 +39,16 @@ def described(snapshot: Snapshot) -> Lines:
         f"  {'read  ' if s.ok else 'FAILED'} {s.name} {s.seconds:.2f} s  {s.error}".rstrip() for s in snapshot.sources
     ]
     return lines(*rows)
+
+
+def _quorum(quorum: QuorumView) -> str:
+    answered = ", ".join(f"{c.address}{' (active)' if c.active else ''}" for c in quorum.controllers if c.answered)
+    active = (
+        f"active controller {quorum.leader}, epoch {quorum.epoch}" if quorum.read else "no active controller answered"
+    )
+    through = f" through broker {quorum.through}" if quorum.through >= 0 else ""
+    applied = ", ".join(f"{b} at {offset}" for b, offset in sorted(quorum.offsets.items()))
+    return (
+        f"  KRaft: {active}{through}; controllers that responded: {answered or 'none'}; "
+        f"high watermark {quorum.high_watermark}; metadata of brokers: {applied or 'unknown'}"
+    )

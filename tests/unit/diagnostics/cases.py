@@ -8,7 +8,7 @@ from dataclasses import replace
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import Mode, Snapshot, ZooKeeperNode
 from kfix.model.diagnosis.finding import Severity
-from tests.unit.diagnostics import cut_clusters, group_cases, prevention_cases, throttle_cases
+from tests.unit.diagnostics import cut_clusters, group_cases, kraft_clusters, prevention_cases, throttle_cases
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     G2,
@@ -181,6 +181,21 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: cut_clusters.lagging(20, 25), "broker 2 slow", WARNING),
         Sick(lambda: cut_clusters.lagging(20, 80), "broker 2 catching up", INFO),
     ],
+    "KFX811": [
+        Sick(kraft_clusters.two_controllers_dead, "controller quorum", CRITICAL),
+        Sick(kraft_clusters.controllers_apart, "controller quorum", CRITICAL),
+        Sick(kraft_clusters.controllers_unreachable_and_nothing_moves, "controller quorum", CRITICAL),
+    ],
+    "KFX812": [
+        Sick(kraft_clusters.one_controller_dead, "controller 102", WARNING),
+        Sick(kraft_clusters.one_controller_gone_since_the_election, "controller 102", WARNING),
+        Sick(kraft_clusters.one_controller_does_not_follow, "controller 102", WARNING),
+        Sick(kraft_clusters.one_controller_lags, "controller 102", WARNING),
+    ],
+    "KFX813": [
+        Sick(kraft_clusters.broker_cut_from_controllers, "broker 1", CRITICAL),
+        Sick(kraft_clusters.broker_fenced_but_alive, "broker 1", WARNING),
+    ],
     "KFX901": [
         Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO),
         Sick(
@@ -310,6 +325,22 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: no_zookeeper(base(), Mode.ZOOKEEPER).snapshot(ensemble=cut_clusters.servers(a="-", b="-")),
     ],
     # One look tells nothing of a pace; a cut is told as a cut.
+    "KFX811": [
+        kraft_clusters.healthy,
+        kraft_clusters.one_controller_dead,
+        kraft_clusters.controllers_unreachable_and_metadata_moves,
+        lambda: kraft_clusters.kraft().snapshot(),
+    ],
+    "KFX812": [
+        kraft_clusters.healthy,
+        kraft_clusters.one_controller_not_reached_but_alive,
+        kraft_clusters.two_controllers_dead,
+    ],
+    "KFX813": [
+        kraft_clusters.healthy,
+        kraft_clusters.broker_caught_up_late,
+        lambda: kraft_clusters.broker_dead_for(60),
+    ],
     "KFX808": [cut_clusters.link_cut, lambda: slow_follower().snapshot(), cut_clusters.zone_isolated],
     "KFX810": [
         lambda: cut_clusters.rolling(3),

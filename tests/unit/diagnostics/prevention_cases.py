@@ -8,6 +8,7 @@ from dataclasses import replace
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import OffsetsLog, OpenTransaction, Snapshot
 from kfix.model.diagnosis.finding import Severity
+from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import base, changed, offsets_rf1, offsets_uncompacted, text
 from tests.unit.diagnostics.prevention import (
@@ -170,6 +171,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: on_one(2, durable(), min_insync_replicas="3").snapshot(), "broker settings", WARNING),
     ],
     "KFX616": [Sick(lambda: kraft(durable()).snapshot(), "producers", INFO)],
+    "KFX617": [Sick(kraft_clusters.single_controller, "controller quorum", INFO)],
 }
 
 WELL: dict[str, list[Callable[[], Snapshot]]] = {
@@ -270,4 +272,5 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: on_one(2, durable(), log_dirs="/other").snapshot(),
     ],
     "KFX616": [lambda: changed(durable(), parts={}).snapshot()],
+    "KFX617": [kraft_clusters.healthy, kraft_clusters.two_controllers_dead],
 }

@@ -75,6 +75,11 @@ def test_responses_of_several_brokers_are_decoded_as_each_alone(seed):
         assert found.partitions == expected(topics)
 
 
+def test_a_cluster_without_topics_is_decoded_for_every_broker():
+    shared, raw = Shared(), response([])
+    assert [metadata(ByteReader(raw), shared).partitions for _ in range(3)] == [{}, {}, {}]
+
+
 def test_equal_responses_share_one_mapping_and_equal_rows_one_object():
     rows = [(0, index, 1, 7, [1, 2, 3], [1, 2, 3], []) for index in range(20)]
     shared = Shared()

@@ -11,6 +11,7 @@ from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import KEEP, SnapshotStore
 from kfix.errors import UsageError
 from kfix.model.cluster.offsets_size import OffsetsLogSize
+from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -43,6 +44,25 @@ TP = TopicPartition("__consumer_offsets", 0)
 HERE = Endpoint("127.0.0.1", 9092)
 
 
+QUORUM = QuorumView(
+    leader=100,
+    epoch=3,
+    high_watermark=50,
+    voters=(QuorumReplica(100, 50, 0.0, 0.0),),
+    observers=(QuorumReplica(1, 49, 0.4, 0.5),),
+    controllers=(ControllerAnswer(100, "h:9093", active=True), ControllerAnswer(-1, "h:1", refused=True, error="no")),
+    through=1,
+    forwarded="x",
+    offsets={1: 49},
+    later={1: 51},
+    apart=1.6,
+    configured={100: "h:9093"},
+    features={"metadata.version": 30},
+    fenced=(2,),
+    ignored_zookeeper="z:2181",
+)
+
+
 def whole(**changes):
     """Every field filled, so that one which the format forgets is seen."""
     view = BrokerView(1, 1, {1: HERE}, {1: "a"}, {TP: PartitionView(1, 3, (1, 2), (1,), (2,), 9)})
@@ -67,6 +87,7 @@ def whole(**changes):
         sources=(Source("broker 1", ok=False, error="why", seconds=0.5),),
         views={1: view},
         zookeeper=zookeeper,
+        quorum=QUORUM,
         broker_configs={1: {"min.insync.replicas": "1"}},
         topic_configs={"t": {"min.insync.replicas": "2"}},
         groups=(Group("g", (1, 2), "Stable", ("c/h",)),),
@@ -138,6 +159,7 @@ def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
 
 #: Parts that came after the first release of the format: a file without them is an older one.
 LATER = {
+    "quorum",
     "stated_partitions",
     "group_readings",
     "transaction_log",

@@ -1,0 +1,58 @@
+"""KFX617 one-controller: the KRaft quorum has one voter; its loss stops every change.
+
+Why it matters
+    Without an active controller no leader is elected when a broker dies, no ISR shrinks, no topic is created, and no
+    broker that starts gets in (KFX811). With one voter the loss of one process is enough, and the loss of one disk
+    loses the metadata of the whole cluster.
+
+How kfix knows
+    The active controller lists the voters of the quorum (DescribeQuorum).
+
+Remedies, safest first
+    Three controllers on three hosts. A dynamic quorum (KIP-853, Kafka 3.9) takes voters in while the cluster runs; a
+    static one needs the same controller.quorum.voters on every node, and a restart of all of them.
+
+Do not
+    Do not add a voter before it has caught up as an observer. Do not run two voters: both have to be alive.
+
+Sources
+    Kafka 3.9.2 and 4.3.1 with one controller killed. See docs/facts/kraft.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+
+CODE = "KFX617"
+
+
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    quorum = case.snapshot.quorum
+    if quorum is None or len(quorum.voters) != 1:
+        return
+    only = quorum.voters[0].node
+    yield Finding(
+        code=CODE,
+        severity=Severity.INFO,
+        obj="controller quorum",
+        summary=f"controller {only} is the only voter of the quorum: without it no leader can be elected",
+        cause=Cause("the cluster was set up with one controller", Confidence.CERTAIN),
+        evidence=(Evidence(f"controller {only}", "DescribeQuorum", "1 voter"),),
+        remedies=(Remedy("Run three controllers on three hosts"),),
+        never=("Do not run two voters: then both have to be alive",),
+    )
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="one-controller",
+    title="the KRaft quorum has one voter",
+    severity=Severity.INFO,
+    check=check,
+    debounce=Debounce.NONE,
+    prevention=True,
+)

@@ -1,0 +1,118 @@
+"""KFX811 quorum-lost: no KRaft controller is active; nothing in Kafka can change.
+
+Why it matters
+    Clients continue to work from frozen metadata, but no leader is elected when a broker dies, no ISR shrinks or grows,
+    no topic is created and no broker that starts gets in. A dead broker stays listed as alive. With a dead follower
+    acks=all times out although the record is appended, and offset commits fail. The metadata proves nothing about the
+    present.
+
+How kfix knows
+    kfix asks every controller at its own listener (DescribeQuorum): exactly the active one answers without an error.
+    None does: each voter answers that it is not active, or refuses the connection. Where controllers cannot be reached
+    from kfix's host, it takes two signs together: the same question through a broker gets no answer, and no broker
+    applies any new metadata, of which an active controller writes two records a second. An election takes seconds, so
+    it must persist.
+
+Remedies, safest first
+    Start controllers until a majority of the voters is alive; a frozen one has to be ended first. The cluster recovers
+    by itself, within seconds, without losing anything that was committed.
+
+Do not
+    Do not restart brokers: without an active controller they do not start. Do not format or wipe a controller's disk.
+    Do not send changes: a request that waits for a frozen controller is carried out when it resumes.
+
+Sources
+    Kafka 3.9.2 and 4.3.1: a single controller killed or stopped, two of three killed. See docs/facts/kraft.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.quorum import answering, majority, not_answering, quorum_lost
+from kfix.model.cluster.quorum import ControllerAnswer, QuorumView
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import several
+from kfix_diagnostics._advice import diagnose_again
+from kfix_diagnostics._bans import NO_CHANGES
+from kfix_diagnostics._words import are, does
+from kfix_diagnostics.quorum._controllers import applied_row, controller_rows, named
+
+CODE = "KFX811"
+
+
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    quorum = case.snapshot.quorum
+    if quorum is None or not quorum_lost(quorum):
+        return
+    missing = not_answering(quorum)
+    yield Finding(
+        code=CODE,
+        severity=Severity.CRITICAL,
+        obj="controller quorum",
+        summary=f"no KRaft controller is active: {_who(quorum)}. Clients continue to work from frozen metadata, but no "
+        "leader can be elected",
+        cause=_cause(quorum, missing),
+        evidence=tuple(_evidence(quorum)),
+        blocked=Blocked("every change: elections, ISR changes, new topics, brokers that start"),
+        remedies=(*_remedies(quorum, missing), diagnose_again(case, "Then diagnose again, and change nothing before")),
+        never=(
+            "Do not restart brokers: without an active controller they do not start",
+            "Do not format or wipe the disk of a controller",
+            "Do not send changes to the cluster: they may be carried out later, when a controller resumes",
+        ),
+        forbids=(NO_CHANGES,),
+    )
+
+
+def _who(quorum: QuorumView) -> str:
+    missing, there = not_answering(quorum), answering(quorum)
+    if not quorum.controllers:
+        return "no address of a controller is known, and no broker receives new metadata"
+    if not there:
+        return f"{named(missing)} {does(len(missing))} not respond"
+    if not missing:
+        return f"{named(there)} {are(len(there))} alive, and none is elected"
+    return f"{named(missing)} {does(len(missing))} not respond, and {named(there)} {are(len(there))} not active"
+
+
+def _cause(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Cause:
+    voters = len(quorum.configured) or len(quorum.controllers)
+    if not missing:
+        return Cause("the controllers do not reach each other", Confidence.LIKELY)
+    refused = [each for each in missing if each.refused]
+    if voters - len(missing) < majority(voters) and len(refused) == len(missing):
+        dead = f"{named(refused)} {are(len(refused))} dead"
+        return Cause(f"{dead}: {majority(voters)} of {several(voters, 'voter')} must be alive", Confidence.CERTAIN)
+    text = f"{named(missing)} {are(len(missing))} dead or frozen, or cut off from the others and from kfix"
+    return Cause(text, Confidence.LIKELY)
+
+
+def _evidence(quorum: QuorumView) -> Iterator[Evidence]:
+    yield from controller_rows(quorum)
+    yield from applied_row(quorum)
+
+
+def _remedies(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Iterator[Remedy]:
+    if not missing:
+        yield Remedy("Repair the network between the controllers, until a majority of them reach each other")
+        return
+    voters = len(quorum.configured) or len(quorum.controllers)
+    few = voters > 1 and len(missing) > voters - majority(voters)
+    enough = f", until {majority(voters)} of {voters} are alive" if few else ""
+    hung = [each for each in missing if not each.refused]
+    ending = f". End the process first where it is frozen: {named(hung)}" if hung else ""
+    yield Remedy(f"Start {named(missing)} with the old disk{enough}{ending}")
+    yield Remedy("Where they run: repair the network between the controllers")
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="quorum-lost",
+    title="no KRaft controller is active",
+    severity=Severity.CRITICAL,
+    check=check,
+    debounce=Debounce.HELD,
+)

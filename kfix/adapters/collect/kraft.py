@@ -1,0 +1,74 @@
+"""What a snapshot reads of a KRaft cluster besides its brokers, and when: the quorum first, what is forwarded last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfix.adapters.collect.broker import BrokerAnswers
+from kfix.adapters.collect.quorum import SOURCE, Offsets, QuorumQuestion, ask_fenced, why_unread
+from kfix.adapters.collect.tasks import Questions
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.ledger import Ledger
+from kfix.adapters.target import Target
+from kfix.derive.quorum import listed_alive
+from kfix.model.cluster.quorum import QuorumView
+from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
+
+
+class KraftReading:
+    """The quorum of one snapshot. `answers` and `addresses` are filled by the collector, as brokers answer."""
+
+    def __init__(
+        self,
+        questions: Questions,
+        answers: Mapping[int, BrokerAnswers],
+        addresses: Mapping[int, Endpoint],
+        target: Target,
+        configs: Mapping[str, str],
+        deadlines: tuple[Deadline, Deadline],
+        ledger: Ledger,
+    ) -> None:
+        self._questions = questions
+        self._answers = answers
+        self._addresses = addresses
+        first, self._deadline = deadlines
+        self._quorum = QuorumQuestion(target, configs, first, ledger)
+        self._quorum.wait_for_active()
+        self._fenced: dict[int, Endpoint] | None = None
+
+    def fenced(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> dict[int, Endpoint]:
+        """Returns the brokers that are registered and not alive, by the broker with the newest metadata."""
+        offsets = self._offsets()
+        newest = max(self._answers, key=lambda b: offsets.get(b, -1), default=None)
+        if newest is None:
+            return {}
+        asked = self._questions.start("fenced brokers", lambda: ask_fenced(lines[newest], deadline))
+        self._fenced = asked.result(deadline)
+        return {b: e for b, e in (self._fenced or {}).items() if b not in self._addresses}
+
+    def alive(self) -> frozenset[int]:
+        """Returns the brokers that count as alive, and starts what only a doubt about the quorum needs."""
+        offsets = self._offsets()
+        self._quorum.ask_again({b: self._addresses[b] for b in self._answers}, offsets)
+        views = {b: answer.view for b, answer in self._answers.items()}
+        return listed_alive(views, self._quorum.seen(offsets)) or frozenset(views)
+
+    def last(self) -> tuple[QuorumView, dict[TopicPartition, Assignment] | None]:
+        """Returns the quorum and the reassignments; nothing that is read before this waits for a controller."""
+        features = next((a.features.finalized for a in self._answers.values() if a.features is not None), {})
+        fenced = None if self._fenced is None else tuple(sorted(self._fenced))
+        quorum = self._quorum.answer(self._offsets(), features, fenced)
+        if why := why_unread(quorum):
+            # A quorum that was not read is not healthy: it may be lost, and the metadata frozen (docs/facts/kraft.md).
+            self._questions.failed(SOURCE, why)
+        if not quorum.read:
+            return quorum, None
+        brokers = {b: self._addresses[b] for b in self._answers}
+        listed = self._questions.start("reassignments", lambda: self._quorum.reassignments(quorum, brokers))
+        return quorum, listed.result(self._deadline)
+
+    def _offsets(self) -> Offsets:
+        """Returns {broker: the metadata offset that it had applied before its metadata was read}."""
+        known = {b: a.features.epoch for b, a in self._answers.items() if a.features is not None}
+        return {b: offset for b, offset in known.items() if offset >= 0}

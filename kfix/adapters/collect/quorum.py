@@ -1,0 +1,283 @@
+"""Reads the quorum of a KRaft cluster: every controller at its own listener, and how far each broker has come.
+
+Exactly the active controller answers DescribeQuorum, the others with NOT_LEADER_OR_FOLLOWER (docs/facts/kraft.md). What
+a broker would forward goes last, over a connection and with a timeout of its own: a lost quorum never answers it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from kfix.adapters.collect.broker import BrokerAnswers
+from kfix.adapters.collect.tasks import Questions, Task, as_finished
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.endpoint import parse_endpoint
+from kfix.adapters.kafka import kraft_messages, requests, responses
+from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.kraft_messages import DescribedQuorum, VoterState
+from kfix.adapters.ledger import Ledger
+from kfix.adapters.target import Target
+from kfix.derive.quorum import quorum_lost
+from kfix.errors import UnreachableError
+from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
+from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
+from kfix.model.numbers import broker_id
+
+SOURCE = "KRaft quorum"
+_NOT_ACTIVE = 6
+#: Seconds that the brokers' metadata waits for the active controller, so that its high watermark is the older one.
+_FIRST = 0.25
+#: Timeout in seconds for a request that a broker forwards to the active controller.
+_FORWARDED = 1.5
+#: Seconds between two readings of the metadata offsets: an active controller writes a record every 0.5 s.
+_APART = 1.6
+
+Offsets = dict[int, int]
+
+
+class QuorumQuestion:
+    """The requests to the controllers, all started at once; `configs` are the settings of any broker."""
+
+    def __init__(self, target: Target, configs: Mapping[str, str], deadline: Deadline, ledger: Ledger) -> None:
+        self._target = target
+        self._deadline = deadline
+        self._ledger = ledger
+        # A controller that does not respond is a fact about the quorum, not a missing source of the snapshot.
+        self._aside = Questions()
+        self._voters = voters_in(configs.get("controller.quorum.voters", ""))
+        listed = [
+            parse_endpoint(part.strip()) for part in configs.get("controller.quorum.bootstrap.servers", "").split(",")
+        ]
+        self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
+        self._ask([*self._voters.values(), *(e for e in listed if e is not None), *target.controllers])
+        self._active: DescribedQuorum | None = None
+        self._forwarded: Task[tuple[int, DescribedQuorum]] | None = None
+        self._later: Task[Offsets] | None = None
+        self._began = 0.0
+
+    def wait_for_active(self) -> None:
+        """Waits shortly for the active controller: a broker's metadata that is read after that is newer."""
+        self._find_active(self._deadline.within(_FIRST))
+
+    def ask_again(self, brokers: Mapping[int, Endpoint], offsets: Offsets) -> None:
+        """Starts what only a doubt needs: a question through a broker, and the metadata offsets a second time."""
+        self._began = time.monotonic()
+        self._find_active(self._deadline.within(_FIRST))
+        view = self._view(offsets)
+        behind = [b for b in brokers if view.stale(b)] if self._active is not None else list(brokers)
+        if self._active is None and brokers:
+            through = {b: brokers[b] for b in sorted(brokers, key=lambda b: -offsets.get(b, -1))}
+            self._forwarded = self._aside.start("quorum through a broker", lambda: self._through(through))
+        if behind:
+            again = {b: brokers[b] for b in behind}
+            self._later = self._aside.start("metadata offsets", lambda: self._offsets_later(again))
+
+    def seen(self, offsets: Offsets) -> QuorumView:
+        """Returns the view of what has answered by now."""
+        return self._view(offsets)
+
+    def answer(self, offsets: Offsets, features: Mapping[str, int], fenced: tuple[int, ...] | None) -> QuorumView:
+        """Returns the view of everything that has answered, after the requests of `ask_again` have ended."""
+        forwarded = self._forwarded.result(self._deadline) if self._forwarded is not None else None
+        through, why = -1, ""
+        if self._forwarded is not None:
+            why = self._forwarded.error.removeprefix(f"{self._forwarded.name}: ")
+        later = (self._later.result(self._deadline) if self._later is not None else None) or {}
+        self._find_active(self._deadline.within(_FIRST))
+        if self._active is None:
+            self._elected_meanwhile()
+        # A voter that only the active controller names was asked a moment ago, and a deposed controller may have been
+        # the first to answer.
+        for _ in as_finished(self._asked.values(), self._deadline.within(_FIRST)):
+            pass
+        self._find_active(self._deadline.within(_FIRST))
+        if self._active is None and forwarded is not None and not forwarded[1].error:
+            through, self._active = forwarded
+        elif forwarded is not None and forwarded[1].error:
+            why = name_of(forwarded[1].error)
+        view = self._view(offsets)
+        return replace(
+            view,
+            through=through,
+            forwarded=why if self._active is None else "",
+            later=later,
+            apart=round(time.monotonic() - self._began, 1) if later else 0.0,
+            features=dict(features),
+            fenced=fenced,
+        )
+
+    def reassignments(self, view: QuorumView, brokers: Mapping[int, Endpoint]) -> dict[TopicPartition, Assignment]:
+        """Returns the reassignments, from the active controller itself where it can be reached.
+
+        Raises UnreachableError where it cannot: a broker would hold the request until its controller answers.
+        """
+        own = next((e for e, task in self._asked.items() if _is_active(task)), None)
+        if own is None and view.through not in brokers:
+            raise UnreachableError("no active controller answers, and a broker would wait for one")
+        endpoint = own or brokers[view.through]
+        with self._line(endpoint, controller=own is not None) as line:
+            deadline = self._deadline.within(_FORWARDED)
+            error, found = line.call(requests.list_reassignments(), responses.list_reassignments, deadline)
+        if error:
+            raise UnreachableError(f"reassignments: {name_of(error)}")
+        return found
+
+    def _line(self, endpoint: Endpoint, *, controller: bool = False) -> BrokerConnection:
+        return BrokerConnection(endpoint, self._target.security, ledger=self._ledger, controller=controller)
+
+    def _ask(self, endpoints: Iterable[Endpoint]) -> None:
+        for endpoint in endpoints:
+            if endpoint not in self._asked:
+                ask = partial(self._of_controller, endpoint)
+                self._asked[endpoint] = self._aside.start(f"controller {endpoint}", ask)
+
+    def _of_controller(self, endpoint: Endpoint) -> DescribedQuorum:
+        with self._line(endpoint, controller=True) as line:
+            return _describe(line, self._deadline)
+
+    def _through(self, brokers: Mapping[int, Endpoint]) -> tuple[int, DescribedQuorum]:
+        """Asks the broker with the newest metadata: the others forward the request to the same controller."""
+        broker, endpoint = next(iter(brokers.items()))
+        with self._line(endpoint) as line:
+            return broker, _describe(line, self._deadline.within(_FORWARDED))
+
+    def _offsets_later(self, brokers: Mapping[int, Endpoint]) -> Offsets:
+        time.sleep(min(_APART, self._deadline.left / 2))
+        aside = Questions()
+        asked = {b: aside.start(f"broker {b}", partial(self._offset, e)) for b, e in brokers.items()}
+        found = {b: task.result(self._deadline) for b, task in asked.items()}
+        return {b: offset for b, offset in found.items() if offset is not None and offset >= 0}
+
+    def _offset(self, endpoint: Endpoint) -> int:
+        with self._line(endpoint) as line:
+            deadline = self._deadline.within(_FORWARDED)
+            return line.call(kraft_messages.describe_features(), kraft_messages.features, deadline).epoch
+
+    def _find_active(self, patience: Deadline) -> None:
+        """Finds the active controller among those that have answered, and asks the voters that only it names."""
+        for task in as_finished(self._asked.values(), patience):
+            if _is_active(task):
+                break
+        best = [
+            d for task in self._asked.values() if _is_active(task) and (d := task.result(self._deadline)) is not None
+        ]
+        if best:
+            self._active = max(best, key=lambda d: d.epoch)
+            voters = {v.node for v in self._active.voters}
+            self._ask(endpoint for node, endpoint in self._active.nodes if node in voters)
+
+    def _elected_meanwhile(self) -> None:
+        """Asks those again that answered as not active: an election takes as long as a snapshot."""
+        for endpoint in [e for e, task in self._asked.items() if task.answer_so_far is not None]:
+            del self._asked[endpoint]
+            self._ask([endpoint])
+        self._find_active(self._deadline.within(_FIRST))
+
+    def _view(self, offsets: Offsets) -> QuorumView:
+        named = {endpoint: node for node, endpoint in self._voters.items()}
+        active = self._active
+        if active is not None:
+            named |= {endpoint: node for node, endpoint in active.nodes}
+        answers = tuple(_answer(named.get(e, -1), e, task, self._deadline) for e, task in self._asked.items())
+        view = QuorumView(
+            controllers=tuple(sorted(answers)),
+            offsets=offsets,
+            configured={node: str(e) for node, e in self._voters.items()},
+            ignored_zookeeper="" if self._target.zookeeper is None else str(self._target.zookeeper),
+        )
+        if active is None:
+            return view
+        return replace(
+            view,
+            leader=active.leader,
+            epoch=active.epoch,
+            high_watermark=active.high_watermark,
+            voters=_replicas(active.voters, _now_of(active)),
+            observers=_replicas(active.observers, _now_of(active)),
+        )
+
+
+def kraft_settings(answers: Iterable[BrokerAnswers]) -> Mapping[str, str] | None:
+    """Returns the settings of a broker if every broker that reports its settings is of KRaft, otherwise None."""
+    known = [a.configs for a in answers if a.configs]
+    return known[0] if known and all(c.get("process.roles") for c in known) else None
+
+
+def voters_in(text: str) -> dict[int, Endpoint]:
+    """Returns {node: address} of `controller.quorum.voters`, such as 100@host:9093, without invalid parts."""
+    found = {}
+    for part in text.split(","):
+        node, _, address = part.strip().partition("@")
+        number, endpoint = broker_id(node), parse_endpoint(address)
+        if number is not None and endpoint is not None:
+            found[number] = endpoint
+    return found
+
+
+def ask_fenced(line: BrokerConnection, deadline: Deadline) -> dict[int, Endpoint] | None:
+    """Returns the brokers that are registered and fenced, None if the broker cannot report them (before 4.0)."""
+    newest = kraft_messages.NEWEST_CLUSTER
+    if not line.supports(requests.DESCRIBE_CLUSTER, newest, deadline):
+        return None
+    decode = partial(kraft_messages.cluster, version=newest)
+    found = line.call(kraft_messages.describe_cluster(newest), decode, deadline)
+    if found.error:
+        raise UnreachableError(f"{line.endpoint}: brokers: {name_of(found.error)}")
+    return {each.broker: each.endpoint for each in found.brokers if each.fenced}
+
+
+def why_unread(view: QuorumView) -> str:
+    """Returns why nothing is known about the quorum, "" if it was read or is known to be lost."""
+    if view.read or quorum_lost(view):
+        return ""
+    if not view.controllers:
+        return "no address of a controller is known: give --bootstrap-controller" + _and_through(view)
+    reasons = dict.fromkeys(each.error or f"{each.address}: is not the active one" for each in view.controllers)
+    return "; ".join(reasons) + _and_through(view)
+
+
+def _and_through(view: QuorumView) -> str:
+    return f"; through a broker: {view.forwarded}" if view.forwarded else ""
+
+
+def _describe(line: BrokerConnection, deadline: Deadline) -> DescribedQuorum:
+    version = line.newest(requests.DESCRIBE_QUORUM, kraft_messages.NEWEST_QUORUM, deadline)
+    if version is None:
+        raise UnreachableError(f"{line.endpoint}: does not support DescribeQuorum")
+    decode = partial(kraft_messages.quorum, version=version)
+    return line.call(kraft_messages.describe_quorum(version), decode, deadline)
+
+
+def _is_active(task: Task[DescribedQuorum]) -> bool:
+    found = task.answer_so_far
+    return found is not None and not found.error and found.leader >= 0
+
+
+def _answer(node: int, endpoint: Endpoint, task: Task[DescribedQuorum], deadline: Deadline) -> ControllerAnswer:
+    if task.done:
+        task.result(deadline)
+    found = task.answer_so_far
+    why = "" if found is None or found.error in {0, _NOT_ACTIVE} else f"{endpoint}: {name_of(found.error)}"
+    if found is None:
+        why = task.error or f"{endpoint}: no answer in time"
+    # The error names the task, as every source does; the address is enough.
+    why = why.removeprefix(f"{task.name}: ")
+    return ControllerAnswer(node, str(endpoint), _is_active(task), "refused" in why, why)
+
+
+def _now_of(active: DescribedQuorum) -> int:
+    """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
+    own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
+    return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
+
+
+def _replicas(states: Sequence[VoterState], now_ms: int) -> tuple[QuorumReplica, ...]:
+    def age(at_ms: int) -> float:
+        return round(max(now_ms - at_ms, 0) / 1000, 3) if at_ms >= 0 and now_ms >= 0 else -1.0
+
+    rows = (QuorumReplica(s.node, s.log_end, age(s.fetched_ms), age(s.caught_up_ms)) for s in states)
+    return tuple(sorted(rows))

@@ -1,0 +1,114 @@
+"""The quorum of a KRaft cluster: its controllers, its metadata log, and how far each broker has applied it.
+
+Source of every rule here: docs/facts/kraft.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+#: The feature by which a partition keeps eligible leader replicas (KIP-966).
+ELR_FEATURE = "eligible.leader.replicas.version"
+#: Seconds since the last fetch of a broker that follows: the active controller answers a fetch after at most 0.5 s.
+_FOLLOWS = 1.0
+
+
+class QuorumReplica(NamedTuple):
+    """A voter or an observer as the active controller sees it; brokers are observers, unless they are voters, too.
+
+    `fetched` is the age in seconds of its last fetch and `caught_up` that of its last moment without a lag, by the
+    clock of the active controller; -1.0 if it is unknown. `log_end` is -1 if it is unknown.
+    """
+
+    node: int
+    log_end: int
+    fetched: float = -1.0
+    caught_up: float = -1.0
+
+
+class ControllerAnswer(NamedTuple):
+    """A controller that was asked at its own listener, and answered as the active one, as another one, or not at all.
+
+    `node` is -1 if only its address is known. `refused`: nothing listens there. `error` is "" if it answered.
+    """
+
+    node: int
+    address: str
+    active: bool = False
+    refused: bool = False
+    error: str = ""
+
+    @property
+    def answered(self) -> bool:
+        return not self.error
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumView:
+    """What the controllers and the brokers report about the quorum.
+
+    `leader` is the active controller, -1 if none answered as such; then epoch, high watermark, voters and observers are
+    unknown. `through` is the broker that forwarded the question, where no controller could be asked itself. `forwarded`
+    is the error of that request: a quorum that is lost lets it wait for ever.
+
+    `offsets` are {broker: the metadata offset that it had applied before its metadata was read}; `later` the same at
+    the end, where that was read again, `apart` seconds after: where nothing at all has moved, no controller is active.
+
+    `configured` are {voter: address} by the brokers' settings. `fenced` is None if the brokers do not report it (before
+    4.0). `ignored_zookeeper` is an address of ZooKeeper that was given, and not asked, since KRaft is the authority.
+    """
+
+    leader: int = -1
+    epoch: int = -1
+    high_watermark: int = -1
+    voters: tuple[QuorumReplica, ...] = ()
+    observers: tuple[QuorumReplica, ...] = ()
+    controllers: tuple[ControllerAnswer, ...] = ()
+    through: int = -1
+    forwarded: str = ""
+    offsets: Mapping[int, int] = field(default_factory=dict)
+    later: Mapping[int, int] = field(default_factory=dict)
+    apart: float = 0.0
+    configured: Mapping[int, str] = field(default_factory=dict)
+    features: Mapping[str, int] = field(default_factory=dict)
+    fenced: tuple[int, ...] | None = None
+    ignored_zookeeper: str = ""
+
+    @property
+    def read(self) -> bool:
+        """Whether an active controller answered, itself or through a broker."""
+        return self.leader >= 0
+
+    @property
+    def elr(self) -> bool | None:
+        """Whether partitions keep eligible leader replicas; None if no broker reported the features."""
+        return self.features.get(ELR_FEATURE, 0) > 0 if self.features else None
+
+    @property
+    def advancing(self) -> bool | None:
+        """Whether any broker applied new metadata meanwhile: then a controller is active. None: not read twice."""
+        moved = [self.later[b] > self.offsets[b] for b in self.later if b in self.offsets]
+        return any(moved) if moved else None
+
+    def reached(self, broker: int) -> bool | None:
+        """Returns whether the broker's metadata is as new as the high watermark was before it was read, or became so.
+
+        None if either is unknown. A broker that has applied the last committed record is at the high watermark less 1.
+        """
+        offset = max(self.offsets.get(broker, -1), self.later.get(broker, -1))
+        return None if offset < 0 or self.high_watermark < 0 else offset >= self.high_watermark - 1
+
+    def stale(self, broker: int) -> bool:
+        """Returns whether the broker's metadata is of an older moment, and not just a record behind.
+
+        One that has fetched within the last second follows: it learns of the high watermark with its next fetch.
+        """
+        followed = any(0 <= r.fetched < _FOLLOWS for r in (*self.observers, *self.voters) if r.node == broker)
+        return self.reached(broker) is False and not followed
+
+    @property
+    def behind(self) -> tuple[int, ...]:
+        """The brokers whose metadata is of an older moment, although they were asked twice."""
+        return tuple(sorted(b for b in self.later if self.stale(b)))

@@ -1,0 +1,139 @@
+"""`kfix diagnose` on KRaft: one cluster of Kafka 4.3.1 with a controller apart, healthy and with its quorum lost."""
+
+import socket
+import time
+
+import pytest
+
+from kfix.lab import LabSpec
+from tests.cluster.conftest import Kfix, WatchedLab, again
+
+CONTROLLER = 100
+DEADLINE = 3.0
+#: Start of the command itself, on a machine that others use too.
+START = 1.0
+
+
+@pytest.fixture(scope="module")
+def kraft_lab(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("kraft-diagnose")))
+        lab = WatchedLab.up(LabSpec(name="reading", kafka="4.3.1", offsets_rf=3))
+        yield lab
+        lab.down()
+
+
+@pytest.fixture
+def lab(kraft_lab, request):
+    if again(request):
+        kraft_lab.mend()
+    yield kraft_lab
+    kraft_lab.mend()
+
+
+@pytest.fixture
+def kfix(lab, tmp_path):
+    return Kfix(lab, tmp_path)
+
+
+@pytest.fixture
+def hanging():
+    """An address that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def is_healthy(said):
+    return (said.code, said.json["findings"], said.json["could_not_read"]) == (0, [], [])
+
+
+def once_healthy(kfix, seconds=20):
+    """Diagnoses until the cluster is healthy again: a controller that returns elects, and brokers fetch from it."""
+    ends = time.monotonic() + seconds
+    while not is_healthy(said := kfix.diagnose("--debounce", "0")) and time.monotonic() < ends:
+        time.sleep(0.3)
+    return said
+
+
+def test_a_healthy_cluster_is_healthy_and_everything_of_it_was_read(kfix):
+    said = once_healthy(kfix)
+    assert is_healthy(said), said.out
+    assert said.json["notes"] == []
+    text = kfix.on("diagnose").out
+    assert ": healthy (" in text
+    assert "not read" not in text
+
+
+def test_the_snapshot_holds_the_quorum_and_show_prints_it(kfix, tmp_path):
+    file = tmp_path / "s.json"
+    assert kfix.on("snapshot", "save", file).code == 0
+    shown = kfix.run("snapshot", "show", file).out
+    assert f"active controller {CONTROLLER}" in shown
+    quorum = kfix.run("snapshot", "show", "--json", file).json["quorum"]
+    assert quorum["leader"] == CONTROLLER
+    assert {row[0] for row in quorum["observers"]} == set(kfix.lab.broker_ids)
+    assert all(offset >= quorum["high_watermark"] - 1 for offset in quorum["offsets"].values())
+    assert quorum["features"]["eligible.leader.replicas.version"] == 1
+    assert quorum["fenced"] == []
+    again_healthy = kfix.run("diagnose", "--json", "--from", file)
+    assert is_healthy(again_healthy), again_healthy.out
+
+
+@pytest.mark.parametrize("kind", ["dead", "hanging"])
+def test_a_zookeeper_that_is_left_over_is_ignored_and_named_in_one_line(kfix, hanging, kind):
+    once_healthy(kfix)
+    address = hanging if kind == "hanging" else "127.0.0.1:1"
+    said = kfix.diagnose("--zookeeper", address, "--timeout", DEADLINE)
+    assert is_healthy(said), said.out
+    assert said.json["notes"] == [f"ZooKeeper at {address} was ignored: this cluster runs on KRaft"]
+    assert said.seconds < DEADLINE
+
+
+def test_with_a_dead_controller_the_lost_quorum_is_named_and_all_else_is_read(kfix, lab):
+    once_healthy(kfix)
+    lab.kill_controller(CONTROLLER)
+    said = kfix.diagnose("--debounce", "0", "--timeout", DEADLINE)
+    assert said.seconds <= DEADLINE + 0.5 + START
+    assert said.code == 21
+    assert said.json["could_not_read"] == []
+    finding = said.findings["KFX811"]
+    assert f"controller {CONTROLLER} does not respond" in finding["summary"]
+    assert f"Start controller {CONTROLLER}" in finding["remedies"][0]["text"]
+    assert said.json["looked_at"]["brokers"] == len(lab.broker_ids)
+    assert said.json["looked_at"]["milliseconds"] <= 1000 * (DEADLINE + 0.5)
+    assert "kfix runbook" not in said.out
+
+
+def test_a_frozen_controller_delays_nothing_beyond_the_deadline(kfix, lab):
+    once_healthy(kfix)
+    lab.stop_controller(CONTROLLER)
+    said = kfix.diagnose("--debounce", "0", "--timeout", DEADLINE)
+    lab.cont_controller(CONTROLLER)
+    assert said.seconds <= DEADLINE + 0.5 + START
+    assert said.code == 21
+    assert said.json["could_not_read"] == []
+    assert said.findings["KFX811"]["cause"]["confidence"] == "likely"
+    assert is_healthy(once_healthy(kfix))
+
+
+def test_a_wrong_address_of_a_controller_hides_nothing(kfix):
+    once_healthy(kfix)
+    assert is_healthy(kfix.diagnose("--bootstrap-controller", "127.0.0.1:1"))
+    wrong = kfix.diagnose("--bootstrap-controller", "127.0.0.1")
+    assert wrong.code == 2
+    assert "--bootstrap-controller" in wrong.err
+
+
+def test_whole_isrs_dead_are_dated_by_the_last_fetch_and_name_no_runbook(kfix, lab):
+    once_healthy(kfix)
+    broken = lab.break_("whole-isr-dead")
+    time.sleep(2)
+    said = kfix.diagnose("--debounce", "1", "--timeout", DEADLINE)
+    assert said.code == 21
+    assert said.json["could_not_read"] == []
+    dead = said.findings["KFX401"]
+    assert "gone for about" in dead["summary"]
+    assert "KFX103" in said.findings
+    assert "kfix runbook" not in said.out
+    assert "ZooKeeper" not in said.out
+    assert broken.dead

@@ -1,0 +1,193 @@
+"""Which controllers are asked, and what is made of their answers: real sockets, no cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from kfix.adapters.collect.broker import BrokerAnswers
+from kfix.adapters.collect.quorum import QuorumQuestion, kraft_settings, voters_in, why_unread
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka.codec import Writer
+from kfix.adapters.kafka.requests import API_VERSIONS, DESCRIBE_QUORUM, LIST_REASSIGNMENTS, METADATA
+from kfix.adapters.ledger import Ledger
+from kfix.adapters.target import make_target
+from kfix.derive.quorum import quorum_lost
+from kfix.errors import UnreachableError
+from kfix.model.cluster.quorum import QuorumView
+from kfix.model.cluster.snapshot import BrokerView, Endpoint
+from tests.proofs.fuzz.servers import listening
+
+NOW = 1_800_000_000_000
+Talk = Callable[[socket.socket], None]
+
+
+def described(error: int, *, leader: int = 100, epoch: int = 3, nodes: dict[int, Endpoint] | None = None) -> bytes:
+    """A response to DescribeQuorum v2, of two voters and one broker that last fetched 20 s ago."""
+
+    def replica(w: Writer, item: tuple[int, int, int]) -> None:
+        node, end, age = item
+        w.i32(node).i64(0).i64(0).i64(end).i64(NOW - age).i64(NOW - age).no_tags()
+
+    def listener(w: Writer, endpoint: Endpoint) -> None:
+        port = endpoint.port - (1 << 16 if endpoint.port > 32767 else 0)
+        w.compact_string("C").compact_string(endpoint.host).i16(port).no_tags()
+
+    def node(w: Writer, item: tuple[int, Endpoint]) -> None:
+        w.i32(item[0]).compact_array([item[1]], listener).no_tags()
+
+    w = Writer().no_tags().i16(0).compact_string("")
+    w.uvarint(2).compact_string("__cluster_metadata").uvarint(2).i32(0).i16(error).compact_string("")
+    w.i32(leader).i32(epoch).i64(50)
+    w.compact_array([(100, 50, 0), (101, 50, 400)] if not error else [], replica)
+    w.compact_array([(1, 30, 20_000)] if not error else [], replica)
+    w.no_tags().no_tags()
+    return w.compact_array(list((nodes or {}).items()), node).no_tags().done()
+
+
+def features(epoch: int) -> bytes:
+    return Writer().i16(0).uvarint(1).i32(0).uvarint(1).uvarint(1).uvarint(8).i64(epoch).done()
+
+
+def _versions(*keys: int) -> bytes:
+    rows = [(key, 0, 9) for key in keys]
+    return Writer().i16(0).array(rows, lambda w, r: w.i16(r[0]).i16(r[1]).i16(r[2])).done()
+
+
+def server(answers: dict[int, bytes | Callable[[], bytes]], *keys: int) -> Talk:
+    """Answers by API key; a key without an answer hangs."""
+
+    def talk(line: socket.socket) -> None:
+        while asked := line.recv(4096):
+            key, version = struct.unpack(">hh", asked[4:8])
+            if key == API_VERSIONS and version == 0:
+                body = _versions(API_VERSIONS, DESCRIBE_QUORUM, *keys)
+            elif (found := answers.get(key)) is None:
+                time.sleep(5)
+                return
+            else:
+                body = found if isinstance(found, bytes) else found()
+            line.sendall(struct.pack(">i", 4 + len(body)) + asked[8:12] + body)
+
+    return talk
+
+
+@contextlib.contextmanager
+def world(*talks: Talk) -> Iterator[list[Endpoint]]:
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(listening(talk)) for talk in talks]
+
+
+def question(voters: dict[int, Endpoint], *, controllers: str | None = None, seconds: float = 3.0) -> QuorumQuestion:
+    configs = {"process.roles": "broker", "controller.quorum.voters": ",".join(f"{n}@{e}" for n, e in voters.items())}
+    target = make_target("b:1", None, controllers=controllers)
+    return QuorumQuestion(target, configs, Deadline.after(seconds), Ledger())
+
+
+def seen(asked: QuorumQuestion, brokers: dict[int, Endpoint] | None = None, offset: int = 49) -> QuorumView:
+    asked.wait_for_active()
+    offsets = dict.fromkeys(brokers or {}, offset)
+    asked.ask_again(brokers or {}, offsets)
+    return asked.answer(offsets, {}, None)
+
+
+def test_the_active_controller_is_the_one_that_answers_without_an_error() -> None:
+    with world(server({55: described(6)}), server({55: described(0)})) as (first, second):
+        view = seen(question({101: first, 100: second}))
+    assert (view.leader, view.epoch, view.high_watermark, view.through) == (100, 3, 50, -1)
+    assert {c.node: (c.active, c.error) for c in view.controllers} == {100: (True, ""), 101: (False, "")}
+    assert [(r.node, r.fetched) for r in view.voters] == [(100, 0.0), (101, 0.4)]
+    assert [(r.node, r.log_end, r.fetched) for r in view.observers] == [(1, 30, 20.0)]
+    assert why_unread(view) == ""
+
+
+def test_of_two_that_answer_as_active_the_later_epoch_counts() -> None:
+    with world(server({55: described(0, epoch=3)}), server({55: described(0, leader=101, epoch=4)})) as (old, new):
+        view = seen(question({100: old, 101: new}))
+    assert (view.leader, view.epoch) == (101, 4)
+
+
+def test_a_voter_that_only_the_active_controller_names_is_asked_too() -> None:
+    with world(server({55: described(6)})) as [other]:
+        nodes = {100: Endpoint("127.0.0.1", 1), 101: other}
+        with world(server({55: described(0, nodes=nodes)})) as [active]:
+            view = seen(question({}, controllers=str(active)))
+    answers = {c.node: c for c in view.controllers}
+    assert answers[101].answered
+    assert answers[100].refused
+
+
+def test_a_frozen_controller_does_not_delay_the_active_one() -> None:
+    with world(server({}), server({55: described(0)})) as (frozen, active):
+        began = time.monotonic()
+        view = seen(question({101: frozen, 100: active}))
+        took = time.monotonic() - began
+    assert view.leader == 100
+    assert took < 1.5
+    assert [c.error for c in view.controllers if c.node == 101] == [f"{view.configured[101]}: no answer in time"]
+
+
+def test_dead_voters_and_metadata_that_stands_still_are_a_lost_quorum() -> None:
+    broker = server({API_VERSIONS: features(49), METADATA: b""}, METADATA)
+    with world(broker, server({55: described(6)})) as (there, alive):
+        view = seen(question({100: Endpoint("127.0.0.1", 1), 101: alive}), {1: there})
+    assert not view.read
+    assert view.advancing is False
+    assert "timed out" in view.forwarded or "no answer" in view.forwarded
+    assert quorum_lost(view)
+    assert why_unread(view) == ""
+
+
+def test_controllers_that_are_not_reached_prove_nothing_while_metadata_moves() -> None:
+    moves = iter(range(50, 99))
+    broker = server({API_VERSIONS: lambda: features(next(moves)), METADATA: b""}, METADATA)
+    with world(broker, server({})) as (there, frozen):
+        view = seen(question({100: frozen}), {1: there})
+    assert view.advancing is True
+    assert not quorum_lost(view)
+    assert "no answer in time" in why_unread(view)
+    assert "through a broker" in why_unread(view)
+
+
+def test_a_broker_forwards_the_question_where_no_controller_is_reached() -> None:
+    broker = server({API_VERSIONS: features(49), 55: described(0), METADATA: b""}, METADATA)
+    with world(broker) as [there]:
+        view = seen(question({}), {7: there})
+    assert (view.leader, view.through, view.forwarded) == (100, 7, "")
+
+
+def test_reassignments_are_asked_of_the_active_controller_and_of_nobody_without_one() -> None:
+    listed = Writer().no_tags().i32(0).i16(0).compact_string("").uvarint(1).no_tags().done()
+    with world(server({55: described(0), LIST_REASSIGNMENTS: listed}, LIST_REASSIGNMENTS)) as [active]:
+        asked = question({100: active})
+        view = seen(asked)
+        assert asked.reassignments(view, {}) == {}
+    asked = question({100: Endpoint("127.0.0.1", 1)}, seconds=0.5)
+    with pytest.raises(UnreachableError, match="no active controller"):
+        asked.reassignments(seen(asked), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", {}),
+        ("100@h:9093", {100: Endpoint("h", 9093)}),
+        ("1@[::1]:9093, 2@b:1,x@c:1,3@c,@d:1", {1: Endpoint("::1", 9093), 2: Endpoint("b", 1)}),
+    ],
+)
+def test_voters_of_the_settings_are_read_and_invalid_ones_left_out(text: str, found: dict[int, Endpoint]) -> None:
+    assert voters_in(text) == found
+
+
+def test_the_settings_of_all_brokers_decide_the_mode() -> None:
+    empty = BrokerAnswers(BrokerView(1, 1, {}, {}, {}), "c", {}, (), ())
+    kraft = replace(empty, configs={"process.roles": "broker"})
+    assert kraft_settings([empty]) is None
+    assert kraft_settings([empty, kraft]) == {"process.roles": "broker"}
+    assert kraft_settings([kraft, replace(empty, configs={"zookeeper.connect": "z:1"})]) is None

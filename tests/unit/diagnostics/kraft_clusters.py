@@ -1,0 +1,145 @@
+"""KRaft clusters on paper: a healthy quorum of three controllers, and what goes wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
+from kfix.model.cluster.snapshot import EpochEnd, Mode, Snapshot, TopicPartition
+from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.clusters import base
+
+HIGH = 1000
+ADDRESS = {100: "localhost:9193", 101: "localhost:9194", 102: "localhost:9195"}
+REFUSED = "connection refused, nothing listens there"
+SILENT = "no answer in time"
+
+
+def kraft(paper: Paper | None = None) -> Paper:
+    made = paper or base()
+    made.zookeeper, made.mode = False, Mode.KRAFT
+    return made
+
+
+def answer(node: int, *, active: bool = False, error: str = "") -> ControllerAnswer:
+    return ControllerAnswer(node, ADDRESS[node], active, "refused" in error, error)
+
+
+def quorum(ages: Mapping[int, float] = {}, **changes: Any) -> QuorumView:
+    """Controller 100 is active; `ages` are seconds since the last fetch of a voter or broker."""
+    fields: dict[str, Any] = {
+        "leader": 100,
+        "epoch": 4,
+        "high_watermark": HIGH,
+        "voters": tuple(_replica(node, ages) for node in ADDRESS),
+        "observers": tuple(_replica(broker, ages) for broker in (1, 2, 3)),
+        "controllers": (answer(100, active=True), answer(101), answer(102)),
+        "offsets": dict.fromkeys((1, 2, 3), HIGH),
+        "configured": ADDRESS,
+        "features": {"metadata.version": 30, "eligible.leader.replicas.version": 1},
+        "fenced": (),
+    }
+    return QuorumView(**(fields | changes))
+
+
+def _replica(node: int, ages: Mapping[int, float]) -> QuorumReplica:
+    age = ages.get(node, 0.2)
+    return QuorumReplica(node, HIGH if 0 <= age < 1 else HIGH - 100, age, age)
+
+
+def lost(*, later: Mapping[int, int] | None = None, **errors: str) -> QuorumView:
+    """No controller is active; `errors` are those of the controllers that do not answer, as c100=..."""
+    answers = tuple(answer(node, error=errors.get(f"c{node}", "")) for node in ADDRESS)
+    return QuorumView(
+        controllers=answers,
+        forwarded=SILENT,
+        offsets=dict.fromkeys((1, 2, 3), HIGH),
+        later=dict.fromkeys((1, 2, 3), HIGH) if later is None else later,
+        apart=1.6,
+        configured=ADDRESS,
+    )
+
+
+def healthy() -> Snapshot:
+    return kraft().snapshot(quorum=quorum())
+
+
+def two_controllers_dead() -> Snapshot:
+    return kraft().snapshot(quorum=lost(c100=REFUSED, c101=REFUSED))
+
+
+def controllers_apart() -> Snapshot:
+    return kraft().snapshot(quorum=lost())
+
+
+def controllers_unreachable_and_nothing_moves() -> Snapshot:
+    return kraft().snapshot(quorum=lost(c100=SILENT, c101=SILENT, c102=SILENT))
+
+
+def controllers_unreachable_and_metadata_moves() -> Snapshot:
+    moved = dict.fromkeys((1, 2, 3), HIGH + 3)
+    return kraft().snapshot(quorum=lost(later=moved, c100=SILENT, c101=SILENT, c102=SILENT))
+
+
+def one_controller_dead() -> Snapshot:
+    controllers = (answer(100, active=True), answer(101), answer(102, error=REFUSED))
+    return kraft().snapshot(quorum=quorum({102: 60.0}, controllers=controllers))
+
+
+def one_controller_gone_since_the_election() -> Snapshot:
+    controllers = (answer(100, active=True), answer(101), answer(102, error=SILENT))
+    return kraft().snapshot(quorum=quorum({102: -1.0}, controllers=controllers))
+
+
+def one_controller_does_not_follow() -> Snapshot:
+    return kraft().snapshot(quorum=quorum({102: 60.0}))
+
+
+def one_controller_lags() -> Snapshot:
+    voters = (*quorum().voters[:2], QuorumReplica(102, HIGH - 500, 0.1, 40.0))
+    return kraft().snapshot(quorum=quorum(voters=voters))
+
+
+def one_controller_not_reached_but_alive() -> Snapshot:
+    controllers = (answer(100, active=True), answer(101), answer(102, error=SILENT))
+    return kraft().snapshot(quorum=quorum(controllers=controllers))
+
+
+def single_controller() -> Snapshot:
+    only = quorum().voters[:1]
+    return kraft().snapshot(quorum=quorum(voters=only, controllers=(answer(100, active=True),)))
+
+
+def broker_cut_from_controllers() -> Snapshot:
+    """Broker 1 leads orders-0 in its own frozen metadata, where broker 2 has been elected."""
+    paper = kraft()
+    tp = TopicPartition("orders", 0)
+    part = paper.parts[tp]
+    part.seen_by[1] = (1, 8, (1, 2, 3))
+    part.leader, part.epoch, part.isr = 2, 9, (2, 3)
+    paper.registered.pop(1)
+    paper.log_ends = {tp: {1: 60, 2: 50}}
+    offsets = {1: HIGH - 80, 2: HIGH, 3: HIGH}
+    view = quorum({1: 50.0}, offsets=offsets, later={1: HIGH - 80}, apart=1.6, fenced=(1,))
+    return paper.snapshot(quorum=view, epoch_ends={tp: EpochEnd(2, 8, 45)})
+
+
+def broker_fenced_but_alive() -> Snapshot:
+    paper = kraft()
+    paper.registered.pop(1)
+    return paper.snapshot(quorum=quorum(fenced=(1,)))
+
+
+def broker_caught_up_late() -> Snapshot:
+    """Broker 1 was a record behind when it was read, and was not at the second reading."""
+    return kraft().snapshot(quorum=quorum(offsets={1: HIGH - 5, 2: HIGH, 3: HIGH}, later={1: HIGH}, apart=1.6))
+
+
+def broker_dead_for(seconds: float) -> Snapshot:
+    paper = kraft(Paper().topic("thin", 3, rf=1).topic("orders", 6)).kill(1)
+    for part in paper.parts.values():
+        if part.leader == -1:
+            part.isr = ()
+    view = quorum({1: seconds}, offsets={2: HIGH, 3: HIGH}, fenced=(1,))
+    return paper.snapshot(quorum=view)

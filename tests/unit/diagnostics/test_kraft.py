@@ -1,0 +1,120 @@
+"""On KRaft: a healthy quorum is healthy, no finding speaks of ZooKeeper, and no runbook is named that would refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from kfix.model.cluster.snapshot import Mode, Snapshot
+from kfix.model.diagnosis.finding import Finding
+from kfix.report.findings.verdict import exit_code
+from kfix_diagnostics.engine import Options, diagnose, settle_seconds
+from tests.unit.diagnostics import kraft_clusters
+from tests.unit.diagnostics.cases import SICK
+from tests.unit.diagnostics.clusters import base
+
+EVERYTHING = Options(prevention=True)
+
+
+def on_kraft(snapshot: Snapshot) -> Snapshot:
+    """Returns the same brokers under a quorum that was read and is healthy."""
+    cluster = replace(snapshot.cluster, mode=Mode.KRAFT, zookeeper="")
+    view = kraft_clusters.quorum(offsets=dict.fromkeys(snapshot.views, kraft_clusters.HIGH))
+    sources = tuple(s for s in snapshot.sources if "zookeeper" not in s.name and "znode" not in s.name)
+    settings = {
+        broker: {key: value for key, value in configs.items() if not key.startswith("zookeeper.")}
+        for broker, configs in snapshot.broker_configs.items()
+    }
+    return replace(
+        snapshot,
+        zookeeper=None,
+        ensemble=(),
+        cluster=cluster,
+        quorum=view,
+        sources=sources,
+        broker_configs=settings,
+    )
+
+
+#: Without pasted texts, which have no quorum.
+LIVE = [
+    pytest.param(case.make, id=f"{code}-{number}")
+    for code, cases in SICK.items()
+    for number, case in enumerate(cases)
+    if case.make().pasted is None
+]
+
+
+def words(finding: Finding) -> str:
+    said = [finding.summary, finding.cause.text, finding.blocked.who, *finding.never]
+    said += [part for remedy in finding.remedies for part in (remedy.text, remedy.command)]
+    return "\n".join(said)
+
+
+@pytest.mark.parametrize("make", LIVE)
+def test_no_finding_on_kraft_speaks_of_zookeeper_or_names_a_runbook(make: Callable[[], Snapshot]) -> None:
+    for finding in diagnose(on_kraft(make()), options=EVERYTHING).walk():
+        assert "zookeeper" not in words(finding).lower(), words(finding)
+        assert "znode" not in words(finding).lower(), words(finding)
+        assert not re.search(r"runbook| -p |relax_to|offsets restore", words(finding)), words(finding)
+        assert not any(remedy.runbook for remedy in finding.remedies), finding.code
+
+
+def test_a_healthy_quorum_is_healthy() -> None:
+    diagnosis = diagnose(kraft_clusters.healthy())
+    assert diagnosis.findings == ()
+    assert diagnosis.could_not_read == ()
+    assert exit_code(diagnosis) == 0
+    assert settle_seconds(kraft_clusters.healthy()) == 0
+
+
+def test_an_address_of_zookeeper_that_was_ignored_is_one_line() -> None:
+    view = kraft_clusters.quorum(ignored_zookeeper="zk:2181")
+    diagnosis = diagnose(kraft_clusters.kraft().snapshot(quorum=view))
+    assert diagnosis.findings == ()
+    assert diagnosis.notes == ("ZooKeeper at zk:2181 was ignored: this cluster runs on KRaft",)
+
+
+@pytest.mark.parametrize(("seconds", "wait"), [(60.0, False), (12.0, True), (-1.0, True)])
+def test_the_last_fetch_of_a_dead_broker_dates_what_it_broke(seconds: float, *, wait: bool) -> None:
+    assert (settle_seconds(kraft_clusters.broker_dead_for(seconds)) > 0) is wait
+
+
+def test_a_controller_that_has_been_gone_for_long_needs_no_second_snapshot() -> None:
+    assert settle_seconds(kraft_clusters.one_controller_dead()) == 0
+    assert settle_seconds(kraft_clusters.one_controller_gone_since_the_election()) > 0
+    assert settle_seconds(kraft_clusters.two_controllers_dead()) > 0
+
+
+def test_the_view_of_a_cut_broker_does_not_say_who_is_alive() -> None:
+    snapshot = kraft_clusters.broker_cut_from_controllers()
+    stale = replace(snapshot.views[1], alive=dict(snapshot.addresses))
+    for views in ({1: stale, 2: snapshot.views[2]}, {1: stale, 3: snapshot.views[3], 2: snapshot.views[2]}):
+        found = {f.key for f in diagnose(replace(snapshot, views=views)).walk()}
+        assert "KFX813:broker 1" in found
+
+
+def test_with_the_quorum_lost_no_remedy_changes_the_cluster() -> None:
+    paper = kraft_clusters.kraft(base().kill(1))
+    refused = kraft_clusters.REFUSED
+    diagnosis = diagnose(paper.snapshot(quorum=kraft_clusters.lost(c100=refused, c101=refused)))
+    assert diagnosis.findings[0].code == "KFX811"
+    others = [f for f in diagnosis.walk() if f.code != "KFX811"]
+    assert others
+    for remedy in (remedy for f in others for remedy in f.remedies if remedy.changes):
+        assert remedy.after.startswith("KFX811:")
+        assert not remedy.command
+
+
+def test_a_broker_that_fetches_is_not_stale_because_it_is_a_record_behind() -> None:
+    behind = {1: kraft_clusters.HIGH - 2, 2: kraft_clusters.HIGH}
+    following = kraft_clusters.quorum(offsets=behind, later=behind)
+    assert following.reached(1) is False
+    assert following.behind == ()
+    cut = kraft_clusters.quorum({1: 30.0}, offsets=behind, later=behind)
+    assert cut.behind == (1,)
+    forgotten = kraft_clusters.quorum(offsets=behind, later=behind, observers=())
+    assert forgotten.behind == (1,)
