@@ -28,6 +28,7 @@ from kfix_diagnostics.groups import (
     kfx115_offsets_uncompacted,
     kfx116_open_transaction,
     kfx117_pasted_errors,
+    kfx118_coordinator_failed,
 )
 from kfix_diagnostics.leadership import (
     kfx101_coordinator_stuck,
@@ -102,6 +103,7 @@ ALL: tuple[Check, ...] = (
     kfx115_offsets_uncompacted.CHECK,
     kfx116_open_transaction.CHECK,
     kfx117_pasted_errors.CHECK,
+    kfx118_coordinator_failed.CHECK,
     kfx201_metadata_divergence.CHECK,
     kfx202_controller.CHECK,
     kfx203_stale_view.CHECK,

@@ -137,3 +137,21 @@ def test_whole_isrs_dead_are_dated_by_the_last_fetch_and_name_no_runbook(kfix, l
     assert "kfix runbook" not in said.out
     assert "ZooKeeper" not in said.out
     assert broken.dead
+
+
+def test_a_coordinator_that_gave_up_is_found_although_no_broker_lists_its_groups(kfix, lab, tmp_path):
+    once_healthy(kfix)
+    broken = lab.break_("coordinator-failed")
+    said = kfix.diagnose()
+    assert said.code == 21
+    assert "KFX106" not in said.findings
+    finding = said.findings["KFX118"]
+    assert finding["object"] == f"coordinator on broker {broken.details['named']}"
+    assert finding["blocked"]["groups"] == [broken.group], "from the log: this snapshot is the first of the cluster"
+    story = kfix.on("diagnose", "--debounce", "0", "--group", broken.group)
+    assert story.code == 21
+    assert "blocked by KFX118" in story.out
+    [(_, partition)] = broken.partitions
+    saved = kfix.on("offsets", "save", "--partition", partition, "-o", tmp_path / "offsets.json")
+    assert saved.code == 0
+    assert f"of 1 group, read from leader broker {broken.details['named']}" in saved.out

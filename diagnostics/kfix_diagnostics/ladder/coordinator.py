@@ -69,7 +69,7 @@ def loaded(asked: Asked) -> Rung:
     name, probe = "loaded", asked.probe
     if probe is None or probe.find_error != 0 or probe.fetch_error is None:
         return unread(name, "there is no coordinator to ask")
-    silent, emptied = asked.of_partition(("KFX106",)), asked.of_group("KFX109")
+    silent, emptied = asked.of_partition(("KFX106", "KFX118")), asked.of_group("KFX109")
     if probe.fetch_error in NOT_ALLOWED:
         return unread(
             name, f"the state of the coordinator is unknown, because kfix has no right to ask: {_words(asked)}"

@@ -41,6 +41,7 @@ from kfix_diagnostics._compaction import of_partitions, short_copies, size_rows,
 from kfix_diagnostics._evidence import group_rows, probe_words, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
+from kfix_diagnostics.groups._gave_up import gave_up
 
 CODE = "KFX106"
 NO_ANSWER = -1
@@ -51,7 +52,8 @@ SICK = frozenset({NO_ANSWER, 5, 6, 7, LOADING, 15, 16})
 
 
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    failed = [probe for probe in case.probes if _error(probe) in SICK]
+    told = {probe.partition for probe in gave_up(case)}
+    failed = [probe for probe in case.probes if _error(probe) in SICK and probe.partition not in told]
     leaders = {row.partition: row.leader for row in rows} if failed else {}
     by_place: dict[tuple[int, bool], list[CoordinatorProbe]] = {}
     for probe in failed:

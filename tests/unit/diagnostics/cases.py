@@ -181,6 +181,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: cut_clusters.lagging(20, 25), "broker 2 slow", WARNING),
         Sick(lambda: cut_clusters.lagging(20, 80), "broker 2 catching up", INFO),
     ],
+    "KFX118": [Sick(kraft_clusters.coordinator_failed, "coordinator on broker 2", CRITICAL)],
     "KFX811": [
         Sick(kraft_clusters.two_controllers_dead, "controller quorum", CRITICAL),
         Sick(kraft_clusters.controllers_apart, "controller quorum", CRITICAL),
@@ -325,6 +326,11 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: no_zookeeper(base(), Mode.ZOOKEEPER).snapshot(ensemble=cut_clusters.servers(a="-", b="-")),
     ],
     # One look tells nothing of a pace; a cut is told as a cut.
+    "KFX118": [
+        kraft_clusters.healthy,
+        lambda: kraft_clusters.coordinator_failed(new=False),
+        lambda: kraft_clusters.coordinator_failed(error=14),
+    ],
     "KFX811": [
         kraft_clusters.healthy,
         kraft_clusters.one_controller_dead,

@@ -143,3 +143,11 @@ def broker_dead_for(seconds: float) -> Snapshot:
             part.isr = ()
     view = quorum({1: seconds}, offsets={2: HIGH, 3: HIGH}, fenced=(1,))
     return paper.snapshot(quorum=view)
+
+
+def coordinator_failed(*, new: bool = True, error: int = 16) -> Snapshot:
+    """The leader of __consumer_offsets-43 refuses group g2, of a cluster with the new coordinator."""
+    paper = kraft()
+    paper.broken_groups = {"g2": (0, error)}
+    features = {"metadata.version": 30} | ({"group.version": 1} if new else {})
+    return paper.snapshot(quorum=quorum(features=features))

@@ -1,0 +1,25 @@
+"""Which offsets partitions their coordinator gave up: KFX118 tells of them, KFX106 of other silent coordinators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
+
+NOT_COORDINATOR = 16
+#: The feature of the coordinator that loads a partition as a whole, or not at all (KIP-848).
+_FEATURE = "group.version"
+
+
+def gave_up(case: CaseFile) -> Iterator[CoordinatorProbe]:
+    """Yields the probes that the leader of their partition refuses, although every broker names it as coordinator."""
+    quorum = case.snapshot.quorum
+    if quorum is None or quorum.features.get(_FEATURE, 0) < 1:
+        return
+    for probe in case.probes:
+        views = case.views_of(TopicPartition(OFFSETS_TOPIC, probe.partition)).values()
+        leads = bool(views) and all(view.leader == probe.coordinator for view in views)
+        if probe.find_error == 0 and probe.fetch_error == NOT_COORDINATOR and leads:
+            yield probe

@@ -1,0 +1,112 @@
+"""KFX118 coordinator-failed: a coordinator of Kafka 4 gave its offsets partition up, and refuses its groups for ever.
+
+Why it matters
+    Every request of every group of the partition is answered with NOT_COORDINATOR, until a later leader epoch loads the
+    partition without an error. Nothing alerts: the partition has a leader and a full ISR, every broker names the
+    coordinator, and the brokers no longer list the groups.
+
+How kfix knows
+    FindCoordinator names the broker that leads the partition, and this broker itself answers OffsetFetch with
+    NOT_COORDINATOR (16), for a group that does not exist as for one that does; a second snapshot shows the same. The
+    feature `group.version` shows that the cluster has the new coordinator, which reads the whole partition or none of
+    it; an older one skips a record that it does not understand.
+
+Remedies, safest first
+    Save the committed offsets from the log, which stays readable. The leader's log names the group and the offset of
+    the record that the load failed on. Write a tombstone for its key, have every replica compacted (temporarily
+    segment.ms=1000, min.cleanable.dirty.ratio=0, max.compaction.lag.ms=1000 and delete.retention.ms=0 on the topic, and
+    an append every few seconds, since a segment is rolled by the next append only), and only when neither the record
+    nor the tombstone is in any replica, move the leadership.
+
+Do not
+    Do not move the leadership and do not restart the leader before that: the next coordinator reads the same record and
+    fails, too. Do not delete the topic: every group would lose its offsets.
+
+Sources
+    Kafka 4.3.1 and 4.4.0: `CoordinatorRuntime` fails the shard on the first record that it cannot replay; seen on real
+    brokers. See docs/facts/consumer-groups.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import cluster_options, diagnose_again, partition_options
+from kfix_diagnostics._bans import no_election, no_restart
+from kfix_diagnostics._evidence import group_rows, probe_rows
+from kfix_diagnostics._words import per_topic
+from kfix_diagnostics.groups._gave_up import gave_up
+
+CODE = "KFX118"
+
+
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    by_leader: dict[int, list[CoordinatorProbe]] = {}
+    for probe in gave_up(case):
+        if probe.coordinator is not None:
+            by_leader.setdefault(probe.coordinator, []).append(probe)
+    for leader, probes in sorted(by_leader.items()):
+        tps = tuple(sorted({TopicPartition(OFFSETS_TOPIC, probe.partition) for probe in probes}))
+        yield _failed(leader, tps, case)
+
+
+def _failed(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> Finding:
+    return Finding(
+        code=CODE,
+        severity=Severity.CRITICAL,
+        obj=f"coordinator on broker {leader}",
+        summary=f"the coordinator on broker {leader} gave {per_topic(tps)} up and refuses every group there",
+        cause=Cause(
+            "loading the partition failed on one of its records; another leader or a restart fails on it again",
+            Confidence.LIKELY,
+        ),
+        evidence=(*probe_rows(case, tps), *_leads(leader, tps[0], case), *group_rows(case, tps[0])),
+        blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=not case.all_named(tps)),
+        remedies=tuple(_remedies(leader, tps, case)),
+        never=(
+            _never_reload(leader),
+            "Do not delete the topic: every group would lose its offsets",
+        ),
+        forbids=(no_election(tps), no_restart([leader])),
+        partitions=tps,
+    )
+
+
+def _never_reload(leader: int) -> str:
+    return (
+        f"Do not move the leadership from broker {leader} and do not restart it before the record is gone from every "
+        "replica: the next coordinator fails on it, too"
+    )
+
+
+def _leads(leader: int, tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
+    isr = ", ".join(map(str, case.isr(tp)))
+    yield Evidence("metadata of the brokers", str(tp), f"leader {leader}, ISR {isr}: the partition itself is in order")
+
+
+def _remedies(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
+    chosen = partition_options([tp.partition for tp in tps])
+    file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
+    yield Remedy("Save the offsets that the log holds", f"kfix offsets save {cluster_options(case)} {chosen} -o {file}")
+    yield Remedy(
+        f"Search the log of broker {leader} for `Failed to load metadata from {tps[0]}`: the exception below it names "
+        "the group and the record. Write a tombstone for its key, have every replica compacted, then move the "
+        "leadership",
+        f"kfix explain {CODE}",
+    )
+    yield diagnose_again(case, "Diagnose again")
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="coordinator-failed",
+    title="a coordinator of Kafka 4 gave its offsets partition up, and refuses its groups for ever",
+    severity=Severity.CRITICAL,
+    check=check,
+    debounce=Debounce.HELD,
+)
