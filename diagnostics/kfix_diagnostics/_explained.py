@@ -11,6 +11,7 @@ from kfix.derive.cuts import Cut, CutKind
 _DEAD: Final = "KFX401"
 _SILENT: Final = "KFX402"
 _SHUT_OUT: Final = "KFX403"
+_FENCED: Final = "KFX813"
 #: The check that reports each kind of cut.
 CUT_CODES: Final = {
     CutKind.LINK: "KFX801",
@@ -41,4 +42,5 @@ def explained_by(brokers: Iterable[int], case: CaseFile) -> tuple[str, ...]:
     # The finding of the first dead broker has those of the others.
     keys += [f"{_DEAD}:broker {case.dead[0]}"] if ids.intersection(case.dead) else []
     keys += [key_of(case.cut)] if case.cut is not None and case.cut.explains(ids - set(case.dead)) else []
-    return (*keys, *(f"{_SHUT_OUT}:broker {b}" for b in case.shut_out if b in ids))
+    code = _FENCED if case.kraft else _SHUT_OUT
+    return (*keys, *(f"{code}:broker {b}" for b in case.shut_out if b in ids))

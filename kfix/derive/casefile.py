@@ -125,10 +125,7 @@ class CaseFile:
 
     @cached_property
     def frozen(self) -> Mapping[int, str]:
-        """Returns {broker: error} of dead brokers whose address accepts connections and does not answer.
-
-        Their processes still run, and have lost their sessions.
-        """
+        """Returns {broker: error} of dead brokers whose processes still run: they accept connections, never answer."""
         return {b: why for b, why in self.snapshot.silent.items() if b in self.dead}
 
     @property
@@ -142,8 +139,9 @@ class CaseFile:
 
     @cached_property
     def shut_out(self) -> tuple[int, ...]:
-        """Returns brokers that respond to kfix but are not registered: cut off from ZooKeeper, starting or stopping."""
-        return () if self.snapshot.zookeeper is None else tuple(sorted(self.views.keys() - self.registrations.keys()))
+        """Returns brokers that respond to kfix but are not registered, or on KRaft fenced: cut off, or starting."""
+        asked = self.snapshot.zookeeper or self.snapshot.quorum
+        return () if asked is None or self.live is None else tuple(sorted(self.views.keys() - self.live))
 
     @cached_property
     def missed(self) -> tuple[int, ...]:

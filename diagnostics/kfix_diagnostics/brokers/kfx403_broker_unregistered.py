@@ -38,7 +38,7 @@ CODE = "KFX403"
 
 
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    for broker in case.shut_out:
+    for broker in () if case.kraft else case.shut_out:
         yield _shut_out(broker, rows, case)
 
 

@@ -132,7 +132,7 @@ def _what(stale: Stale) -> str:
 
 
 def _cause(broker: int, case: CaseFile) -> Cause:
-    if broker in case.shut_out:
+    if broker in case.shut_out and not case.kraft:
         return Cause(f"broker {broker} is cut off from ZooKeeper and keeps its old metadata", Confidence.LIKELY)
     if case.cut is not None and case.cut.explains((broker,)):
         code = code_of(case.cut)

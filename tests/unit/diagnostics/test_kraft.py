@@ -118,3 +118,12 @@ def test_a_broker_that_fetches_is_not_stale_because_it_is_a_record_behind() -> N
     assert cut.behind == (1,)
     forgotten = kraft_clusters.quorum(offsets=behind, later=behind, observers=())
     assert forgotten.behind == (1,)
+
+
+def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_start_it() -> None:
+    diagnosis = diagnose(kraft_clusters.broker_cut_from_controllers())
+    found = {f.code: f for f in diagnosis.walk()}
+    assert "KFX302" in found
+    assert "KFX302" not in {f.code for f in diagnosis.findings}
+    assert "KFX403" not in found
+    assert not [r.text for f in diagnosis.findings for r in f.remedies if r.text.startswith("Start broker 1")]
