@@ -38,6 +38,7 @@ from kfix_diagnostics.leadership import (
     kfx105_unknown_broker_ids,
     kfx106_coordinator_silent,
     kfx107_leaderless_unjudged,
+    kfx119_eligible_waits,
 )
 from kfix_diagnostics.leftovers import (
     kfx501_stale_reassignment,
@@ -104,6 +105,7 @@ ALL: tuple[Check, ...] = (
     kfx116_open_transaction.CHECK,
     kfx117_pasted_errors.CHECK,
     kfx118_coordinator_failed.CHECK,
+    kfx119_eligible_waits.CHECK,
     kfx201_metadata_divergence.CHECK,
     kfx202_controller.CHECK,
     kfx203_stale_view.CHECK,

@@ -155,3 +155,31 @@ def test_a_coordinator_that_gave_up_is_found_although_no_broker_lists_its_groups
     saved = kfix.on("offsets", "save", "--partition", partition, "-o", tmp_path / "offsets.json")
     assert saved.code == 0
     assert f"of 1 group, read from leader broker {broken.details['named']}" in saved.out
+
+
+def test_an_empty_isr_names_the_broker_to_start_and_starting_it_loses_nothing(kfix, lab):
+    once_healthy(kfix)
+    broken = lab.break_("elr-struck")
+    said = kfix.diagnose("--debounce", "0")
+    assert said.code == 21
+    assert "KFX103" not in said.findings
+    finding = said.findings["KFX119"]
+    [dead] = broken.dead
+    assert f"waits for broker {dead}, which is dead and may lead without a loss" in finding["summary"]
+    assert finding["remedies"][0]["text"].startswith(f"Start broker {dead} with the old disk")
+    assert "min.insync.replicas" in finding["never"][0]
+    before = max(row for row in said_ends(kfix))
+    lab.restart(dead)
+    ends = time.monotonic() + 30
+    while "KFX119" in kfix.diagnose("--debounce", "0").findings and time.monotonic() < ends:
+        time.sleep(0.5)
+    assert "KFX119" not in kfix.diagnose("--debounce", "0").findings
+    assert max(said_ends(kfix)) >= before, "no record was lost"
+
+
+def said_ends(kfix):
+    """The log ends of the partition that the incident struck, of every replica that answers."""
+    file = kfix.home / "ends.json"
+    kfix.on("snapshot", "save", "--overwrite", file)
+    rows = kfix.run("snapshot", "show", "--json", file).json["log_ends"]["ledger"]
+    return [end for row in rows for (_, _, end, error) in row[1:] if not error]

@@ -39,6 +39,7 @@ from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, sav
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
+from kfix_diagnostics.leadership._eligible import without_eligible
 
 CODE = "KFX103"
 SHOWN = 3
@@ -46,7 +47,7 @@ SHOWN = 3
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_isr: dict[tuple[int, ...], list[TopicPartition]] = {}
-    for row in rows:
+    for row in without_eligible(rows, case):
         by_isr.setdefault(tuple(sorted(case.isr(row.tp))), []).append(row.tp)
     for isr, tps in by_isr.items():
         yield _gone(isr, tps, case)

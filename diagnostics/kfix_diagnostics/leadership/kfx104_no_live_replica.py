@@ -37,13 +37,14 @@ from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import either, has, per_topic, start_any
+from kfix_diagnostics.leadership._eligible import without_eligible
 
 CODE = "KFX104"
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_replicas: dict[tuple[int, ...], list[TopicPartition]] = {}
-    for row in rows:
+    for row in without_eligible(rows, case):
         by_replicas.setdefault(tuple(sorted(case.assignment(row.tp).replicas)), []).append(row.tp)
     for replicas, tps in by_replicas.items():
         yield _down(replicas, tps, case)

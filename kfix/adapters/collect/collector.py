@@ -301,6 +301,8 @@ class _Collection:
         visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
         epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
         reassignments = details.reassignments(controller) if self._quorum is None else None
+        if self._quorum is not None:
+            self._quorum.eligible(self._lines, self._deadline)
         # FindCoordinator would create a missing offsets topic, so it is not sent then.
         count = max(map(offsets_partitions, distinct(views)[0]), default=0)
         probes = self._probes(details, count, (*(g.name for g in groups), *memory.groups))
@@ -356,7 +358,10 @@ class _Collection:
     ) -> tuple[OffsetsLog, ...]:
         if not places:
             return ()
-        listed = {partition_of_group(g.name, len(places)) for g in groups}
+        # A broker that led a partition until just now still lists its groups, as one that was left behind does.
+        leads = {tp.partition: leader for tp, (leader, _) in places.items()}
+        partitions = [(partition_of_group(g.name, len(places)), g.listed_by) for g in groups]
+        listed = {partition for partition, brokers in partitions if leads.get(partition) in brokers}
         wanted = {partition_of_group(name, len(places)) for name in self._wanted.groups}
         return details.offsets_logs(places, listed, wanted)
 

@@ -147,14 +147,20 @@ class Details:
             else:
                 orphaned.append(tp)
 
-        def ask(broker: int, line: BrokerConnection) -> tuple[list[OffsetsLog], list[TopicPartition]]:
-            parts, strange = ask_parts(line, tuple(led[broker]), listed, wanted, self._deadline)
-            return read_parts(line, broker, parts, self._deadline, compare=True), strange
+        def ask(
+            broker: int, line: BrokerConnection
+        ) -> tuple[list[OffsetsLog], list[TopicPartition], list[TopicPartition]]:
+            parts, strange, withheld = ask_parts(line, tuple(led[broker]), listed, wanted, self._deadline)
+            return read_parts(line, broker, parts, self._deadline, compare=True), strange, withheld
 
         found: list[OffsetsLog] = []
-        for logs, strange in self._each("offsets log", led, ask).values():
+        for broker, (logs, strange, withheld) in self._each("offsets log", led, ask).items():
             found += logs
             orphaned += strange
+            if withheld:
+                # What the coordinator serves cannot be compared with its log then: unknown is not healthy.
+                why = f"{withheld[0]}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
+                self._questions.failed(f"offsets log broker {broker}", why)
         if orphaned:
             found += self._orphaned({tp: places[tp][1] for tp in orphaned[:MOST_ORPHANED]})
         return tuple(sorted(found, key=lambda log: (log.partition, log.broker)))

@@ -22,7 +22,7 @@ def ask_members(line: BrokerConnection, group: str, deadline: Deadline) -> Group
 
 def read_last_generation(line: BrokerConnection, group: str, tp: TopicPartition, deadline: Deadline) -> LastGeneration:
     """Reads the end of the log of the group's offsets partition; unknown unless it was read to its end."""
-    parts, _ = ask_parts(line, (tp,), (), (tp.partition,), deadline)
+    parts, *_ = ask_parts(line, (tp,), (), (tp.partition,), deadline)
     for part in parts:
         found, end, error = read_records(line, part, deadline)
         recorded = found.groups.get(group)

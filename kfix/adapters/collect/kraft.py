@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from kfix.adapters.collect.broker import BrokerAnswers
 from kfix.adapters.collect.quorum import SOURCE, Offsets, QuorumQuestion, ask_fenced, why_unread
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import kraft_messages, requests
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.derive.quorum import listed_alive
-from kfix.model.cluster.quorum import QuorumView
-from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
+from kfix.model.cluster.quorum import Eligible, QuorumView
+from kfix.model.cluster.snapshot import NO_LEADER, Assignment, Endpoint, TopicPartition
 
 
 class KraftReading:
@@ -36,6 +38,7 @@ class KraftReading:
         self._quorum = QuorumQuestion(target, configs, first, ledger)
         self._quorum.wait_for_active()
         self._fenced: dict[int, Endpoint] | None = None
+        self._eligible: dict[TopicPartition, Eligible] = {}
 
     def fenced(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> dict[int, Endpoint]:
         """Returns the brokers that are registered and not alive, by the broker with the newest metadata."""
@@ -54,11 +57,25 @@ class KraftReading:
         views = {b: answer.view for b, answer in self._answers.items()}
         return listed_alive(views, self._quorum.seen(offsets)) or frozenset(views)
 
+    def eligible(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
+        """Reads who may lead the partitions without a leader, from the broker with the newest metadata."""
+        offsets = self._offsets()
+        newest = max(self._answers, key=lambda b: offsets.get(b, -1), default=None)
+        if newest is None:
+            return
+        view = self._answers[newest].view
+        leaderless = {tp for tp, each in view.partitions.items() if each.leader == NO_LEADER}
+        if leaderless:
+            asked = self._questions.start(
+                "eligible replicas", lambda: ask_eligible(lines[newest], leaderless, deadline)
+            )
+            self._eligible = asked.result(deadline) or {}
+
     def last(self) -> tuple[QuorumView, dict[TopicPartition, Assignment] | None]:
         """Returns the quorum and the reassignments; nothing that is read before this waits for a controller."""
         features = next((a.features.finalized for a in self._answers.values() if a.features is not None), {})
         fenced = None if self._fenced is None else tuple(sorted(self._fenced))
-        quorum = self._quorum.answer(self._offsets(), features, fenced)
+        quorum = replace(self._quorum.answer(self._offsets(), features, fenced), eligible=self._eligible)
         if why := why_unread(quorum):
             # A quorum that was not read is not healthy: it may be lost, and the metadata frozen (docs/facts/kraft.md).
             self._questions.failed(SOURCE, why)
@@ -72,3 +89,24 @@ class KraftReading:
         """Returns {broker: the metadata offset that it had applied before its metadata was read}."""
         known = {b: a.features.epoch for b, a in self._answers.items() if a.features is not None}
         return {b: offset for b, offset in known.items() if offset >= 0}
+
+
+#: Most topics that are asked for: the first ones show what to start.
+_MOST_TOPICS = 500
+
+
+def ask_eligible(
+    line: BrokerConnection, wanted: Collection[TopicPartition], deadline: Deadline
+) -> dict[TopicPartition, Eligible]:
+    """Returns who may lead these partitions; empty where the broker does not know the request (before 3.7)."""
+    if not line.supports(requests.DESCRIBE_TOPIC_PARTITIONS, 0, deadline):
+        return {}
+    topics = tuple(sorted({tp.topic for tp in wanted})[:_MOST_TOPICS])
+    found: dict[TopicPartition, Eligible] = {}
+    start: TopicPartition | None = None
+    while True:
+        request = kraft_messages.describe_topic_partitions(topics, start)
+        page, start = line.call(request, kraft_messages.topic_partitions, deadline)
+        found |= {tp: Eligible(each.elr, each.last_known) for tp, each in page.items() if tp in wanted}
+        if start is None or not page:
+            return found

@@ -6,6 +6,7 @@ Which partitions are in doubt, and what a plain diagnosis does not see: docs/adr
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.group_records import GroupRecords
 from kfix.adapters.kafka.questions import UNSTABLE
 from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
+from kfix.adapters.kafka.responses import PartitionOffset
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import (
     BrokerView,
@@ -72,20 +74,31 @@ def coordinators(
     return found
 
 
+_OFFSET_NOT_AVAILABLE = 78
+_NOTHING = PartitionOffset(0, -1)
+#: A new leader knows its high watermark after one fetch of each follower in the ISR, at most 0.5 s apart.
+_SETTLING_SECONDS, _PAUSE_SECONDS = 1.5, 0.1
+
+
 def ask_parts(
     line: BrokerConnection,
     tps: tuple[TopicPartition, ...],
     listed: Collection[int],
     wanted: Collection[int],
     deadline: Deadline,
-) -> tuple[list[Part], list[TopicPartition]]:
-    """Returns (what to read at this leader, the partitions that it does not lead after all)."""
-    # The last stable offset comes last: then a transaction that has just ended leaves no doubt.
-    asked = [
-        requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
-        for when, isolation in ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
-    ]
-    starts, ends, stables = line.call_many(asked, responses.list_offsets, deadline)
+) -> tuple[list[Part], list[TopicPartition], list[TopicPartition]]:
+    """Returns (what to read at this leader, partitions that it does not serve, those of them that it withholds).
+
+    A new leader withholds its offsets for a moment, until it knows the high watermark; they are asked for again.
+    """
+    starts, ends, stables = _ask_offsets(line, tps, deadline)
+    again = deadline.within(min(_SETTLING_SECONDS, deadline.left / 4))
+    while withheld := tuple(tp for tp in tps if ends.get(tp, _NOTHING).error == _OFFSET_NOT_AVAILABLE):
+        if again.left <= _PAUSE_SECONDS:
+            break
+        time.sleep(_PAUSE_SECONDS)
+        for known, new in zip((starts, ends, stables), _ask_offsets(line, withheld, deadline), strict=True):
+            known.update(new)
     parts, strange = [], []
     for tp in tps:
         if tp not in starts or starts[tp].error or ends[tp].error or stables[tp].error:
@@ -98,7 +111,19 @@ def ask_parts(
             first = max(start, stable)
         if start < end and (stable < end or tp.partition in wanted or tp.partition not in listed):
             parts.append(Part(tp, start, stable, end, min(first, stable), limit))
-    return parts, strange
+    return parts, strange, list(withheld)
+
+
+def _ask_offsets(
+    line: BrokerConnection, tps: tuple[TopicPartition, ...], deadline: Deadline
+) -> list[dict[TopicPartition, PartitionOffset]]:
+    """Returns log starts, high watermarks and last stable offsets, as a consumer sees them."""
+    # The last stable offset comes last: then a transaction that has just ended leaves no doubt.
+    asked = [
+        requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
+        for when, isolation in ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
+    ]
+    return line.call_many(asked, responses.list_offsets, deadline)
 
 
 def orphaned_part(tp: TopicPartition, end: LogEnd) -> Part:

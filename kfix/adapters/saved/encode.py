@@ -94,7 +94,7 @@ def _quorum(view: QuorumView) -> dict[str, Any]:
     fields = asdict(view)
     by_id = {name: {str(b): value for b, value in fields[name].items()} for name in ("offsets", "later", "configured")}
     rows = {name: [list(each) for each in getattr(view, name)] for name in ("voters", "observers", "controllers")}
-    return fields | by_id | rows
+    return fields | by_id | rows | {"eligible": _by_topic(view.eligible)}
 
 
 def _group_reading(reading: GroupReading) -> dict[str, Any]:

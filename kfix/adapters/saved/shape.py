@@ -139,6 +139,7 @@ class QuorumShape(StrictModel):
     features: dict[str, Int16]
     fenced: Ids | None
     ignored_zookeeper: str = ""
+    eligible: dict[str, list[tuple[Int32, Ids, Ids]]] = Field(default_factory=dict)
 
 
 class GroupShape(LenientModel):

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kfix.model.cluster.naming import TopicPartition
+
 #: The feature by which a partition keeps eligible leader replicas (KIP-966).
 ELR_FEATURE = "eligible.leader.replicas.version"
 #: Seconds since the last fetch of a broker that follows: the active controller answers a fetch after at most 0.5 s.
@@ -45,6 +47,16 @@ class ControllerAnswer(NamedTuple):
         return not self.error
 
 
+class Eligible(NamedTuple):
+    """Who may lead a partition without a leader, and lose nothing (KIP-966): `replicas` may, once they are alive.
+
+    `last_known` led it last; it is elected if no other replica is eligible.
+    """
+
+    replicas: tuple[int, ...]
+    last_known: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class QuorumView:
     """What the controllers and the brokers report about the quorum.
@@ -58,6 +70,7 @@ class QuorumView:
 
     `configured` are {voter: address} by the brokers' settings. `fenced` is None if the brokers do not report it (before
     4.0). `ignored_zookeeper` is an address of ZooKeeper that was given, and not asked, since KRaft is the authority.
+    `eligible` are partitions without a leader, by the broker with the newest metadata; empty where it does not tell.
     """
 
     leader: int = -1
@@ -75,6 +88,7 @@ class QuorumView:
     features: Mapping[str, int] = field(default_factory=dict)
     fenced: tuple[int, ...] | None = None
     ignored_zookeeper: str = ""
+    eligible: Mapping[TopicPartition, Eligible] = field(default_factory=dict)
 
     @property
     def read(self) -> bool:

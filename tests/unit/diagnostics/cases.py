@@ -182,6 +182,11 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: cut_clusters.lagging(20, 80), "broker 2 catching up", INFO),
     ],
     "KFX118": [Sick(kraft_clusters.coordinator_failed, "coordinator on broker 2", CRITICAL)],
+    "KFX119": [
+        Sick(kraft_clusters.eligible_dead, "eligible broker 2", CRITICAL),
+        Sick(kraft_clusters.last_known_dead, "eligible broker 3", CRITICAL),
+        Sick(kraft_clusters.all_replicas_dead, "eligible brokers 1, 2", CRITICAL),
+    ],
     "KFX811": [
         Sick(kraft_clusters.two_controllers_dead, "controller quorum", CRITICAL),
         Sick(kraft_clusters.controllers_apart, "controller quorum", CRITICAL),
@@ -331,6 +336,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: kraft_clusters.coordinator_failed(new=False),
         lambda: kraft_clusters.coordinator_failed(error=14),
     ],
+    "KFX119": [kraft_clusters.healthy, kraft_clusters.nobody_eligible],
     "KFX811": [
         kraft_clusters.healthy,
         kraft_clusters.one_controller_dead,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
+from kfix.model.cluster.quorum import ControllerAnswer, Eligible, QuorumReplica, QuorumView
 from kfix.model.cluster.snapshot import EpochEnd, Mode, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base
@@ -151,3 +151,32 @@ def coordinator_failed(*, new: bool = True, error: int = 16) -> Snapshot:
     paper.broken_groups = {"g2": (0, error)}
     features = {"metadata.version": 30} | ({"group.version": 1} if new else {})
     return paper.snapshot(quorum=quorum(features=features))
+
+
+def waits(elr: tuple[int, ...], last_known: tuple[int, ...], *dead: int) -> Snapshot:
+    """orders-0 on [1, 2, 3] has no leader and an empty ISR; these are eligible, and these brokers are dead."""
+    paper = kraft(Paper().topic("orders", 1))
+    for broker in dead:
+        paper.kill(broker)
+    tp = TopicPartition("orders", 0)
+    part = paper.parts[tp]
+    part.leader, part.isr = -1, ()
+    paper.log_ends = {tp: {b: 20 + b for b in (1, 2, 3) if b not in dead}}
+    view = quorum(dict.fromkeys(dead, 60.0), fenced=dead, eligible={tp: Eligible(elr, last_known)})
+    return paper.snapshot(quorum=view)
+
+
+def eligible_dead() -> Snapshot:
+    return waits((2,), (1,), 2)
+
+
+def last_known_dead() -> Snapshot:
+    return waits((), (3,), 3)
+
+
+def all_replicas_dead() -> Snapshot:
+    return waits((1, 2), (2,), 1, 2, 3)
+
+
+def nobody_eligible() -> Snapshot:
+    return waits((), (), 2)

@@ -1,5 +1,6 @@
 """Which parts of the offsets log are read, and what records name: Fetch responses of a broker of one conversation."""
 
+import pytest
 from kafka.protocol import consumer
 
 from kfix.adapters.collect.offsets_log import Part, ask_parts, coordinators, read_parts
@@ -101,7 +102,7 @@ def bounds(end, stable, start=0):
 
 def asked(broker, listed=(), wanted=()):
     with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
-        parts, strange = ask_parts(line, (TP,), listed, wanted, Deadline.after(5))
+        parts, strange, _ = ask_parts(line, (TP,), listed, wanted, Deadline.after(5))
     assert strange == []
     return [each.first for each in parts]
 
@@ -125,3 +126,21 @@ def test_a_partition_without_a_leader_keeps_its_replicas_with_the_isr_first():
     assert coordinators(stuck.zookeeper, stuck.views, 50)[G2][0] == -1
     assert coordinators(stuck.zookeeper, stuck.views, 50)[G2][1][0] in stuck.zookeeper.states[G2].isr
     assert coordinators(None, {}, 0) == {}
+
+
+@pytest.mark.parametrize("times", [1, 3, 1000])
+def test_a_new_leader_that_withholds_its_offsets_is_asked_again(times):
+    topic, refusals = consumer.ListOffsetsResponse.ListOffsetsTopicResponse, [78] * (3 * times)
+
+    def respond(*_):
+        error = refusals.pop() if refusals else 0
+        partition = topic.ListOffsetsPartitionResponse(
+            partition_index=3, error_code=error, timestamp=-1, offset=-1 if error else 0, leader_epoch=0
+        )
+        return consumer.ListOffsetsResponse(
+            throttle_time_ms=0, topics=[topic(name=OFFSETS_TOPIC, partitions=[partition])]
+        )
+
+    with FakeBroker({2: respond}).listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
+        _, strange, withheld = ask_parts(line, (TP,), (), (), Deadline.after(5))
+    assert strange == withheld == ([TP] if times == 1000 else [])

@@ -1,0 +1,133 @@
+"""KFX119 eligible-waits: a partition of a KRaft cluster has no leader, and starting the right broker loses nothing.
+
+Why it matters
+    Producers and consumers of the partition are blocked. Metadata shows an empty ISR, as if every copy were lost; but
+    Kafka remembers which replicas hold every record that was committed (the ELR), and who led last. An unclean
+    election takes the first live replica in the order of the assignment instead, and loses records.
+
+How kfix knows
+    DescribeTopicPartitions of the broker with the newest metadata names the eligible and the last known leaders of a
+    partition without a leader (Kafka 4.0 and newer). A broker that was killed leaves the ELR when it registers again;
+    one that was shut down stays in it.
+
+Remedies, safest first
+    Start the eligible brokers with their old disks. One that was shut down is elected at once. If all of them were
+    killed, the ELR is empty once they are back, and the last known leader is elected by itself, if it is alive.
+
+Do not
+    Do not trigger a preferred election: it is refused. Do not set min.insync.replicas on the topic, not even to the
+    same value: that removes the eligible and the last known leaders, and only an unclean election is left. Do not set
+    unclean.leader.election.enable=true: when the last leader registers, another broker is elected first.
+
+Sources
+    Kafka 4.3.1: `PartitionChangeBuilder`, KIP-966; every statement was seen on real brokers. See docs/facts/kraft.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import PartitionCheck, Rows
+from kfix.model.cluster.quorum import Eligible
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import ago, brokers_named
+from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
+from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
+from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._words import are, has, ids, per_topic
+from kfix_diagnostics.leadership._eligible import waits_for
+
+CODE = "KFX119"
+_SHOWN = 3
+_NEVER_SET = (
+    "Do not set min.insync.replicas on the topic, not even to the same value: Kafka then forgets which replicas are "
+    "eligible, and only an unclean election is left"
+)
+
+
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    found: dict[Eligible, list[TopicPartition]] = {}
+    for row in rows:
+        eligible = waits_for(row.tp, case)
+        if eligible is not None:
+            found.setdefault(Eligible(*(tuple(sorted(each)) for each in eligible)), []).append(row.tp)
+    for eligible, tps in sorted(found.items()):
+        yield _waits(eligible, tps, case)
+
+
+def _waits(eligible: Eligible, tps: list[TopicPartition], case: CaseFile) -> Finding:
+    wanted = _wanted(eligible, case)
+    return Finding(
+        code=CODE,
+        severity=Severity.CRITICAL,
+        obj=f"eligible {brokers_named(eligible.replicas or eligible.last_known)}",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader, and waits for {brokers_named(wanted)}, which "
+        f"{are(len(wanted))} dead and may lead without a loss",
+        cause=_cause(wanted, case),
+        evidence=tuple(row for tp in tps[:_SHOWN] for row in _rows(tp, case)) + tuple(live_row(case)),
+        blocked=blocked(case, tps),
+        remedies=tuple(_remedies(eligible, wanted, tps, case)),
+        never=(
+            _NEVER_SET,
+            "Do not trigger a preferred election: it is refused and changes nothing",
+            NEVER_UNCLEAN_CONFIG,
+            f"Do not start {brokers_named(wanted)} with an empty disk",
+        ),
+        partitions=tuple(tps),
+        follows=explained_by(wanted, case),
+    )
+
+
+def _wanted(eligible: Eligible, case: CaseFile) -> tuple[int, ...]:
+    """Returns the dead brokers to start: the last known leader first, since it has the longest log."""
+    dead = [b for b in (*eligible.last_known, *eligible.replicas) if b not in (case.live or ())]
+    chosen = dead or [*eligible.last_known, *eligible.replicas]
+    return tuple(dict.fromkeys(chosen))
+
+
+def _cause(wanted: tuple[int, ...], case: CaseFile) -> Cause:
+    left = [age for b in wanted if (age := case.gone_for(b)) is not None]
+    when = f" about {ago(max(left))} ago" if left else ""
+    return Cause(
+        f"the ISR shrank below min.insync.replicas, and then {brokers_named(wanted)} left{when}", Confidence.LIKELY
+    )
+
+
+def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
+    eligible = waits_for(tp, case)
+    if eligible is not None:
+        said = f"no leader, ISR [], eligible {ids(eligible.replicas)}, last known leader {ids(eligible.last_known)}"
+        yield Evidence("DescribeTopicPartitions", str(tp), said)
+    yield from assignment_row(case, tp)
+    yield from log_end_row(case, tp)
+
+
+def _remedies(
+    eligible: Eligible, wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile
+) -> Iterator[Remedy]:
+    yield Remedy(f"{start(wanted, case)} with the old disk: one of them is elected, and no record is lost")
+    alive = [b for b in eligible.last_known if b in (case.live or ())]
+    if alive and eligible.replicas:
+        yield Remedy(
+            "If the eligible broker was killed, it is no longer eligible once it is back: then "
+            f"{brokers_named(alive)}, which led last and is alive, is elected by itself"
+        )
+    yield diagnose_again(case, "Diagnose again")
+    first = alive[0] if alive else None
+    best = f"broker {first}, which led last," if first is not None else "the replica with the longest log"
+    yield Remedy(
+        f"Only if {brokers_named(wanted)} can never come back: put {best} first by a reassignment of {per_topic(tps)}, "
+        "read the assignment again, and only then trigger an unclean election, one partition at a time"
+    )
+
+
+CHECK = PartitionCheck(
+    code=CODE,
+    slug="eligible-waits",
+    title="no leader: a replica that is eligible to lead without a loss is dead",
+    severity=Severity.CRITICAL,
+    rows="leaderless and n_isr == 0 and not deleting",
+    describe=describe,
+)
