@@ -1,4 +1,4 @@
-"""Which offsets partitions their coordinator gave up: KFX118 tells of them, KFX106 of other silent coordinators."""
+"""Which offsets partitions their coordinator gave up: KFX118 reports them, KFX106 other silent coordinators."""
 
 from __future__ import annotations
 

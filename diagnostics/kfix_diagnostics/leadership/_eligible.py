@@ -1,15 +1,15 @@
-"""Partitions without a leader that an eligible replica may lead: KFX119 tells of them, KFX103 and KFX104 of others."""
+"""Partitions without a leader that an eligible replica may lead: KFX119 reports them, KFX103 and KFX104 the others."""
 
 from __future__ import annotations
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
-from kfix.model.cluster.quorum import Eligible
+from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 
 
-def waits_for(tp: TopicPartition, case: CaseFile) -> Eligible | None:
-    """Returns who may lead the partition without a loss, None if its ISR tells, or if no source knows."""
+def waits_for(tp: TopicPartition, case: CaseFile) -> EligibleLeaders | None:
+    """Returns who may lead the partition without a loss, None if it has an ISR, or if no source knows."""
     quorum = case.snapshot.quorum
     found = None if quorum is None else quorum.eligible.get(tp)
     if found is None or case.isr(tp) or not (found.replicas or found.last_known):

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
-from kfix.model.cluster.quorum import Eligible
+from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named
@@ -48,16 +48,16 @@ _NEVER_SET = (
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    found: dict[Eligible, list[TopicPartition]] = {}
+    found: dict[EligibleLeaders, list[TopicPartition]] = {}
     for row in rows:
         eligible = waits_for(row.tp, case)
         if eligible is not None:
-            found.setdefault(Eligible(*(tuple(sorted(each)) for each in eligible)), []).append(row.tp)
+            found.setdefault(EligibleLeaders(*(tuple(sorted(each)) for each in eligible)), []).append(row.tp)
     for eligible, tps in sorted(found.items()):
         yield _waits(eligible, tps, case)
 
 
-def _waits(eligible: Eligible, tps: list[TopicPartition], case: CaseFile) -> Finding:
+def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile) -> Finding:
     wanted = _wanted(eligible, case)
     return Finding(
         code=CODE,
@@ -80,7 +80,7 @@ def _waits(eligible: Eligible, tps: list[TopicPartition], case: CaseFile) -> Fin
     )
 
 
-def _wanted(eligible: Eligible, case: CaseFile) -> tuple[int, ...]:
+def _wanted(eligible: EligibleLeaders, case: CaseFile) -> tuple[int, ...]:
     """Returns the dead brokers to start: the last known leader first, since it has the longest log."""
     dead = [b for b in (*eligible.last_known, *eligible.replicas) if b not in (case.live or ())]
     chosen = dead or [*eligible.last_known, *eligible.replicas]
@@ -105,7 +105,7 @@ def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
 
 
 def _remedies(
-    eligible: Eligible, wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile
+    eligible: EligibleLeaders, wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile
 ) -> Iterator[Remedy]:
     yield Remedy(f"{start(wanted, case)} with the old disk: one of them is elected, and no record is lost")
     alive = [b for b in eligible.last_known if b in (case.live or ())]

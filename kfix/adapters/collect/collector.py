@@ -301,8 +301,6 @@ class _Collection:
         visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
         epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
         reassignments = details.reassignments(controller) if self._quorum is None else None
-        if self._quorum is not None:
-            self._quorum.eligible(self._lines, self._deadline)
         # FindCoordinator would create a missing offsets topic, so it is not sent then.
         count = max(map(offsets_partitions, distinct(views)[0]), default=0)
         probes = self._probes(details, count, (*(g.name for g in groups), *memory.groups))
@@ -316,6 +314,7 @@ class _Collection:
         sizes = read_sizes(lines, coordinators(view, views, count), segment_bytes_of(own), self._deadline)
         quorum = None
         if self._quorum is not None:
+            self._quorum.ask_eligible(self._lines, self._deadline)
             quorum, reassignments = self._quorum.last()
         return Snapshot(
             taken_at=taken_at,
@@ -360,8 +359,8 @@ class _Collection:
             return ()
         # A broker that led a partition until just now still lists its groups, as one that was left behind does.
         leads = {tp.partition: leader for tp, (leader, _) in places.items()}
-        partitions = [(partition_of_group(g.name, len(places)), g.listed_by) for g in groups]
-        listed = {partition for partition, brokers in partitions if leads.get(partition) in brokers}
+        homes = ((partition_of_group(g.name, len(places)), g.listed_by) for g in groups)
+        listed = {home for home, brokers in homes if leads.get(home) in brokers}
         wanted = {partition_of_group(name, len(places)) for name in self._wanted.groups}
         return details.offsets_logs(places, listed, wanted)
 

@@ -14,7 +14,7 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.derive.quorum import listed_alive
-from kfix.model.cluster.quorum import Eligible, QuorumView
+from kfix.model.cluster.quorum import EligibleLeaders, QuorumView
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, Endpoint, TopicPartition
 
 
@@ -38,7 +38,7 @@ class KraftReading:
         self._quorum = QuorumQuestion(target, configs, first, ledger)
         self._quorum.wait_for_active()
         self._fenced: dict[int, Endpoint] | None = None
-        self._eligible: dict[TopicPartition, Eligible] = {}
+        self._eligible: dict[TopicPartition, EligibleLeaders] = {}
 
     def fenced(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> dict[int, Endpoint]:
         """Returns the brokers that are registered and not alive, by the broker with the newest metadata."""
@@ -57,7 +57,7 @@ class KraftReading:
         views = {b: answer.view for b, answer in self._answers.items()}
         return listed_alive(views, self._quorum.seen(offsets)) or frozenset(views)
 
-    def eligible(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
+    def ask_eligible(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
         """Reads who may lead the partitions without a leader, from the broker with the newest metadata."""
         offsets = self._offsets()
         newest = max(self._answers, key=lambda b: offsets.get(b, -1), default=None)
@@ -97,16 +97,16 @@ _MOST_TOPICS = 500
 
 def ask_eligible(
     line: BrokerConnection, wanted: Collection[TopicPartition], deadline: Deadline
-) -> dict[TopicPartition, Eligible]:
+) -> dict[TopicPartition, EligibleLeaders]:
     """Returns who may lead these partitions; empty where the broker does not know the request (before 3.7)."""
     if not line.supports(requests.DESCRIBE_TOPIC_PARTITIONS, 0, deadline):
         return {}
     topics = tuple(sorted({tp.topic for tp in wanted})[:_MOST_TOPICS])
-    found: dict[TopicPartition, Eligible] = {}
+    found: dict[TopicPartition, EligibleLeaders] = {}
     start: TopicPartition | None = None
     while True:
         request = kraft_messages.describe_topic_partitions(topics, start)
         page, start = line.call(request, kraft_messages.topic_partitions, deadline)
-        found |= {tp: Eligible(each.elr, each.last_known) for tp, each in page.items() if tp in wanted}
+        found |= {tp: EligibleLeaders(each.elr, each.last_known) for tp, each in page.items() if tp in wanted}
         if start is None or not page:
             return found

@@ -47,7 +47,7 @@ class ControllerAnswer(NamedTuple):
         return not self.error
 
 
-class Eligible(NamedTuple):
+class EligibleLeaders(NamedTuple):
     """Who may lead a partition without a leader, and lose nothing (KIP-966): `replicas` may, once they are alive.
 
     `last_known` led it last; it is elected if no other replica is eligible.
@@ -88,7 +88,7 @@ class QuorumView:
     features: Mapping[str, int] = field(default_factory=dict)
     fenced: tuple[int, ...] | None = None
     ignored_zookeeper: str = ""
-    eligible: Mapping[TopicPartition, Eligible] = field(default_factory=dict)
+    eligible: Mapping[TopicPartition, EligibleLeaders] = field(default_factory=dict)
 
     @property
     def read(self) -> bool:

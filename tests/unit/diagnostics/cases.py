@@ -185,7 +185,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX119": [
         Sick(kraft_clusters.eligible_dead, "eligible broker 2", CRITICAL),
         Sick(kraft_clusters.last_known_dead, "eligible broker 3", CRITICAL),
-        Sick(kraft_clusters.all_replicas_dead, "eligible brokers 1, 2", CRITICAL),
+        Sick(kraft_clusters.two_eligible_dead, "eligible brokers 1, 2", CRITICAL),
     ],
     "KFX811": [
         Sick(kraft_clusters.two_controllers_dead, "controller quorum", CRITICAL),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kfix.model.cluster.quorum import ControllerAnswer, Eligible, QuorumReplica, QuorumView
+from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, QuorumReplica, QuorumView
 from kfix.model.cluster.snapshot import EpochEnd, Mode, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base
@@ -162,7 +162,7 @@ def waits(elr: tuple[int, ...], last_known: tuple[int, ...], *dead: int) -> Snap
     part = paper.parts[tp]
     part.leader, part.isr = -1, ()
     paper.log_ends = {tp: {b: 20 + b for b in (1, 2, 3) if b not in dead}}
-    view = quorum(dict.fromkeys(dead, 60.0), fenced=dead, eligible={tp: Eligible(elr, last_known)})
+    view = quorum(dict.fromkeys(dead, 60.0), fenced=dead, eligible={tp: EligibleLeaders(elr, last_known)})
     return paper.snapshot(quorum=view)
 
 
@@ -174,8 +174,8 @@ def last_known_dead() -> Snapshot:
     return waits((), (3,), 3)
 
 
-def all_replicas_dead() -> Snapshot:
-    return waits((1, 2), (2,), 1, 2, 3)
+def two_eligible_dead() -> Snapshot:
+    return waits((1, 2), (2,), 1, 2)
 
 
 def nobody_eligible() -> Snapshot:
