@@ -89,7 +89,10 @@ def probes(now: Snapshots) -> list[CoordinatorProbe]:
     for probe in (p for s in now for p in s.probes):
         if probe.group not in best or _rank(probe) >= _rank(best[probe.group]):
             best[probe.group] = probe
-    return sorted(best.values(), key=lambda p: (p.partition, p.group))
+    # Where one place knows a group of the partition, or reaches its coordinator, one made up elsewhere adds nothing.
+    known = {p.partition for p in best.values() if p.answers or not p.made_up}
+    told = (p for p in best.values() if p.answers or not p.made_up or p.partition not in known)
+    return sorted(told, key=lambda p: (p.partition, p.group))
 
 
 def offsets_logs(now: Snapshots) -> list[OffsetsLog]:

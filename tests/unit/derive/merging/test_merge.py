@@ -184,6 +184,19 @@ def test_a_probe_that_was_answered_goes_before_one_that_was_not() -> None:
         assert merged.probes == (refused,)
 
 
+def test_a_group_that_was_made_up_where_none_is_known_adds_nothing_to_a_known_one() -> None:
+    whole = base().snapshot()
+    here, there = seen_by(whole, "az1", {1}, later=5.0), seen_by(whole, "az2", {2, 3})
+    known = next(probe for probe in there.probes if probe.answers)
+    made_up = replace(known, group="kfix-no-such-group-1", find_error=0, fetch_error=-1)
+    elsewhere = replace(made_up, partition=known.partition + 1)
+    for order in ((here, there), (there, here)):
+        both = [replace(order[0], probes=(made_up, elsewhere)), replace(order[1], probes=(known,))]
+        assert merge(both).probes == (known, elsewhere)
+        answered = replace(elsewhere, fetch_error=0)
+        assert merge([both[0], replace(both[1], probes=(known, answered))]).probes == (known, answered)
+
+
 def test_groups_are_listed_by_everybody_and_complete_where_every_live_broker_has_listed() -> None:
     here, there = two(healthy())
     here = replace(here, groups=(Group("g", (1,)), Group("h", (1,), "Stable")))
