@@ -6,6 +6,7 @@ The same client, hdfs-native, is compiled into deltalake, so that files and comm
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -34,8 +35,21 @@ def hdfs_of(url: str) -> tuple[Any, str]:
             f"{url}: an hdfs:// URL has neither options nor a user",
             hint="set HADOOP_USER_NAME, and HADOOP_CONF_DIR to the folder with the site's *-site.xml",
         )
-    # Without a host the client takes fs.defaultFS. Path and host are not decoded: Spark does not decode them either.
-    return fs.PyFileSystem(_Replacing(HdfsFileSystem(host=at.hostname, port=at.port))), at.path.rstrip("/") or "/"
+    try:
+        # Without a host the client takes fs.defaultFS. Path and host are not decoded, nor does Spark decode them.
+        system = HdfsFileSystem(host=at.hostname, port=at.port)
+    except RuntimeError as error:  # hdfs-native's only kind of error
+        raise UsageError(
+            f"{url}: HDFS cannot be opened: {_reason(error)}",
+            hint="name HOST:PORT of a NameNode, or set HADOOP_CONF_DIR to the folder with the site's *-site.xml",
+        ) from None
+    return fs.PyFileSystem(_Replacing(system)), at.path.rstrip("/") or "/"
+
+
+def _reason(error: RuntimeError) -> str:
+    """hdfs-native writes `InvalidArgument("No NameNode hosts found")`."""
+    quoted = re.search(r'"(.+)"', str(error))
+    return quoted[1] if quoted else str(error)
 
 
 class _Replacing(fs.FSSpecHandler):  # type: ignore[misc]
