@@ -59,8 +59,8 @@ def judged(snapshot: Snapshot, random: Random) -> None:
     text = json.dumps(encode(snapshot))
     again = files.parse(text, Path("again.json"))
     odd = [f.name for f in fields(snapshot) if getattr(again, f.name) != getattr(snapshot, f.name)]
-    # What only a pasted text has, and how the cluster was named, is stored by no file.
-    assert set(odd) <= {"origin", "pasted", "reached_by"}, (
+    # What only a pasted text has, how the cluster was named, and what reading it cost, is stored by no file.
+    assert set(odd) <= {"origin", "pasted", "reached_by", "traffic"}, (
         f"what is saved was read: {[(n, getattr(snapshot, n)) for n in odd]}"
     )
 
