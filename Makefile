@@ -50,6 +50,7 @@ test-spark-versions: setup-dev
 
 # An audit on YARN and HDFS: Maven downloads Hadoop's servers (170 jars), which run on loopback.
 test-hadoop: setup-dev
+	@$(BIN)/python -m pytest -q tests/spark/on_hdfs.py
 	@$(BIN)/python -m pytest -q tests/spark/on_yarn.py
 
 # A slice of this is in every `make test`: hostile files, clusters and arguments, and a kill after every record of every

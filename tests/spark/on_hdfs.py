@@ -1,4 +1,8 @@
-"""A store on HDFS: a real NameNode and DataNode on loopback; written and read with and without Spark."""
+"""A store on HDFS: a real NameNode and DataNode on loopback; written and read with and without Spark.
+
+`make test-hadoop` runs this file in a process of its own, and `make test` does not: threads of hdfs-native stay in the
+process, and a fork after that, by which pyspark starts Java for the tests that follow, never returns.
+"""
 
 import json
 import os
