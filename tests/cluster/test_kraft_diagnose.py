@@ -134,7 +134,7 @@ def test_whole_isrs_dead_are_dated_by_the_last_fetch_and_name_no_runbook(kfix, l
     assert said.json["could_not_read"] == []
     dead = said.findings["KFX401"]
     assert "gone for about" in dead["summary"]
-    assert "KFX103" in said.findings
+    assert "KFX119" in said.findings, "the eligible leaders are known"
     assert "kfix runbook" not in said.out
     assert "ZooKeeper" not in said.out
     assert broken.dead
