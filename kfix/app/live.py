@@ -49,7 +49,7 @@ class LiveClusters:
         if snapshot is not None:
             return open_cluster(access.target(), snapshot)
         target, began = access.target(), time.monotonic()
-        # As `diagnose_once` reads it: brokers of earlier snapshots count, since only they may show that a network is cut.
+        # As `diagnose_once` reads it: only brokers of earlier snapshots may show that a network is cut.
         reading = InTheBackground(lambda: read_cluster(target, keep=False))
         # What a run needs is loaded while the cluster answers.
         import kfix_diagnostics.engine  # noqa: F401, PLC0415

@@ -9,6 +9,7 @@ from typing import Final
 
 from kfix.derive.liveness import Likely, likely_of
 from kfix.derive.quorum import absence, listed_alive
+from kfix.derive.views import distinct
 from kfix.model.cluster.snapshot import Mode, Snapshot, TopicPartition
 from kfix.model.numbers import whole_number
 
@@ -82,9 +83,7 @@ def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
 
 def assignments_of(snapshot: Snapshot) -> set[tuple[int, ...]]:
     """Returns the distinct replica lists: few, however many partitions there are."""
-    # Brokers with the same metadata often share one mapping.
-    different = {id(view.partitions): view.partitions for view in snapshot.views.values()}
-    found = {v.replicas for partitions in different.values() for v in partitions.values()}
+    found = {v.replicas for partitions in distinct(snapshot.views)[0] for v in partitions.values()}
     if snapshot.zookeeper is not None:
         found |= {a.replicas for a in snapshot.zookeeper.assignments.values()}
     return found
@@ -96,6 +95,15 @@ def assignment_counts(snapshot: Snapshot) -> Counter[tuple[int, ...]]:
         return Counter(a.replicas for a in snapshot.zookeeper.assignments.values())
     fullest = max((view.partitions for view in snapshot.views.values()), key=len, default={})
     return Counter(view.replicas for view in fullest.values())
+
+
+def replica_counts(snapshot: Snapshot) -> Counter[int]:
+    """Returns {broker: number of replicas that are assigned to it}."""
+    found: Counter[int] = Counter()
+    for replicas, n in assignment_counts(snapshot).items():
+        for broker in replicas:
+            found[broker] += n
+    return found
 
 
 def lost_brokers(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Protocol, overload
 
-from kfix.derive.background import assignment_counts, left_ms
+from kfix.derive.background import left_ms, replica_counts
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.derive.predicate import Matcher, Predicate, compile_all
 from kfix.model.cluster.snapshot import Snapshot
@@ -119,11 +119,7 @@ class SnapshotPartitions:
 
     @cached_property
     def holds(self) -> Mapping[int, int]:
-        found: Counter[int] = Counter()
-        for replicas, n in assignment_counts(self.snapshot).items():
-            for broker in replicas:
-                found[broker] += n
-        return found
+        return replica_counts(self.snapshot)
 
     @property
     def samples(self) -> Rows:

@@ -14,12 +14,13 @@ from functools import cache, cached_property
 from itertools import chain
 from operator import attrgetter
 
-from kfix.derive.background import Background, assignment_counts, left_ms
+from kfix.derive.background import Background, left_ms, replica_counts
 from kfix.derive.coordinator import INTERNAL_TOPICS
 from kfix.derive.partition_facts import PartitionFacts, Recorded, Times, derive
 from kfix.derive.partitions import LazyRows, Partitions, Rows, SnapshotPartitions
 from kfix.derive.predicate import Matcher, Predicate, compile_all, loosened
-from kfix.model.cluster.snapshot import PartitionView, Snapshot, TopicPartition
+from kfix.derive.views import distinct
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.expected import EXPECTED, Expected
 
 #: The facts of a row that its shape does not determine.
@@ -85,11 +86,7 @@ class ShapedPartitions:
 
     @cached_property
     def holds(self) -> Mapping[int, int]:
-        found: Counter[int] = Counter()
-        for replicas, n in assignment_counts(self.snapshot).items():
-            for broker in replicas:
-                found[broker] += n
-        return found
+        return replica_counts(self.snapshot)
 
     @cached_property
     def samples(self) -> Rows:
@@ -156,11 +153,7 @@ class ShapedPartitions:
 def _keyed(snapshot: Snapshot, recorded: Recorded) -> Iterator[tuple[Hashable, TopicPartition]]:
     """Yields each partition with its shape: equal keys make equal rows, apart from `OWN_FACTS`."""
     states, assigned, moving, asked = recorded.states, recorded.assigned, recorded.moving, recorded.asked
-    # Brokers with the same metadata often share one mapping (kfix.adapters.kafka.metadata).
-    views: list[Mapping[TopicPartition, PartitionView]] = []
-    for view in recorded.views:
-        if not any(view is other for other in views):
-            views.append(view)
+    views, _ = distinct(snapshot.views)
     moves = bool(moving or asked)
     only = views[0] if len(views) == 1 else None
     kinds: dict[str, Hashable] = {}

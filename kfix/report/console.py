@@ -6,8 +6,6 @@ inside a renderable of rich, is escaped when rich converts it to segments.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 
@@ -18,9 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from kfix.harmless import Lines, for_terminal, one_line, shown
-from kfix.report.terminal import beneath
+from kfix.report.plain import pipe_width
+from kfix.report.terminal import beneath, discard_rest
 
-_WIDTH = 120
 #: Indentation of continuation lines, so that no part of a value is at the start of a line.
 _HANG = 2
 
@@ -34,8 +32,7 @@ class HarmlessConsole(Console):
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
-        if self.file is beneath(sys.stdout):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+        discard_rest(self.file)
 
     def print(self, *objects: Any, **options: Any) -> None:
         made = [_harmless(each) for each in objects]
@@ -70,8 +67,7 @@ class HarmlessTable(Table):
 def console_on(file: TextIO) -> HarmlessConsole:
     """Returns a console for this file. Piped text is as wide as COLUMNS says, 120 without it."""
     file = beneath(file)
-    wanted = os.environ.get("COLUMNS", "")
-    width = None if file.isatty() else int(wanted) if wanted.isdecimal() and int(wanted) > 0 else _WIDTH
+    width = None if file.isatty() else pipe_width()
     return HarmlessConsole(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 

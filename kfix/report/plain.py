@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from typing import Final, TextIO
 
 from kfix.harmless import for_terminal
-from kfix.report.terminal import beneath
+from kfix.report.terminal import beneath, discard_rest
 
-#: The width of piped text without COLUMNS.
-PIPE_WIDTH: Final = 120
+_PIPE_WIDTH: Final = 120
 _FALLBACK = 80
 #: The words of rich's styles, so that a line looks the same on either console.
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
@@ -37,8 +36,7 @@ class PlainConsole:
             self._file.flush()
         except BrokenPipeError:
             # As `kfix.report.console.HarmlessConsole`: the exit code is still that of the diagnosis.
-            if self._file is beneath(sys.stdout):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), self._file.fileno())
+            discard_rest(self._file)
 
     def _styled(self, text: str, style: str) -> str:
         if not (self._coloured and style and text):
@@ -53,12 +51,22 @@ def _takes_colours(file: TextIO) -> bool:
     return file.isatty() if forced is None else forced != ""
 
 
-def _width(file: TextIO) -> int:
+def wanted_width() -> int | None:
+    """Returns what COLUMNS says."""
     wanted = os.environ.get("COLUMNS", "")
-    if wanted.isdecimal() and int(wanted) > 0:
-        return int(wanted)
+    return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else None
+
+
+def pipe_width() -> int:
+    """Returns the width of piped text: as COLUMNS says, 120 without it."""
+    return wanted_width() or _PIPE_WIDTH
+
+
+def _width(file: TextIO) -> int:
+    if (wanted := wanted_width()) is not None:
+        return wanted
     if not file.isatty():
-        return PIPE_WIDTH
+        return pipe_width()
     for stream in (file, sys.__stdin__):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             if columns := os.get_terminal_size(stream.fileno()).columns:  # type: ignore[union-attr]

@@ -7,10 +7,11 @@ escape sequences; `kfix.report.console` escapes its text first. No other module 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import IO, Any, TextIO, cast
 
 from kfix.harmless import for_document, for_json, shown
 
@@ -98,6 +99,12 @@ def nothing_printed() -> bool:
 def beneath(stream: TextIO) -> TextIO:
     """Returns the stream below the guard; for rich, and for documents with CRLF line ends."""
     return stream.beneath if isinstance(stream, Guarded) else stream
+
+
+def discard_rest(file: IO[str]) -> None:
+    """Lets the rest of standard output go nowhere: the reader of its pipe is gone, and the command runs to its end."""
+    if file is beneath(sys.stdout):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
 
 
 def say(text: str = "", *, err: bool = False) -> None:

@@ -21,7 +21,7 @@ from kfix.adapters.collect.quorum import kraft_settings
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.collect.unlisted import unlisted_brokers
-from kfix.adapters.collect.votes import distinct, majority_controller, offsets_partitions
+from kfix.adapters.collect.votes import majority_controller
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.metadata import Shared
@@ -33,6 +33,7 @@ from kfix.adapters.zookeeper.connect import Connect
 from kfix.derive.compaction import segment_bytes_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.vantage import broker_called, vantage_of
+from kfix.derive.views import distinct, offsets_partitions
 from kfix.errors import UsageError
 from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.snapshot import (
@@ -358,9 +359,8 @@ class _Collection:
         if not places:
             return ()
         # A broker that led a partition until just now still lists its groups, as one that was left behind does.
-        leads = {tp.partition: leader for tp, (leader, _) in places.items()}
-        homes = ((partition_of_group(g.name, len(places)), g.listed_by) for g in groups)
-        listed = {home for home, brokers in homes if leads.get(home) in brokers}
+        homes = ((TopicPartition(OFFSETS_TOPIC, partition_of_group(g.name, len(places))), g) for g in groups)
+        listed = {tp.partition for tp, g in homes if tp in places and places[tp][0] in g.listed_by}
         wanted = {partition_of_group(name, len(places)) for name in self._wanted.groups}
         return details.offsets_logs(places, listed, wanted)
 

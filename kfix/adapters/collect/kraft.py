@@ -42,8 +42,7 @@ class KraftReading:
 
     def fenced(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> dict[int, Endpoint]:
         """Returns the brokers that are registered and not alive, by the broker with the newest metadata."""
-        offsets = self._offsets()
-        newest = max(self._answers, key=lambda b: offsets.get(b, -1), default=None)
+        newest = self._newest()
         if newest is None:
             return {}
         asked = self._questions.start("fenced brokers", lambda: ask_fenced(lines[newest], deadline))
@@ -59,8 +58,7 @@ class KraftReading:
 
     def ask_eligible(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
         """Reads who may lead the partitions without a leader, from the broker with the newest metadata."""
-        offsets = self._offsets()
-        newest = max(self._answers, key=lambda b: offsets.get(b, -1), default=None)
+        newest = self._newest()
         if newest is None:
             return
         view = self._answers[newest].view
@@ -84,6 +82,11 @@ class KraftReading:
         brokers = {b: self._addresses[b] for b in self._answers}
         listed = self._questions.start("reassignments", lambda: self._quorum.reassignments(quorum, brokers))
         return quorum, listed.result(self._deadline)
+
+    def _newest(self) -> int | None:
+        """Returns the broker with the newest metadata, None if no broker answered."""
+        offsets = self._offsets()
+        return max(self._answers, key=lambda b: offsets.get(b, -1), default=None)
 
     def _offsets(self) -> Offsets:
         """Returns {broker: the metadata offset that it had applied before its metadata was read}."""

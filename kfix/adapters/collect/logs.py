@@ -6,11 +6,11 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from kfix.adapters.collect.votes import distinct
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.derive.views import distinct
 from kfix.model.cluster.snapshot import (
     NO_LEADER,
     BrokerView,

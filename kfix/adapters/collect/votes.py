@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import BrokerView, Mode, PartitionView, TopicPartition
-
-
-def offsets_partitions(partitions: Collection[TopicPartition]) -> int:
-    return sum(1 for tp in partitions if tp.topic == OFFSETS_TOPIC)
+from kfix.model.cluster.snapshot import BrokerView, Mode
 
 
 def majority_controller(views: Mapping[int, BrokerView], mode: Mode) -> int | None:
@@ -22,13 +17,3 @@ def majority_controller(views: Mapping[int, BrokerView], mode: Mode) -> int | No
     if not votes:
         return None
     return votes.most_common(1)[0][0] if mode is not Mode.KRAFT else next(iter(views))
-
-
-def distinct(
-    views: Mapping[int, BrokerView],
-) -> tuple[list[Mapping[TopicPartition, PartitionView]], list[frozenset[int]]]:
-    """Returns the different mappings of partitions, and the brokers that have each: most share one."""
-    found: dict[int, tuple[Mapping[TopicPartition, PartitionView], set[int]]] = {}
-    for broker, view in views.items():
-        found.setdefault(id(view.partitions), (view.partitions, set()))[1].add(broker)
-    return [partitions for partitions, _ in found.values()], [frozenset(brokers) for _, brokers in found.values()]

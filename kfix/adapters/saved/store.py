@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kfix.adapters.saved.files import parse, read_text, save, write_whole
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.derive.coordinator import partition_of_group
+from kfix.derive.views import distinct, offsets_partitions
 from kfix.documents.opening import read_file
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
@@ -147,9 +148,7 @@ def _still_possible(snapshot: Snapshot) -> tuple[str, ...]:
     """Returns the remembered groups, without those that a working coordinator no longer lists,
     since they were deleted.
     """
-    partitions = max(
-        (sum(tp.topic == OFFSETS_TOPIC for tp in v.partitions) for v in snapshot.views.values()), default=0
-    )
+    partitions = max(map(offsets_partitions, distinct(snapshot.views)[0]), default=0)
     if not snapshot.groups_complete or not partitions:
         return snapshot.remembered_groups
     working = {p.partition for p in snapshot.probes if p.answers}
