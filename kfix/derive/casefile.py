@@ -16,7 +16,9 @@ from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.derive.loss import Lost, lost_since
 from kfix.derive.partitions import Partitions, Rows
 from kfix.derive.predicate import parse
+from kfix.derive.record import record_of
 from kfix.derive.shapes import partitions_in
+from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -63,6 +65,11 @@ class CaseFile:
     transaction_grace: float = TIMING.transaction_grace
 
     # --- the whole cluster -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def record(self) -> ClusterRecord | None:
+        """Returns what ZooKeeper or the quorum of KRaft records; None if it was not read."""
+        return record_of(self.snapshot)
 
     @property
     def zookeeper_rules(self) -> bool:
@@ -112,6 +119,7 @@ class CaseFile:
 
     @property
     def registrations(self) -> Mapping[int, Registration]:
+        """Returns the registrations in ZooKeeper; empty if it was not read."""
         return self.snapshot.zookeeper.registrations if self.snapshot.zookeeper else {}
 
     @property
@@ -140,8 +148,7 @@ class CaseFile:
     @cached_property
     def shut_out(self) -> tuple[int, ...]:
         """Returns brokers that respond to kfix but are not registered, or on KRaft fenced: cut off, or starting."""
-        asked = self.snapshot.zookeeper or self.snapshot.quorum
-        return () if asked is None or self.live is None else tuple(sorted(self.views.keys() - self.live))
+        return () if self.record is None or self.live is None else tuple(sorted(self.views.keys() - self.live))
 
     @cached_property
     def missed(self) -> tuple[int, ...]:
@@ -217,6 +224,7 @@ class CaseFile:
         return self.partitions.samples
 
     def state(self, tp: TopicPartition) -> PartitionState | None:
+        """Returns ZooKeeper's record of the partition; None if it was not read."""
         return self.snapshot.zookeeper.states.get(tp) if self.snapshot.zookeeper else None
 
     def views_of(self, tp: TopicPartition) -> dict[int, PartitionView]:
@@ -224,8 +232,8 @@ class CaseFile:
 
     def assignment(self, tp: TopicPartition) -> Assignment:
         """Returns the assignment; empty if no source has one."""
-        if self.snapshot.zookeeper is not None and tp in self.snapshot.zookeeper.assignments:
-            return self.snapshot.zookeeper.assignments[tp]
+        if self.record is not None and tp in self.record.assignments:
+            return self.record.assignments[tp]
         if self.snapshot.reassignments is not None and tp in self.snapshot.reassignments:
             return self.snapshot.reassignments[tp]
         view = self._newest_view(tp)
@@ -312,6 +320,11 @@ class CaseFile:
         return f"zookeeper {self.snapshot.zookeeper.server}" if self.snapshot.zookeeper else "zookeeper"
 
     @property
+    def record_name(self) -> str:
+        """Returns the source of the record: ZooKeeper, or the broker with the newest metadata of a quorum."""
+        return self.record.source if self.record is not None else self.zookeeper_name
+
+    @property
     def bootstrap(self) -> str:
         return self.snapshot.cluster.bootstrap
 
@@ -349,12 +362,15 @@ class CaseFile:
 
     def own_setting(self, topic: str, key: str) -> str:
         """Returns the value set on the topic itself; "" if none is set or it was not read."""
-        return self.snapshot.zookeeper.topic_configs.get(topic, {}).get(key, "") if self.snapshot.zookeeper else ""
+        return self._topic_settings.get(topic, {}).get(key, "")
 
     def own_settings(self, key: str) -> dict[str, str]:
         """Returns {topic: value} of the topics that set it; empty if they were not read."""
-        configs = self.snapshot.zookeeper.topic_configs if self.snapshot.zookeeper else {}
-        return {topic: config[key] for topic, config in sorted(configs.items()) if key in config}
+        return {topic: config[key] for topic, config in sorted(self._topic_settings.items()) if key in config}
+
+    @property
+    def _topic_settings(self) -> Mapping[str, Mapping[str, str]]:
+        return (self.record.topic_settings or {}) if self.record is not None else {}
 
     @property
     def moving(self) -> bool | None:
