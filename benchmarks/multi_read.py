@@ -48,15 +48,14 @@ def measure(lab: Lab, size: int, runs: int) -> None:
         for topic in range(size // _WIDTH)
         for partition in range(_WIDTH)
     ]
-    lines = [open_line(connect, Deadline.after(_SECONDS)) for _ in range(4)]
-    if not has_multi_read(lines[0], Deadline.after(_SECONDS)):
-        raise SystemExit("this server has no multiRead")
     print("| sessions | multiRead, s | getData, s | multiRead / getData (range) |")
     print("|---|---|---|---|")
     for sessions in (1, 2, 4):
-        pairs = [
-            (read(lines[:sessions], paths, multi=True), read(lines[:sessions], paths, multi=False)) for _ in range(runs)
-        ]
+        # New ones each time: the server ends a session that says nothing.
+        lines = [open_line(connect, Deadline.after(_SECONDS)) for _ in range(sessions)]
+        if not has_multi_read(lines[0], Deadline.after(_SECONDS)):
+            raise SystemExit("this server has no multiRead")
+        pairs = [(read(lines, paths, multi=True), read(lines, paths, multi=False)) for _ in range(runs)]
         ratios = sorted(a / b for a, b in pairs)
         multi, single = (statistics.median(times) for times in zip(*pairs, strict=True))
         middle = statistics.median(ratios)

@@ -52,7 +52,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kfix-wire-") as folder:
         os.environ |= {"KFIX_STATE_HOME": f"{folder}/state", "KFIX_LAB_HOME": f"{folder}/labs", "NO_COLOR": "1"}
         kraft = LabSpec(kafka=asked.kafka, mode=asked.mode).recipe.mode == KRAFT
-        settings = {} if kraft else {"zookeeper.session.timeout.ms": "30000"}
+        settings = {f"{'broker' if kraft else 'zookeeper'}.session.timeout.ms": "30000"}
         spec = LabSpec(
             "wire", asked.kafka, asked.mode, ids=tuple(range(1, asked.brokers + 1)), heap_mb=1400, settings=settings
         )

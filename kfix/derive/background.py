@@ -11,7 +11,7 @@ from kfix.derive.liveness import Likely, likely_of
 from kfix.derive.quorum import absence, listed_alive
 from kfix.derive.record import record_of
 from kfix.derive.views import distinct
-from kfix.model.cluster.snapshot import Mode, Registration, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Mode, Registration, Snapshot, TopicPartition
 from kfix.model.numbers import whole_number
 
 UNKNOWN: Final = -1
@@ -194,8 +194,10 @@ def _last_fetch_ms(snapshot: Snapshot) -> dict[int, int]:
 def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:
     """Returns a function: (topic, leader) -> (min.insync.replicas, unclean election, whether the latter is known).
 
-    A topic's own setting wins, then the leader's default, then the strictest default of the brokers.
+    A topic's own setting wins, then the leader's default, then the strictest default of the brokers. Where no topic's
+    settings were read, any topic may have its own, and nothing is known.
     """
+    unread = any(source.name == TOPIC_CONFIGS for source in snapshot.failed_sources)
     topics: dict[str, Mapping[str, str]] = dict(snapshot.zookeeper.topic_configs) if snapshot.zookeeper else {}
     topics.update(snapshot.topic_configs)
     brokers = {b: c for b, c in snapshot.broker_configs.items() if c}
@@ -210,6 +212,8 @@ def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]
         return [c[key] for c in brokers.values() if key in c]
 
     def settings(topic: str, leader: int) -> tuple[int, bool, bool]:
+        if unread:
+            return UNKNOWN, False, False
         at = (topic, leader)
         if at not in known:
             numbers = [n for v in look_up(topic, leader, "min.insync.replicas") if (n := whole_number(v)) is not None]

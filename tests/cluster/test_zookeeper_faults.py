@@ -196,6 +196,19 @@ def test_without_any_zookeeper_the_line_names_zookeeper_in_time(kfix, lab):
     assert modes(lab)[2] == "read-only"
 
 
+def test_a_diagnosis_without_zookeeper_takes_no_thread_from_a_broker(kfix, lab):
+    """DescribeConfigs of a topic would block a request handler until ZooKeeper returns; the lab's brokers have few."""
+    with lab.access() as access:
+        access.create_topic("calm", [[1]], {})
+    for number in NUMBERS:
+        lab.stop_zookeeper(number)
+    for _ in range(4):
+        said = kfix.diagnose("--timeout", "2")
+        assert said.code != 0
+        assert not [text for text in said.json["could_not_read"] if text.startswith("broker 1")]
+        assert [text for text in said.json["could_not_read"] if "topic configs" in text and "not asked" in text]
+
+
 def test_a_hung_zookeeper_behind_a_read_only_one_hides_nothing(kfix, lab):
     """The two ways to lose a quorum at once, the hung one last: the time left for it is not all there is."""
     lab.stop_zookeeper(3)

@@ -24,6 +24,7 @@ from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (
+    TOPIC_CONFIGS,
     Assignment,
     BrokerView,
     CoordinatorProbe,
@@ -36,13 +37,12 @@ from kfix.model.cluster.snapshot import (
 )
 from kfix.model.cluster.transactions import TransactionLog
 
-#: Timeout in seconds for the topic configs from a broker where ZooKeeper was not read.
-_WITHOUT_ZOOKEEPER_SECONDS = 1.0
+_NOT_ASKED = "not asked: a broker that has lost ZooKeeper would never answer, and have one thread less for its clients"
 _Settings = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class SecondAnswers:
     """What the round has read, as the fields of a snapshot."""
 
     groups: tuple[Group, ...]
@@ -78,7 +78,7 @@ class SecondRound:
         listed: Mapping[int, tuple[str, ...]],
         remembered: Collection[str],
         taken_at: float,
-    ) -> Read:
+    ) -> SecondAnswers:
         """Reads groups, logs and coordinators; `listed` are the groups by broker, `remembered` of earlier snapshots."""
         details, views, record, wanted = self._details, self.views, self.record, self.wanted
         groups = details.groups(listed)
@@ -96,7 +96,7 @@ class SecondRound:
         offsets_logs = self._offsets_logs(groups)
         group_readings = self._group_readings() if self._count else ()
         producers = open_producers(offsets_logs, group_readings, taken_at)
-        return Read(
+        return SecondAnswers(
             groups=groups,
             probes=probes,
             offsets_logs=offsets_logs,
@@ -115,6 +115,8 @@ class SecondRound:
         """Returns the effective configs of all topics, and the settings that topics have of their own; None: unread.
 
         They are of the record where it has them: a broker needs 0.5 ms per topic. `defaults` are those of a broker.
+        Only a broker on KRaft is asked. With ZooKeeper a broker reads them from there, and while it has lost ZooKeeper,
+        each such request blocks one of its request handlers for good, until no client gets an answer (tried on 2.7.1).
         """
         topics = tuple(sorted({tp.topic for partitions in distinct(self.views)[0] for tp in partitions}))
         own = self.record.topic_settings if self.record is not None else None
@@ -123,9 +125,10 @@ class SecondRound:
             return {topic: default | dict(own.get(topic, {})) for topic in topics}, own
         if not topics:
             return {}, {}
-        # Without ZooKeeper a broker in ZooKeeper mode most likely hangs here, too.
-        patience = self.deadline if mode is Mode.KRAFT else self.deadline.within(_WITHOUT_ZOOKEEPER_SECONDS)
-        found = self._details.topic_configs(topics, patience)
+        if mode is not Mode.KRAFT:
+            self.questions.failed(TOPIC_CONFIGS, _NOT_ASKED)
+            return {}, None
+        found = self._details.topic_configs(topics, self.deadline)
         return ({}, None) if found is None else found
 
     def offsets_sizes(self, own: _Settings | None) -> tuple[OffsetsLogSize, ...]:
