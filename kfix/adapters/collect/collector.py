@@ -27,7 +27,7 @@ from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.derive.record import recorded_by
 from kfix.derive.vantage import broker_called, vantage_of
-from kfix.errors import UsageError
+from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.snapshot import (
     ClusterIdentity,
     Endpoint,
@@ -107,6 +107,12 @@ class _Collection:
             bootstrap.keep_hung(self._addresses.values(), patience)
         if not self._answers and authority.view is None:
             raise unreachable(self._questions)
+        if not self._answers and authority.view is not None and authority.left_over:
+            raise UnreachableError(
+                f"zookeeper {authority.connect}: is left over from a migration to KRaft and says nothing of the "
+                "cluster: its last controller was one of KRaft, and no broker is registered",
+                hint="give the brokers instead: --bootstrap-server HOST:PORT",
+            )
         snapshot = self._snapshot(taken_at, mode, authority)
         if self._wanted.vantage:
             tried = {broker_called(b): why for b, why in self._dead.items()}
