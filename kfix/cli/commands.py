@@ -176,6 +176,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "kfix.cli.lab.clusters:restart",
                 "Start a dead process, or restart a live one cleanly; wait until it answers.",
             ),
+            "upgrade": Command(
+                "kfix.cli.lab.clusters:upgrade",
+                "Restart a broker or controller on KRaft with a newer version; wait until it answers.",
+            ),
             "incidents": Command(
                 "kfix.cli.lab.clusters:incidents", "List the incidents: what each does, what to expect, its options."
             ),

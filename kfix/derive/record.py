@@ -60,15 +60,13 @@ def _of_quorum(
     quorum: QuorumView, views: Mapping[int, BrokerView], moves: Mapping[TopicPartition, Assignment]
 ) -> ClusterRecord | None:
     """Returns the record by the broker with the newest metadata; None if no broker answered."""
-    fresh = fresh_views(views, quorum)
-    newest = max(sorted(fresh), key=quorum.applied, default=None)
-    if newest is None:
+    view = newest_view(quorum, views)
+    if view is None:
         return None
-    view = fresh[newest]
     live = listed_alive(views, quorum) or frozenset()
     return ClusterRecord(
         mode=Mode.KRAFT,
-        source=f"broker {newest}",
+        source=f"broker {view.broker}",
         controller=RecordedController(quorum.leader, quorum.epoch) if quorum.read else None,
         registrations={
             b: Registration(b, view.alive.get(b), view.racks.get(b) or None, czxid=-1, registered_ms=0)
@@ -80,6 +78,13 @@ def _of_quorum(
         deleting=frozenset(),
         topic_settings=quorum.topic_settings,
     )
+
+
+def newest_view(quorum: QuorumView, views: Mapping[int, BrokerView]) -> BrokerView | None:
+    """Returns the view of the broker that has applied most of the metadata log; None if no broker answered."""
+    fresh = fresh_views(views, quorum)
+    newest = max(sorted(fresh), key=quorum.applied, default=None)
+    return None if newest is None else fresh[newest]
 
 
 class _Each(Mapping[TopicPartition, T]):

@@ -14,6 +14,7 @@ from kfix.lab.nodes.brokers import add_broker, kill_brokers, restart_brokers
 from kfix.lab.nodes.handle import LabHandle
 from kfix.lab.nodes.start import end_lab, start_lab
 from kfix.lab.status import status_of
+from kfix.lab.upgrading import upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +67,14 @@ class Lab(LabHandle):
     def restart(self, *broker_ids: int) -> None:
         with self.store.busy("restart"):
             restart_brokers(self, broker_ids)
+
+    def upgrade(self, number: int, kafka: str, role: str = "broker") -> None:
+        """Shuts one process down and starts it with another version of Kafka, as a rolling upgrade does.
+
+        Raises UsageError if the lab cannot run that version in its mode, or if it is older.
+        """
+        with self.store.busy("upgrade"):
+            upgrade(self, role, number, kafka)
 
     def start_broker(self, new_id: int, rack: str | None = None) -> None:
         with self.store.busy("start-broker"):

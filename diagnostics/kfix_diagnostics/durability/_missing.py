@@ -5,7 +5,7 @@ Keys stay when one of two brokers comes back: a finding is about one broker, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
@@ -132,11 +132,18 @@ def _known_cause(lagging: list[int], case: CaseFile) -> Cause | None:
         return Cause(f"the network is cut, see {code_of(case.cut)}", Confidence.LIKELY)
     fresh = [b for b in lagging if case.restarting(b)]
     if fresh == lagging:
-        back = ago(case.back_for(fresh[0]))
-        return Cause(
-            f"{brokers_named(fresh)} came back {back} ago and {are(len(fresh))} catching up", Confidence.LIKELY
-        )
+        return Cause(f"{came_back(fresh, case)} and {are(len(fresh))} catching up", Confidence.LIKELY)
     return None
+
+
+def came_back(brokers: Sequence[int], case: CaseFile) -> str:
+    """Returns when live brokers came back, as far as it is known: `broker 2 came back 26 s ago`."""
+    ages = [age for b in brokers if (age := case.back_for(b)) is not None and age < case.restart_grace]
+    if ages:
+        return f"{brokers_named(brokers)} came back {ago(min(ages))} ago"
+    ages = [age for b in brokers if (age := case.well_before(b)) is not None]
+    since = f" up to {ago(min(ages))} ago" if ages else ""
+    return f"{brokers_named(brokers)} {'was' if len(brokers) == 1 else 'were'} in sync{since}, may have restarted"
 
 
 def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:

@@ -37,6 +37,7 @@ from kfix_diagnostics.durability._missing import (
     Missing,
     bring_back,
     by_missing,
+    came_back,
     cause_of,
     explained,
     lag_keys,
@@ -76,12 +77,12 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
 
 def _headline(missing: Missing, case: CaseFile) -> str:
     """Returns what the first line says while a broker that came back catches up; of one that left, KFX401 says it."""
-    ages = [age for b in missing if b not in case.dead and (age := case.back_for(b)) is not None]
+    there = [b for b in missing if b not in case.dead]
+    ages = [age for b in there for age in (case.back_for(b), case.well_before(b)) if age is not None]
     if not ages:
         return ""
     left = ago(case.restart_grace - min(ages))
-    doing = f"came back {ago(min(ages))} ago and {are(len(missing))} catching up"
-    return f"{brokers_named(missing)} {doing}, an alarm in {left}"
+    return f"{came_back(missing, case)} and {are(len(missing))} catching up, an alarm in {left}"
 
 
 def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:

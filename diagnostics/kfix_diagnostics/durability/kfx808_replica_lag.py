@@ -78,7 +78,8 @@ def _left(pace: Pace, lag: Lag) -> str:
 def _cause(case: CaseFile, pace: Pace, broker: int, lags: list[Lag]) -> str:
     if pace is Pace.CATCHING_UP:
         back = case.back_for(broker)
-        return f"it came back {ago(back)} ago" if case.restarting(broker) else "it fell behind and is recovering"
+        known = back is not None and case.restarting(broker)
+        return f"it came back {ago(back)} ago" if known else "it fell behind and is recovering"
     leaders = sorted({lag.leader for lag in lags})
     where = f" from {brokers_named(leaders)}"
     if pace is Pace.STUCK:

@@ -45,7 +45,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     lame = [v for v in quorum.voters if v.node != quorum.leader and _lame(v, asked.get(v.node))]
     left = len(quorum.voters) - len(lame)
     for voter in lame:
-        yield _finding(voter, asked.get(voter.node), quorum, left)
+        yield _finding(voter, asked.get(voter.node), quorum, left, case)
 
 
 def _lame(voter: QuorumReplica, answer: ControllerAnswer | None) -> bool:
@@ -55,7 +55,9 @@ def _lame(voter: QuorumReplica, answer: ControllerAnswer | None) -> bool:
     return answer is not None and not answer.answered
 
 
-def _finding(voter: QuorumReplica, answer: ControllerAnswer | None, quorum: QuorumView, left: int) -> Finding:
+def _finding(
+    voter: QuorumReplica, answer: ControllerAnswer | None, quorum: QuorumView, left: int, case: CaseFile
+) -> Finding:
     there = answer is not None and answer.answered
     fetching = 0 <= voter.fetched < _SILENT
     what = "has lagged behind" if fetching else "has not followed the active one" if there else "has been gone"
@@ -63,11 +65,13 @@ def _finding(voter: QuorumReplica, answer: ControllerAnswer | None, quorum: Quor
     when = f" for {ago(since)}" if since >= 0 else " since the last election"
     spare = left - majority(len(quorum.voters))
     then = "the loss of one more stops every change" if spare <= 0 else f"the quorum can lose {spare} more"
+    calm = not fetching and not there and case.well_lately(voter.node, since)
     return Finding(
         code=CODE,
-        severity=Severity.WARNING,
+        severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"controller {voter.node}",
-        summary=f"controller {voter.node} {what}{when}: {left} of {several(len(quorum.voters), 'voter')} left, {then}",
+        summary=f"controller {voter.node} {what}{when}: {left} of {several(len(quorum.voters), 'voter')} left, {then}"
+        f"{'. This may be a restart' if calm else ''}",
         cause=_cause(answer, fetching=fetching),
         evidence=(*replica_rows(quorum.voters, quorum, "voter"), *controller_rows(quorum)),
         remedies=tuple(_remedies(voter, there=there, fetching=fetching)),

@@ -301,5 +301,8 @@ class _Collection:
             | {b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers},
             remembered_groups=memory.groups,
             remembered_brokers=memory.brokers,
+            remembered_alive=memory.alive,
+            remembered_dead=memory.dead,
+            remembered_well=memory.well,
             sources=self._questions.sources(),
         )

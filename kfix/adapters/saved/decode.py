@@ -73,6 +73,9 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         silent=raw.silent,
         remembered_groups=tuple(raw.remembered_groups),
         remembered_brokers=raw.remembered_brokers,
+        remembered_alive=raw.remembered_alive,
+        remembered_dead=raw.remembered_dead,
+        remembered_well=raw.remembered_well,
         stated_partitions=raw.stated_partitions,
         origin=origin,
     )

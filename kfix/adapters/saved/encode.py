@@ -53,6 +53,9 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "silent": {str(b): text for b, text in snapshot.silent.items()},
         "remembered_groups": list(snapshot.remembered_groups),
         "remembered_brokers": {str(b): text for b, text in snapshot.remembered_brokers.items()},
+        "remembered_alive": {str(b): at for b, at in snapshot.remembered_alive.items()},
+        "remembered_dead": {str(b): at for b, at in snapshot.remembered_dead.items()},
+        "remembered_well": {str(b): at for b, at in snapshot.remembered_well.items()},
         "stated_partitions": None if snapshot.stated_partitions is None else dict(snapshot.stated_partitions),
     }
 

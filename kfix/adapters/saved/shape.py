@@ -263,4 +263,7 @@ class SnapshotShape(LenientModel):
     silent: dict[Int32, str]
     remembered_groups: _Names
     remembered_brokers: dict[Int32, str]
+    remembered_alive: dict[Int32, Moment] = Field(default_factory=dict)
+    remembered_dead: dict[Int32, Moment] = Field(default_factory=dict)
+    remembered_well: dict[Int32, Moment] = Field(default_factory=dict)
     stated_partitions: dict[str, Int32] | None = None

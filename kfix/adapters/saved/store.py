@@ -8,9 +8,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kfix.adapters.saved.files import parse, read_text, save, write_whole
+from kfix.derive.background import live_brokers
 from kfix.derive.coordinator import partition_of_group
+from kfix.derive.record import newest_view
 from kfix.derive.views import distinct, offsets_partitions
 from kfix.documents.opening import read_file
 from kfix.errors import UsageError
@@ -25,20 +28,34 @@ FORGET = 7 * 86400.0
 MOST_GROUPS = 5000
 
 
+#: The times of `Memory`, as its file names them.
+_TIMES = ("seen", "alive", "dead", "well")
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What earlier snapshots contain: all groups, and the last address of every broker id.
 
-    `seen` is when each broker was last seen, in seconds since the epoch. After `FORGET` seconds it is removed.
+    `seen` is when each broker was last seen, in seconds since the epoch. After `FORGET` seconds it is removed. `alive`
+    is when each broker and controller answered last, `dead` when each broker was last known not to be alive, and `well`
+    when each was last in every ISR that it belongs to; the last one is of clusters on KRaft only, where nothing else
+    dates a change.
     """
 
     groups: tuple[str, ...] = ()
     brokers: Mapping[int, str] = field(default_factory=dict)
     seen: Mapping[int, float] = field(default_factory=dict)
+    alive: Mapping[int, float] = field(default_factory=dict)
+    dead: Mapping[int, float] = field(default_factory=dict)
+    well: Mapping[int, float] = field(default_factory=dict)
 
     def at(self, now: float) -> Memory:
         fresh = {b: a for b, a in self.brokers.items() if now - self.seen.get(b, now) <= FORGET}
-        return Memory(self.groups, fresh, {b: t for b, t in self.seen.items() if b in fresh})
+        seen, dead, well = (
+            {b: t for b, t in times.items() if b in fresh} for times in (self.seen, self.dead, self.well)
+        )
+        # Controllers have no address here, so their times are kept for as long by themselves.
+        return Memory(self.groups, fresh, seen, {n: t for n, t in self.alive.items() if now - t <= FORGET}, dead, well)
 
 
 class SnapshotStore:
@@ -105,7 +122,10 @@ def _write(memory: Memory, path: Path) -> None:
     raw = {
         "groups": memory.groups,
         "brokers": {str(b): address for b, address in memory.brokers.items()},
-        "seen": {str(b): at for b, at in memory.seen.items()},
+        **{
+            name: {str(b): at for b, at in times.items()}
+            for name, times in zip(_TIMES, (memory.seen, memory.alive, memory.dead, memory.well), strict=True)
+        },
     }
     write_whole(path, json.dumps(raw).encode())
 
@@ -116,16 +136,19 @@ def _read(path: Path) -> Memory:
     Parsed by hand: every diagnosis of a live cluster reads it, and importing pydantic takes 0.1 s.
     """
     raw = json.loads(read_file(path))
-    groups, brokers, seen = (raw.get(n) if isinstance(raw, dict) else None for n in ("groups", "brokers", "seen"))
-    if not (isinstance(groups, list) and isinstance(brokers, dict) and isinstance(seen, dict)):
+    if not isinstance(raw, dict):
         raise ValueError("not the memory of a cluster")  # noqa: TRY004 - a file's mistake, not a caller's
+    groups, brokers = raw.get("groups"), raw.get("brokers")
+    # Files of earlier versions have only the first of these.
+    times: list[Any] = [raw.get(name, None if name == "seen" else {}) for name in _TIMES]
+    if not (isinstance(groups, list) and isinstance(brokers, dict) and all(isinstance(each, dict) for each in times)):
+        raise ValueError("not the memory of a cluster")
     if not all(isinstance(text, str) for text in (*groups, *brokers.values())):
         raise ValueError("a group or an address that is not text")
-    if not all(type(at) in (int, float) and 0 <= at <= LAST_MOMENT for at in seen.values()):
+    if not all(type(at) in (int, float) and 0 <= at <= LAST_MOMENT for each in times for at in each.values()):
         raise ValueError("an impossible time")
-    return Memory(
-        tuple(groups), {_broker(b): a for b, a in brokers.items()}, {_broker(b): float(t) for b, t in seen.items()}
-    )
+    known = ({_broker(b): float(t) for b, t in each.items()} for each in times)
+    return Memory(tuple(groups), {_broker(b): a for b, a in brokers.items()}, *known)
 
 
 def _broker(text: str) -> int:
@@ -141,7 +164,25 @@ def remember(snapshot: Snapshot, seen: Mapping[int, float] | None = None) -> Mem
     last = {b: (seen or {}).get(b, snapshot.taken_at) for b in brokers} | dict.fromkeys(
         snapshot.addresses, snapshot.taken_at
     )
-    return Memory(tuple(groups)[:MOST_GROUPS], brokers, last)
+    live = live_brokers(snapshot)
+    controllers = snapshot.quorum.controllers if snapshot.quorum is not None else ()
+    answered = {*snapshot.views, *(each.node for each in controllers if each.answered and each.node >= 0)}
+    alive = {**snapshot.remembered_alive, **dict.fromkeys(answered, snapshot.taken_at)}
+    gone = () if live is None else brokers.keys() - live - snapshot.views.keys()
+    dead = {**snapshot.remembered_dead, **dict.fromkeys(gone, snapshot.taken_at)}
+    well = {**snapshot.remembered_well, **dict.fromkeys(_in_every_isr(snapshot), snapshot.taken_at)}
+    return Memory(tuple(groups)[:MOST_GROUPS], brokers, last, alive, dead, well)
+
+
+def _in_every_isr(snapshot: Snapshot) -> frozenset[int]:
+    """Returns the live brokers of a KRaft cluster whose replicas all are in sync."""
+    view = None if snapshot.quorum is None else newest_view(snapshot.quorum, snapshot.views)
+    if view is None:
+        return frozenset()
+    short = {b for each in view.partitions.values() if len(each.isr) < len(each.replicas) for b in each.replicas}
+    if short:
+        short = {b for each in view.partitions.values() for b in each.replicas if b not in each.isr}
+    return frozenset(live_brokers(snapshot) or ()) - short
 
 
 def _still_possible(snapshot: Snapshot) -> tuple[str, ...]:

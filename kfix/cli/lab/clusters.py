@@ -204,6 +204,17 @@ def restart(process: Process, name: Name = None) -> None:
     say(f"{role} {number} is up")
 
 
+def upgrade(
+    process: Process,
+    kafka: Annotated[str, typer.Option("--kafka", metavar="VERSION", help="The newer version of Kafka.")],
+    name: Name = None,
+) -> None:
+    """Restart a broker or controller on KRaft with a newer version; wait until it answers."""
+    lab, (role, number) = open_lab(name), process_named(" ".join(process))
+    lab.upgrade(number, kafka, role)
+    say(f"{role} {number} is up with Kafka {kafka}")
+
+
 def incidents(as_json: Json = False) -> None:
     """List the incidents: what each does, what to expect, its options."""
     if as_json:

@@ -77,6 +77,9 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         silent={b: why for b, why in sorted(parts.union(s.silent for s in now).items()) if b not in views},
         remembered_groups=tuple(dict.fromkeys(g for s in now[::-1] for g in s.remembered_groups)),
         remembered_brokers=dict(sorted(parts.union(s.remembered_brokers for s in now).items())),
+        remembered_alive=parts.latest(s.remembered_alive for s in now),
+        remembered_dead=parts.latest(s.remembered_dead for s in now),
+        remembered_well=parts.latest(s.remembered_well for s in now),
         origin=", ".join(s.origin for s in ordered if s.origin),
     )
     return replace(merged, epoch_ends=parts.epoch_ends(now, merged))

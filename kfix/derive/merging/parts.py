@@ -39,6 +39,11 @@ def union(parts: Iterable[Mapping[K, V]]) -> dict[K, V]:
     return {key: value for part in parts for key, value in part.items()}
 
 
+def latest(parts: Iterable[Mapping[int, float]]) -> dict[int, float]:
+    """Returns all entries in order; the largest of several wins."""
+    return dict(sorted((key, value) for part in parts for key, value in part.items()))
+
+
 def authority(snapshot: Snapshot) -> tuple[int, int, float]:
     """Returns the rank of its view of ZooKeeper; snapshots of one rank stay in their order."""
     if snapshot.zookeeper is None:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from kfix.errors import LabError, UsageError
+from kfix.lab.definition.recipes import Recipe, recipe_of
 from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.zone import LinkCut, Network, Slow, Zone
 from kfix.lab.process.host import LOOPBACK, Host
@@ -74,6 +75,7 @@ class LabState:
     network: Network | None = None
     controllers: tuple[ControllerDef, ...] = ()
     cluster_id: str = ""  # KRaft: what every node's disk is formatted with
+    upgraded: dict[str, str] = field(default_factory=dict)  # {role and id, such as `broker-1`: its version of Kafka}
     version: int = field(default=VERSION)
 
     def broker(self, broker_id: int) -> BrokerDef | None:
@@ -81,6 +83,14 @@ class LabState:
 
     def record(self, role: str, number: int) -> ProcessRecord | None:
         return next((each for each in self.processes if (each.role, each.id) == (role, number)), None)
+
+    def recipe_of(self, role: str, number: int) -> Recipe:
+        """Returns how a process is run: as the lab was started, or with the version that it was upgraded to."""
+        version = self.upgraded.get(f"{role}-{number}")
+        return self.spec.recipe if version is None else recipe_of(version, self.spec.recipe.mode)
+
+    def with_version(self, role: str, number: int, kafka: str) -> LabState:
+        return replace(self, upgraded={**self.upgraded, f"{role}-{number}": kafka})
 
     def controller(self, number: int) -> ControllerDef | None:
         return next((each for each in self.controllers if each.id == number), None)
@@ -167,6 +177,7 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
             network=_network(raw["network"]) if raw.get("network") else None,
             controllers=tuple(ControllerDef(**each) for each in raw.get("controllers", ())),
             cluster_id=raw.get("cluster_id", ""),
+            upgraded=dict(raw.get("upgraded", {})),
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise LabError(

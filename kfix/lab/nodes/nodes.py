@@ -111,7 +111,7 @@ class Nodes:
 
     def _java(self, state: LabState, role: str, number: int, flags: Sequence[str] = ()) -> list[str]:
         """Returns the command up to the main class of that role."""
-        recipe = state.spec.recipe
+        recipe = state.recipe_of(role, number)
         log4j = Path(state.data, recipe.log4j)
         if not log4j.exists():
             write_private(log4j, resource_text(recipe.log4j).encode())

@@ -16,6 +16,9 @@ from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.naming import MADE_UP
 from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
+from kfix.model.cluster.offsets_log import LoggedGroup as LoggedGroup  # noqa: PLC0414
+from kfix.model.cluster.offsets_log import OffsetsLog as OffsetsLog  # noqa: PLC0414
+from kfix.model.cluster.offsets_log import OpenTransaction as OpenTransaction  # noqa: PLC0414
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.pasted import PastedText
 from kfix.model.cluster.quorum import QuorumView
@@ -202,54 +205,6 @@ class CoordinatorProbe:
         return "a group that does not exist" if self.made_up else f"group {self.group}"
 
 
-class OpenTransaction(NamedTuple):
-    """A transaction with offsets of groups that has not ended. `since_ms` is the time of its first record."""
-
-    producer: int
-    since_ms: int
-    groups: tuple[str, ...]
-
-
-class LoggedGroup(NamedTuple):
-    """A group as the log of its offsets partition names it, and what its coordinator then served.
-
-    `offsets` is the number of partitions with a committed offset in the log. `unserved` are those of them for which
-    OffsetFetch returned no offset, `pending` the partitions that it refused with UNSTABLE_OFFSET_COMMIT. None: the
-    coordinator was not asked, or did not answer. `members` are the ids of the last generation that the log holds.
-    """
-
-    name: str
-    offsets: int
-    unserved: tuple[TopicPartition, ...] | None = None
-    pending: tuple[TopicPartition, ...] | None = None
-    members: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetsLog:
-    """Records of one offsets partition, as a replica serves them to a consumer: only where something was in doubt.
-
-    `first` to `end` (exclusive) are the offsets that were read; the log begins at `start` and ends at `log_end`.
-    `stable` is the last stable offset at the leader, -1 elsewhere.
-    """
-
-    partition: int
-    broker: int
-    start: int
-    log_end: int
-    stable: int
-    first: int
-    end: int
-    groups: tuple[LoggedGroup, ...] = ()
-    transactions: tuple[OpenTransaction, ...] = ()
-    error: str = ""
-
-    @property
-    def whole(self) -> bool:
-        """Whether every record was read, so that no other group is stored in this partition."""
-        return not self.error and self.first <= self.start and self.end >= self.log_end
-
-
 class LogEnd(NamedTuple):
     """The log of one replica, by ListOffsets with replica id -2: works without a leader (docs/facts/data-loss.md)."""
 
@@ -346,6 +301,8 @@ class Snapshot:
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
     was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
     the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
+    `remembered_alive` is when an earlier snapshot had the answer of a broker, `remembered_dead` when one found it dead,
+    `remembered_well` when it was in every ISR that it belongs to (KRaft only).
     `pasted` is what only a pasted text has; no file stores it. Nor are `reached_by` and `traffic`, {address: what was
     asked of that server}, stored.
     """
@@ -377,6 +334,9 @@ class Snapshot:
     silent: Mapping[int, str] = field(default_factory=dict)
     remembered_groups: tuple[str, ...] = ()
     remembered_brokers: Mapping[int, str] = field(default_factory=dict)
+    remembered_alive: Mapping[int, float] = field(default_factory=dict)
+    remembered_dead: Mapping[int, float] = field(default_factory=dict)
+    remembered_well: Mapping[int, float] = field(default_factory=dict)
     seconds: float = 0.0
     origin: str = ""
     stated_partitions: Mapping[str, int] | None = None

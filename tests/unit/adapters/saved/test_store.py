@@ -168,6 +168,9 @@ LATER = {
     "visible",
     "epoch_ends",
     "ensemble",
+    "remembered_alive",
+    "remembered_dead",
+    "remembered_well",
     "samples",
     "vantages",
 }

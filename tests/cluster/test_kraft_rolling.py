@@ -1,0 +1,96 @@
+"""What every cluster on KRaft goes through: a rolling upgrade, a rolling restart, another active controller.
+
+Nothing above INFO, and nothing unread, at any moment of it.
+"""
+
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from kfix.errors import UsageError
+from kfix.lab import LabSpec
+from tests.cluster.conftest import Kfix, WatchedLab
+
+#: Seconds until a fault that lasts would be above INFO; the lab's machine may need longer to start a process.
+GRACE = "90"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("kraft-rolling")))
+        lab = WatchedLab.up(
+            LabSpec(name="rolling", kafka="3.9.2", mode="kraft", combined=True, controllers=3, offsets_rf=3)
+        )
+        with lab.access() as access:
+            access.create_topic("orders", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], {"min.insync.replicas": "2"})
+        yield lab
+        lab.down()
+
+
+@pytest.fixture
+def kfix(lab, tmp_path):
+    return Kfix(lab, tmp_path)
+
+
+@contextmanager
+def diagnosed(kfix):
+    """Diagnoses over and over, and returns what was above INFO or not read."""
+    found, count, over = [], [], threading.Event()
+
+    def work():
+        while not over.is_set():
+            said = kfix.diagnose("--debounce", "3", "--restart-grace", GRACE)
+            count.append(said.code)
+            worse = [f"{f['code']} {f['summary']}" for f in said.json["findings"] if f["severity"] != "info"]
+            if said.code != 0 or worse:
+                found.append((said.code, worse, said.json["could_not_read"]))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        thread.join(60)
+    assert len(count) >= 3
+
+
+def settled(kfix, seconds=60):
+    ends = time.monotonic() + seconds
+    while (said := kfix.diagnose("--debounce", "0", "--restart-grace", "0")).code != 0 and time.monotonic() < ends:
+        time.sleep(0.5)
+    assert said.code == 0, said.out
+
+
+def in_turn(lab, kfix, act):
+    for node in lab.broker_ids:
+        act(node)
+        settled(kfix)
+
+
+def test_a_rolling_upgrade_from_3_9_to_4_3_is_no_alarm(lab, kfix):
+    settled(kfix)
+    with diagnosed(kfix) as found:
+        in_turn(lab, kfix, lambda node: lab.upgrade(node, "4.3.1"))
+    assert found == []
+    with pytest.raises(UsageError, match="older"):
+        lab.upgrade(1, "3.9.2")
+
+
+def test_a_rolling_restart_and_the_failovers_that_it_brings_are_no_alarm(lab, kfix):
+    settled(kfix)
+    before = kfix.run("snapshot", "show", "--json", saved(kfix, "before")).json["quorum"]["epoch"]
+    with diagnosed(kfix) as found:
+        in_turn(lab, kfix, lab.restart)
+    assert found == []
+    after = kfix.run("snapshot", "show", "--json", saved(kfix, "after")).json["quorum"]["epoch"]
+    assert after > before, "the active controller was among them"
+
+
+def saved(kfix, name):
+    file = kfix.home / f"{name}.json"
+    assert kfix.on("snapshot", "save", file).code == 0
+    return file
