@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.group_reading import SHARE_GROUP
 from kfix.model.diagnosis.finding import Evidence
 from kfix.model.diagnosis.group_story import Rung
 from kfix.wording import several, some
@@ -90,6 +91,8 @@ def stable_offsets(asked: Asked) -> Rung:
     found = asked.of_group("KFX108")
     if found is not None:
         return fails(name, found)
+    if reading is not None and reading.group_type == SHARE_GROUP:
+        return clear(name, "a share group commits no offsets")
     if reading is not None and reading.partitions is not None and "stable offsets" not in reading.errors:
         held = [str(tp) for tp, each in reading.partitions.items() if each.commit_error == _UNSTABLE]
         if held:

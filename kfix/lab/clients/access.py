@@ -35,6 +35,7 @@ from kfix.lab.clients.confluent import (
     write_internal,
     write_internal_rows,
 )
+from kfix.lab.clients.reconciling import consumer_groups_at, reset_members
 from kfix.lab.definition.state import LabBaseline
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
@@ -243,6 +244,12 @@ class LabClient(ABC):
 
     def join_and_leave(self, group: str, topic: str) -> None:
         join_and_leave(self._bootstrap(), group, topic)
+
+    def reset_members(self) -> None:
+        """Removes the session timeout that was set for groups of the consumer protocol."""
+        for address in self.addresses().values():
+            for group in consumer_groups_at(address):
+                reset_members(address, group)
 
     def write_newer_group(self, partition: int, group: str) -> None:
         """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""

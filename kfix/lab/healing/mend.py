@@ -14,7 +14,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.healing.heal import Healer
-from kfix.lab.healing.offsets import delete_offsets, end_transaction
+from kfix.lab.healing.offsets import delete_offsets, end_rebalance, end_transaction
 from kfix.lab.healing.settling import WELL_SECONDS, Settling
 from kfix.lab.network.faults import heal as heal_network
 from kfix.lab.nodes.brokers import remove_broker, restart_brokers, start_brokers
@@ -39,7 +39,7 @@ _IN_THE_LOG: dict[str, Callable[[LabClient], str]] = {
     "coordinator-failed": delete_offsets,
     "open-transaction": end_transaction,
     "pending-offsets": end_transaction,
-    "rebalance-held": delete_offsets,
+    "rebalance-held": end_rebalance,
 }
 
 

@@ -34,10 +34,12 @@ from tests.unit.diagnostics.group_readings import (
     assigned_partition_leaderless,
     coordinator_unreachable,
     held,
+    not_reconciled,
     position,
     read,
     reading,
     rebalance_held,
+    share_group,
 )
 
 GOLDEN_FOLDER = GOLDEN / "diagnose"
@@ -50,6 +52,9 @@ STORIES: dict[str, tuple[Callable[[], Snapshot], bool | None]] = {
     "group-leaderless": (assigned_partition_leaderless, True),
     "group-outside": (lambda: read(reading(partitions=position(committed=30))), True),
     "group-member": (lambda: read(reading(partitions=position(committed=5)), reading()), False),
+    "group-reconciling": (not_reconciled, True),
+    "group-share": (lambda: read(share_group(partitions=position(committed=5)), share_group()), False),
+    "group-streams": (lambda: read(reading(kind="", group_type="streams", epoch=2, members=None)), None),
     "group-commits": (lambda: base().kill(1).kill(3).snapshot(), True),
 }
 
