@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from kfix.adapters.collect.broker import ask_topic_configs
@@ -145,15 +146,21 @@ class Details:
             return read_parts(line, broker, parts, self._deadline, compare=True), strange, withheld
 
         found: list[OffsetsLog] = []
+        refused: dict[int, list[TopicPartition]] = {}
         for broker, (logs, strange, withheld) in self._each("offsets log", led, ask).items():
             found += logs
             orphaned += strange
             if withheld:
-                # What the coordinator serves cannot be compared with its log then: unknown is not healthy.
-                why = f"{withheld[0]}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
-                self._questions.failed(f"offsets log broker {broker}", why)
+                refused[broker] = withheld
         if orphaned:
             found += self._orphaned({tp: places[tp][1] for tp in orphaned[:MOST_ORPHANED]})
+        for broker, tps in refused.items():
+            # What the coordinator serves cannot be compared with its log then: unknown is not healthy. Noted last: the
+            # logs of other partitions are read under the same name.
+            why = f"{tps[0]}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
+            self._questions.failed(f"offsets log broker {broker}", why)
+        kept_back = {tp.partition: broker for broker, tps in refused.items() for tp in tps}
+        found = [replace(log, withheld=kept_back.get(log.partition) == log.broker) for log in found]
         return tuple(sorted(found, key=lambda log: (log.partition, log.broker)))
 
     def _orphaned(self, replicas: Mapping[TopicPartition, tuple[int, ...]]) -> list[OffsetsLog]:

@@ -185,6 +185,7 @@ class OffsetsLogShape(StrictModel):
     groups: list[LoggedGroupRow]
     transactions: list[TransactionRow]
     error: str = ""
+    withheld: bool = False
 
 
 _Member = tuple[str, str, str, str, _Partitions]

@@ -26,6 +26,7 @@ from tests.unit.diagnostics.clusters import (
     offsets_not_loaded,
     offsets_rf1,
     offsets_uncompacted,
+    offsets_withheld,
     on_broker,
     packed_replicas,
     partitions_stuck,
@@ -127,6 +128,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX304": [
         Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),
         Sick(lambda: changed(offsets_rf1(), min_isr=2).snapshot(), "replication factor", CRITICAL),
+        Sick(offsets_withheld, "without brokers 2, 3", CRITICAL),
     ],
     "KFX305": [
         Sick(lambda: packed_replicas().snapshot(), "replication factor 2", INFO),

@@ -104,6 +104,7 @@ def test_no_golden_file_is_left_over() -> None:
         "group-rebalance",
         "group-reconciling",
         "group-share",
+        "group-withheld",
         "group-streams",
         "group-leaderless",
         "group-outside",

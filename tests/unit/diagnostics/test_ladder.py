@@ -24,6 +24,7 @@ from tests.unit.diagnostics.clusters import (
     coordinator_stuck,
     offsets_not_loaded,
     offsets_uncompacted,
+    offsets_withheld,
     pending_offsets,
     text,
     unread_zookeeper,
@@ -55,6 +56,7 @@ STORIES: dict[str, tuple[Callable[[], Snapshot], bool | None]] = {
     "group-reconciling": (not_reconciled, True),
     "group-share": (lambda: read(share_group(partitions=position(committed=5)), share_group()), False),
     "group-streams": (lambda: read(reading(kind="", group_type="streams", epoch=2, members=None)), None),
+    "group-withheld": (offsets_withheld, True),
     "group-commits": (lambda: base().kill(1).kill(3).snapshot(), True),
 }
 

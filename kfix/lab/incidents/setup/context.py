@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import LabError, UsageError
+from kfix.errors import LabError, UnreachableError, UsageError
+from kfix.lab.clients.asking import ask, committed, offset_commit
 from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import STEMS, name_for
 from kfix.lab.clients.leading import answers_as_leader, log_ends, stable_end
@@ -227,6 +229,17 @@ class IncidentContext:
         self.require(len(describe(address, group).members or ()) == 2, "both members are in the group")
         self.report(f"another member joined; the coordinator waits for {held}, which does not join again")
         return held
+
+    def commit_unanswered(self, coordinator: int, group: str, where: TopicPartition, offset: int) -> None:
+        """Commits without waiting for the answer, which a follower that does not fetch delays."""
+        with contextlib.suppress(UnreachableError):
+            ask(self.access.addresses()[coordinator], offset_commit(group, {where: offset}), committed, 0.3)
+        self.report(f"committed an offset for group {group} that no follower acknowledges but one")
+
+    def grown_end(self, where: TopicPartition, broker: int, before: int) -> int | None:
+        """Returns the log end of a replica if it is larger than before."""
+        end = self.log_ends(where, [broker])[broker]
+        return end if end > before else None
 
     def check_consumer_protocol(self) -> None:
         if not all(map(supports_consumer_groups, self.access.addresses().values())):
