@@ -43,8 +43,13 @@ _IN_THE_LOG: dict[str, Callable[[LabClient], str]] = {
 }
 
 
+#: {incident: the topic on which the registration of a broker fails}.
+_POISON = {"last-known-leader-gone": "ledger"}
+
+
 def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]:
     mender = _Mender(lab, progress)
+    mender.poison()
     mender.processes()
     with lab.access() as access:
         mender.access = access
@@ -78,6 +83,14 @@ class _Mender:
     def report(self, sentence: str) -> None:
         self.did.append(sentence)
         self._progress(sentence)
+
+    def poison(self) -> None:
+        """Deletes a topic that would keep a dead broker from registering, before that broker is started."""
+        topic = _POISON.get(self.lab.state.incident or "")
+        if topic is not None:
+            with self.lab.access() as access:
+                access.delete_topic(topic)
+            self.report(f"deleted topic {topic}")
 
     # --- processes ------------------------------------------------------------------------------------------------
 

@@ -189,6 +189,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.last_known_dead, "eligible broker 3", CRITICAL),
         Sick(kraft_clusters.two_eligible_dead, "eligible brokers 1, 2", CRITICAL),
     ],
+    "KFX120": [Sick(kraft_clusters.last_known_is_no_replica, "replicas on broker 2", CRITICAL)],
     "KFX811": [
         Sick(kraft_clusters.two_controllers_dead, "controller quorum", CRITICAL),
         Sick(kraft_clusters.controllers_apart, "controller quorum", CRITICAL),
@@ -196,6 +197,7 @@ SICK: dict[str, list[Sick]] = {
     ],
     "KFX812": [
         Sick(kraft_clusters.one_controller_dead, "controller 102", WARNING),
+        Sick(kraft_clusters.one_controller_has_just_died, "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_gone_since_the_election, "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_does_not_follow, "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_lags, "controller 102", WARNING),
@@ -338,7 +340,8 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: kraft_clusters.coordinator_failed(new=False),
         lambda: kraft_clusters.coordinator_failed(error=14),
     ],
-    "KFX119": [kraft_clusters.healthy, kraft_clusters.nobody_eligible],
+    "KFX119": [kraft_clusters.healthy, kraft_clusters.nobody_eligible, kraft_clusters.last_known_is_no_replica],
+    "KFX120": [kraft_clusters.healthy, kraft_clusters.eligible_dead, kraft_clusters.nobody_eligible],
     "KFX811": [
         kraft_clusters.healthy,
         kraft_clusters.one_controller_dead,
@@ -348,6 +351,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX812": [
         kraft_clusters.healthy,
         kraft_clusters.one_controller_not_reached_but_alive,
+        kraft_clusters.one_controller_pauses,
         kraft_clusters.two_controllers_dead,
     ],
     "KFX813": [

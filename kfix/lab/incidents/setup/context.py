@@ -195,8 +195,8 @@ class IncidentContext:
             "moved " + ", ".join(f"{topic}-{number} to {list(ids)}" for (topic, number), ids in sorted(targets.items()))
         )
 
-    def begin_move(self, where: TopicPartition, replicas: tuple[int, ...]) -> None:
-        """Returns when the reassignment has begun; `reassign` waits for its end."""
+    def begin_move(self, where: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+        """Returns when the reassignment has begun; None cancels the one in progress. `reassign` waits for its end."""
         start_move(self.access, where, replicas)
 
     def set_config(self, kind: str, name: str, changes: Mapping[str, str]) -> None:
