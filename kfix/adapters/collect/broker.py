@@ -55,6 +55,17 @@ BROKER_KEYS = (
     "zookeeper.session.timeout.ms",
 )
 TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
+#: Settings that matter only where a topic has them of its own, besides those above.
+_OWN_KEYS = (
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+    "cleanup.policy",
+    "segment.bytes",
+    "min.cleanable.dirty.ratio",
+    "min.compaction.lag.ms",
+)
+#: The source of a setting that a topic has of its own, in DescribeConfigs.
+_OF_THE_TOPIC = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +139,10 @@ def _untyped(listed: ByteReader) -> tuple[int, list[ListedGroup]]:
 
 def ask_topic_configs(
     connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline
-) -> dict[str, dict[str, str]]:
-    """Returns the effective topic configs: the override of the topic, or the default of the broker."""
-    request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, TOPIC_KEYS)
-    described = connection.call(request, responses.describe_configs, deadline)
-    return {c.name: c.values for c in described if not c.error}
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+    """Returns the effective topic configs, and those that the topics have of their own; a default is the broker's."""
+    request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, (*TOPIC_KEYS, *_OWN_KEYS))
+    described = [c for c in connection.call(request, responses.describe_configs, deadline) if not c.error]
+    effective = {c.name: {key: c.values[key] for key in TOPIC_KEYS if key in c.values} for c in described}
+    own = {c.name: {k: v for k, v in c.values.items() if c.sources.get(k) == _OF_THE_TOPIC} for c in described}
+    return effective, {topic: values for topic, values in own.items() if values}

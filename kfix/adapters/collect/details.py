@@ -61,12 +61,15 @@ class Details:
         answers = {b: task.result(self._deadline) for b, task in tasks.items()}
         return {b: answer for b, answer in answers.items() if answer is not None}
 
-    def topic_configs(self, topics: tuple[str, ...], deadline: Deadline) -> dict[str, dict[str, str]]:
+    def topic_configs(
+        self, topics: tuple[str, ...], deadline: Deadline
+    ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]] | None:
+        """Returns the effective configs, and those that the topics have of their own; None if no broker answered."""
         for broker in self._connections:
             found = self._each("topic configs", [broker], lambda _, line: ask_topic_configs(line, topics, deadline))
             if broker in found:
                 return found[broker]
-        return {}
+        return None
 
     def groups(self, listed: Mapping[int, tuple[ListedGroup, ...]]) -> tuple[Group, ...]:
         answers = self._each(

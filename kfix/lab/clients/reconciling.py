@@ -1,4 +1,4 @@
-"""Members of groups that Kafka 4 added, over plain requests: they join, and send no further heartbeat."""
+"""Members of groups of the consumer protocol (KIP-848) that join and then do nothing, over plain requests."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.adapters.kafka.new_groups import GROUP_TYPES, ask_group_description, list_typed_groups, listed_groups
 from kfix.adapters.kafka.requests import Request
 from kfix.errors import LabError
-from kfix.lab.clients.asking import CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, ask, connected_to
-from kfix.model.cluster.group_reading import CONSUMER_GROUP, SHARE_GROUP
+from kfix.lab.clients.asking import CONSUMER_GROUP_HEARTBEAT, ask, connected_to
+from kfix.model.cluster.group_reading import CONSUMER_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,16 +25,16 @@ _GROUP_RESOURCE = 32
 PATIENCE_MS = 1_800_000
 _SECONDS = 10.0
 _JOINS = 0
-_SESSION = {CONSUMER_GROUP: "consumer.session.timeout.ms", SHARE_GROUP: "share.session.timeout.ms"}
+_SESSION = "consumer.session.timeout.ms"
 
 
-def keep_members(address: str, group: str, kind: str = CONSUMER_GROUP) -> None:
+def keep_members(address: str, group: str) -> None:
     """Sets the session timeout of a group to half an hour: its members then need no heartbeat."""
-    _configure(address, group, {_SESSION[kind]: str(PATIENCE_MS)})
+    _configure(address, group, {_SESSION: str(PATIENCE_MS)})
 
 
-def reset_members(address: str, group: str, kind: str = CONSUMER_GROUP) -> None:
-    _configure(address, group, {_SESSION[kind]: None})
+def reset_members(address: str, group: str) -> None:
+    _configure(address, group, {_SESSION: None})
 
 
 def _configure(address: str, group: str, changes: Mapping[str, str | None]) -> None:
@@ -79,15 +79,6 @@ def stay_in_group(address: str, group: str, member: str, epoch: int) -> int:
     return _heartbeat(address, group, Request(CONSUMER_GROUP_HEARTBEAT, 0, w.done(), flexible=True))
 
 
-def join_share_group(address: str, group: str, topic: str) -> str:
-    """Returns the id of a new member of a share group."""
-    member = str(uuid.uuid4())
-    w = Writer().compact_string(group).compact_string(member).i32(_JOINS).uvarint(0)
-    w.compact_array((topic,), Writer.compact_string).no_tags()
-    _heartbeat(address, group, Request(SHARE_GROUP_HEARTBEAT, 1, w.done(), flexible=True))
-    return member
-
-
 def describe_any(address: str, group: str) -> GroupDescription:
     """Returns state and members of a group of any type."""
     with connected_to(address) as line:
@@ -102,7 +93,7 @@ def _heartbeat(address: str, group: str, request: Request) -> int:
 
 
 def _answered(r: ByteReader) -> tuple[int, str, int]:
-    """Returns (error, its message, epoch of the member), which both requests have at the same place."""
+    """Returns (error, its message, epoch of the member)."""
     r.i32()
     error, message, _ = r.i16(), r.compact_string(), r.compact_string()
     return error, message, r.i32()

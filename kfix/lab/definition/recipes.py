@@ -26,7 +26,6 @@ _KRAFT_MODE = {"broker": _BROKER, "controller": _BROKER, "format": "kafka.tools.
 _NEW_GROUPS = {
     # Members that need no heartbeat for half an hour, as the classic protocol permits by default.
     "group.consumer.max.session.timeout.ms": "1800000",
-    "group.share.max.session.timeout.ms": "1800000",
     "share.coordinator.state.topic.num.partitions": "2",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",

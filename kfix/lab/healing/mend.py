@@ -90,6 +90,7 @@ class _Mender:
         if topic is not None:
             with self.lab.access() as access:
                 access.delete_topic(topic)
+                access.restore_elr()
             self.report(f"deleted topic {topic}")
 
     # --- processes ------------------------------------------------------------------------------------------------
