@@ -39,6 +39,7 @@ from kfix_diagnostics.leadership import (
     kfx106_coordinator_silent,
     kfx107_leaderless_unjudged,
     kfx119_eligible_waits,
+    kfx120_last_known_leader_gone,
 )
 from kfix_diagnostics.leftovers import (
     kfx501_stale_reassignment,
@@ -106,6 +107,7 @@ ALL: tuple[Check, ...] = (
     kfx117_pasted_errors.CHECK,
     kfx118_coordinator_failed.CHECK,
     kfx119_eligible_waits.CHECK,
+    kfx120_last_known_leader_gone.CHECK,
     kfx201_metadata_divergence.CHECK,
     kfx202_controller.CHECK,
     kfx203_stale_view.CHECK,

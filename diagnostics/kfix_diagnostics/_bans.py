@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
+from kfix.derive.casefile import CaseFile
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Ban, ChangeKind, Remedy
 
@@ -39,6 +41,17 @@ def no_unclean_election(tps: Iterable[TopicPartition]) -> Ban:
 
 def no_restart(brokers: Iterable[int]) -> Ban:
     return Ban((ChangeKind.RESTART,), brokers=frozenset(brokers))
+
+
+def no_start(brokers: Iterable[int]) -> Ban:
+    return Ban((ChangeKind.START,), brokers=frozenset(brokers))
+
+
+def starts(remedy: Remedy, brokers: Iterable[int], case: CaseFile) -> Remedy:
+    """Returns a remedy that is known to start these brokers, which only a finding of KRaft forbids."""
+    return (
+        replace(remedy, changes=(*remedy.changes, ChangeKind.START), brokers=tuple(brokers)) if case.kraft else remedy
+    )
 
 
 def restart(text: str, *brokers: int) -> Remedy:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kfix.model.cluster.naming import MADE_UP
-
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 _INT_MIN = -(2**31)
+#: How the names of made-up groups begin. A real group may have such a name, so that a name alone proves nothing.
+MADE_UP = "kfix-no-such-group-"
 
 
 def java_hash(text: str) -> int:

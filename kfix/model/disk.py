@@ -140,6 +140,7 @@ class StoredGroup:
     offsets      partitions it has committed offsets for; topics: their topics
     last_commit  milliseconds, None where it has no offsets
     members      as last stored; None where no group metadata was found, or only of an unsupported version
+    type         Kafka's: classic, consumer, share or streams; "" where no group metadata was found
     """
 
     name: str
@@ -147,6 +148,7 @@ class StoredGroup:
     topics: tuple[str, ...]
     last_commit: int | None
     members: int | None
+    type: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def _about_group(once: FactReader, key: str, parts: FactKey) -> Fact:
     if parts.tp is not None:
         return Fact(key, once.committed(parts.group, parts.tp), f"OffsetFetch of group {parts.group}")
     found, last = once.members(parts.group)
-    waited_for = awaited(found.members, found.state, last.members)
+    waited_for = awaited(found.members, found.state, last.members, found.epoch)
     if not parts.member:
         if parts.name == "generation":
             return Fact(key, last.number, f"log of the offsets partition of group {parts.group}")

@@ -6,7 +6,9 @@ import time
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from kfix.errors import LabError
 from kfix.lab import LabSpec
+from kfix.lab.clients.asking_controllers import set_feature
 from tests.cluster.conftest import Kfix, WatchedLab, again
 
 CONTROLLER = 100
@@ -175,6 +177,47 @@ def test_an_empty_isr_names_the_broker_to_start_and_starting_it_loses_nothing(kf
         time.sleep(0.5)
     assert "KFX119" not in kfix.diagnose("--debounce", "0").findings
     assert high_watermark(lab, broken) == RECORDS_OF_ELR_STRUCK, "no record was lost"
+
+
+def test_a_last_known_leader_that_is_no_replica_is_named_before_the_broker_is_started(kfix, lab):
+    once_healthy(kfix)
+    broken = lab.break_("last-known-leader-gone")
+    [dead] = broken.dead
+    said = kfix.diagnose("--debounce", "0")
+    assert said.code == 21
+    assert "KFX104" not in said.findings
+    finding = said.findings["KFX120"]
+    assert f"the last known leader, broker {broken.details['last_known']}, is no replica any more" in finding["summary"]
+    start = said.findings["KFX401"]["remedies"][0]
+    assert (start["after"], start["text"][:17]) == (finding["key"], "Wait until KFX120")
+    command = finding["remedies"][0]["command"]
+    assert command.endswith("downgrade --feature eligible.leader.replicas.version=0")
+    address = lab.address(broken.details["last_known"])
+    assert set_feature(address, "eligible.leader.replicas.version", 0) == 0
+    lab.restart(dead)
+    assert set_feature(address, "eligible.leader.replicas.version", 1) == 0
+    ends = time.monotonic() + 30
+    while "KFX120" in (found := kfix.diagnose("--debounce", "0").findings) and time.monotonic() < ends:
+        time.sleep(0.5)
+    assert not {"KFX120", "KFX104", "KFX401"} & found.keys()
+    assert high_watermark(lab, broken) > 0, "its records are there"
+
+
+def test_without_the_remedy_the_controller_fails_on_the_registration(lab, kfix):
+    """What the remedy saves from: its epoch grows, and the broker does not register."""
+    once_healthy(kfix)
+    broken = lab.break_("last-known-leader-gone")
+    quorum = lab.quorum
+    before = quorum.active().epoch
+    [dead] = broken.dead
+    with pytest.raises(LabError):
+        lab.restart(dead)
+    ends = time.monotonic() + 10
+    while (now := quorum.active()) is None and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert now.epoch > before
+    lab.mend()
+    assert is_healthy(once_healthy(kfix))
 
 
 #: 20 records that all replicas had, and 5 that only the eligible broker and the last leader have.

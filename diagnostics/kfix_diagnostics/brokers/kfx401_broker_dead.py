@@ -33,6 +33,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued, several
 from kfix_diagnostics._advice import start
+from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are, has
 
@@ -141,12 +142,11 @@ def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple
     rest = tuple(b for b in dead if b not in first)
     if first and rest:
         they = "it is" if len(first) == 1 else "they are"
-        yield Remedy(
-            f"{start(first, case)}{disk} first: only {they} in sync for partitions without a leader. "
-            f"Then {continued(start(rest, case))}"
-        )
+        text = f"{start(first, case)}{disk} first: only {they} in sync for partitions without a leader. "
+        yield starts(Remedy(f"{text}Then {continued(start(rest, case))}"), dead, case)
     else:
-        yield Remedy(f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action")
+        text = f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action"
+        yield starts(Remedy(text), dead, case)
     yield Remedy(
         f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
     )

@@ -13,6 +13,7 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
 from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import diagnose_again, start
+from kfix_diagnostics._bans import starts
 from kfix_diagnostics._explained import code_of, explained_by
 from kfix_diagnostics._words import are, because, does
 
@@ -150,7 +151,8 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     if case.live is None:
         gone = [b for b in missing if b in case.background.likely.dead]
         if gone:
-            yield Remedy(f"{start(gone, case)} if not running. Replicas catch up and rejoin the ISR by themselves")
+            text = f"{start(gone, case)} if not running. Replicas catch up and rejoin the ISR by themselves"
+            yield starts(Remedy(text), gone, case)
         yield diagnose_again(
             case, f"Diagnose the cluster itself, which shows whether {brokers_named(missing)} {are(len(missing))} alive"
         )
@@ -158,7 +160,8 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     dead = case.away(missing)
     lagging = [b for b in missing if b not in dead]
     if dead:
-        yield Remedy(f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action")
+        text = f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action"
+        yield starts(Remedy(text), dead, case)
     hanging = [b for b in lagging if b in case.silent]
     if hanging:
         yield Remedy(f"Find out why {_hang(hanging)}: see KFX402")

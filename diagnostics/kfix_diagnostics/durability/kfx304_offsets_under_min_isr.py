@@ -3,11 +3,15 @@
 Why it matters
     The coordinator writes with acks=all. Below min.insync.replicas every commit of the groups there fails, members
     cannot join, and transactions cannot end, while reading records and committed offsets still works. With replication
-    factor 1 and min.insync.replicas 2 this affects every group, for ever.
+    factor 1 and min.insync.replicas 2 this affects every group, for ever. A new leader of Kafka 4 cannot advance its
+    high watermark then, and serves old committed offsets or none, without an error: a consumer that starts now reads
+    records again, or begins where auto.offset.reset points.
 
 How kfix knows
     Size of the ISR against min.insync.replicas of the topic, or the leader's default where the topic sets none. Blocked
-    groups are those known by name that hash to these partitions: a probe cannot show it, because reading works.
+    groups are those known by name that hash to these partitions: a probe cannot show it, because reading works. A
+    leader that returns no offsets of its own log (OFFSET_NOT_AVAILABLE), although the log has records, serves none of
+    those above the high watermark that it took over with.
 
 Remedies, safest first
     Bring the missing replicas back. Where the replication factor itself is below min.insync.replicas: raise the
@@ -15,6 +19,7 @@ Remedies, safest first
 
 Do not
     Do not trigger an election: the partition has a leader. Do not restart the leader: it is the last complete replica.
+    Do not start consumers of groups whose last commits are not served: they begin elsewhere, and commit that.
 
 Sources
     Kafka 2.7.1: GroupMetadataManager appends with requiredAcks -1; NOT_ENOUGH_REPLICAS reaches the client as
@@ -28,8 +33,8 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Finding, Remedy, Severity
+from kfix.model.cluster.snapshot import OffsetsLog, TopicPartition
+from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
@@ -37,6 +42,7 @@ from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.durability._missing import Missing, about, all_missing, bring_back, cause_of, explained, object_of
 
 CODE = "KFX304"
+_SHOWN = 3
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -47,21 +53,25 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     first = rows[0]
+    withheld = [
+        log for log in case.offsets_logs if log.kept_back and TopicPartition(OFFSETS_TOPIC, log.partition) in tps
+    ]
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL,
         obj=object_of(missing),
         about=about(missing),
-        summary=f"commits fail for groups and transactions of {per_topic(tps)}, while reads work: fewer replicas are "
+        summary=f"commits fail for groups and transactions of {per_topic(tps)}, {_reads(withheld)}: fewer replicas are "
         f"in sync than min.insync.replicas requires (first partition: ISR {ids(case.isr(first.tp))}, "
         f"minimum {first.min_isr})",
         cause=cause_of(missing, rows, case),
-        evidence=partition_rows(case, first.tp),
-        blocked=_blocked(tps, case),
+        evidence=(*partition_rows(case, first.tp), *_withheld_rows(withheld)),
+        blocked=_blocked(tps, withheld, case),
         remedies=tuple(_remedies(missing, case)),
         never=(
             "Do not trigger an election: the partitions have leaders",
             "Do not restart the leaders: they are the last complete replicas",
+            *((_never_start(withheld),) if withheld else ()),
         ),
         forbids=(no_election(tps),),
         partitions=tps,
@@ -69,10 +79,39 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     )
 
 
-def _blocked(tps: tuple[TopicPartition, ...], case: CaseFile) -> Blocked:
+def _tp(log: OffsetsLog) -> TopicPartition:
+    return TopicPartition(OFFSETS_TOPIC, log.partition)
+
+
+def _of(withheld: list[OffsetsLog]) -> str:
+    return per_topic(map(_tp, withheld))
+
+
+def _reads(withheld: list[OffsetsLog]) -> str:
+    if not withheld:
+        return "while reads work"
+    return f"and {_of(withheld)} {'serves' if len(withheld) == 1 else 'serve'} old committed offsets, or none"
+
+
+def _withheld_rows(withheld: list[OffsetsLog]) -> Iterator[Evidence]:
+    for log in withheld[:_SHOWN]:
+        said = f"OFFSET_NOT_AVAILABLE, although its log ends at {log.log_end}: it does not know its high watermark"
+        yield Evidence(f"ListOffsets at broker {log.broker}", str(_tp(log)), said)
+
+
+def _never_start(withheld: list[OffsetsLog]) -> str:
+    return (
+        f"Do not start consumers of groups of {_of(withheld)} before: they get an old committed offset or none, "
+        "read again or skip records, and commit that later"
+    )
+
+
+def _blocked(tps: tuple[TopicPartition, ...], withheld: list[OffsetsLog], case: CaseFile) -> Blocked:
     offsets = [tp for tp in tps if tp.topic == OFFSETS_TOPIC]
     groups = tuple(sorted(g for tp in offsets for g in case.groups.get(tp.partition, ())))
     who = ["commits and joins of the groups of these partitions"] if offsets else []
+    if withheld:
+        who.append(f"consumers of groups of {_of(withheld)} start at an old offset, or by auto.offset.reset")
     if len(offsets) < len(tps):
         who.append("transactional producers of these partitions")
     return Blocked("; ".join(who), groups, others_unknown=bool(offsets))

@@ -8,7 +8,10 @@ How kfix knows
     Two snapshots of `kfix diagnose --group G` show the group in PreparingRebalance or CompletingRebalance, with members
     that are in both. A coordinator waits for members that it already knows. So a member that joined between the two
     snapshots is ruled out, and so is one that the log of the offsets partition does not list in the last generation. No
-    client request shows which of several such members the coordinator waits for.
+    client request shows which of several such members the coordinator waits for. A group of the consumer protocol
+    (KIP-848) is in Reconciling instead, and its coordinator reports the epoch that each member has reached: a member
+    that stands behind the group's in both snapshots has not taken on its assignment. The other members continue to read
+    what they have.
 
 Remedies, safest first
     Read the log or a thread dump of the named members: one hangs in its record processing and does not poll. Restart
@@ -27,7 +30,6 @@ Sources
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
@@ -35,11 +37,11 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.group_reading import GroupMember, GroupReading, awaited, by_group
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, several, some
-from kfix_diagnostics._advice import runbook, servers
+from kfix_diagnostics.groups._members import called, evictions, restart_members
+from kfix_diagnostics.groups._reconciling import not_reconciled
 
 CODE = "KFX111"
 _SHOWN = 5
-_EVICTED_SHOWN = 3
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -47,6 +49,9 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         if len(readings) < 2:
             continue
         before, last = readings[-2:]
+        if last.epoch is not None:
+            yield from not_reconciled(CODE, before, last, case)
+            continue
         stayed = {member.id for member in before.members or ()}
         members = _awaited(tuple(member for member in last.members or () if member.id in stayed), last, case)
         if before.rebalances and last.rebalances and members:
@@ -68,7 +73,7 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
         severity=Severity.CRITICAL,
         obj=f"group {last.group}",
         summary=f"group {last.group} has been rebalancing for {lasted} or longer, so no member gets a record; "
-        f"{'member' if one else 'one of the members'} {some([_called(m) for m in members], _SHOWN)} holds it",
+        f"{'member' if one else 'one of the members'} {some([called(m) for m in members], _SHOWN)} holds it",
         cause=Cause(
             f"{'this member does' if one else 'one of these members does'} not join again: its process hangs, or takes "
             "longer than max.poll.interval.ms between two polls",
@@ -90,32 +95,9 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
     )
 
 
-def _called(member: GroupMember) -> str:
-    name = f"{member.instance} ({member.client})" if member.instance else member.client
-    return f"{name} on {member.host.removeprefix('/')}"
-
-
 def _remedies(last: GroupReading, members: tuple[GroupMember, ...], case: CaseFile) -> Iterator[Remedy]:
-    yield Remedy(
-        "Read the log or a thread dump of these members, and restart the process that does not poll",
-        f"kafka-consumer-groups.sh {servers(case)} --describe --group {shlex.quote(last.group)} --members --verbose",
-    )
-    static = [member.instance for member in members if member.instance]
-    if static:
-        yield Remedy(
-            f"A static member whose host is gone keeps its place until its session timeout: start {some(static)} again "
-            "under the same group.instance.id"
-        )
-    yield Remedy("Or wait for its rebalance timeout (max.poll.interval.ms): the coordinator then removes the member")
-    yield from (_eviction(last.group, member, case, alone=len(members) == 1) for member in members[:_EVICTED_SHOWN])
-
-
-def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -> Remedy:
-    how = "removeMembersFromConsumerGroup of the admin API" if case.kraft else "a runbook, behind its gates"
-    text = f"If {_called(member)} cannot be restarted now: evict it ({how})"
-    if not alone:
-        text = f"If it is {_called(member)} that hangs and cannot be restarted: evict it ({how})"
-    return runbook(case, "evict-member", text, f"group={group}", f"member={member.id}")
+    yield from restart_members(last.group, members, case)
+    yield from evictions(last.group, members, case)
 
 
 CHECK = ClusterCheck(

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.group_reading import GroupPartition, GroupReading, by_group
+from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
@@ -44,6 +44,8 @@ _Outside = dict[TopicPartition, GroupPartition]
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for readings in by_group(case.snapshot.group_readings).values():
         last = readings[-1]
+        if last.group_type == SHARE_GROUP:
+            continue  # Brokers move the start offset of a share group into the log.
         outside = {tp: each for tp, each in sorted((last.partitions or {}).items()) if each.outside}
         if outside:
             yield _outside(last, outside, case)

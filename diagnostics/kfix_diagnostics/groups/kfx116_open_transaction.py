@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.group_reading import GroupPartition, GroupReading, by_group
+from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
 from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Severity
@@ -48,8 +48,8 @@ _Held = dict[TopicPartition, tuple[GroupPartition, OpenBatch]]
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for readings in by_group(case.snapshot.group_readings).values():
-        if len(readings) < 2:
-            continue
+        if len(readings) < 2 or readings[-1].group_type == SHARE_GROUP:
+            continue  # By default a share group reads uncommitted records (share.isolation.level).
         producers: dict[int, _Held] = {}
         for tp, found in _standing(readings[-2], readings[-1]).items():
             producers.setdefault(found[1].producer, {})[tp] = found

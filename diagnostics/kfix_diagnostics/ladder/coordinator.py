@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.group_reading import SHARE_GROUP
 from kfix.model.diagnosis.finding import Evidence
 from kfix.model.diagnosis.group_story import Rung
 from kfix.wording import several, some
@@ -69,7 +70,7 @@ def loaded(asked: Asked) -> Rung:
     name, probe = "loaded", asked.probe
     if probe is None or probe.find_error != 0 or probe.fetch_error is None:
         return unread(name, "there is no coordinator to ask")
-    silent, emptied = asked.of_partition(("KFX106", "KFX118")), asked.of_group("KFX109")
+    silent = asked.of_partition(("KFX106", "KFX118"))
     if probe.fetch_error in NOT_ALLOWED:
         return unread(
             name, f"the state of the coordinator is unknown, because kfix has no right to ask: {_words(asked)}"
@@ -79,9 +80,20 @@ def loaded(asked: Asked) -> Rung:
     if probe.fetch_error:
         why = f": {probe.error}" if probe.error else ""
         return fails(name, silent or f"its coordinator does not respond: {_words(asked)}{why}", _leader_rows(asked))
+    return _served(asked)
+
+
+def _served(asked: Asked) -> Rung:
+    """Returns the rung of a coordinator that answers OffsetFetch without an error, which may be an empty answer."""
+    name, probe, emptied = "loaded", asked.probe, asked.of_group("KFX109")
     if emptied is not None:
         return fails(name, emptied)
-    own = "" if probe.committed is None or probe.group != asked.group else f", {_offsets(probe.committed)}"
+    if any(log.kept_back and log.partition == asked.tp.partition for log in asked.case.offsets_logs):
+        said = f"its coordinator cannot advance the high watermark of {asked.tp}, and serves old offsets or none"
+        return fails(name, asked.of_partition(("KFX304",)) or said, _log_rows(asked))
+    own = ""
+    if probe is not None and probe.committed is not None and probe.group == asked.group:
+        own = f", {_offsets(probe.committed)}"
     return clear(name, f"OffsetFetch succeeds{own}{_via(asked)}", _log_rows(asked))
 
 
@@ -90,6 +102,8 @@ def stable_offsets(asked: Asked) -> Rung:
     found = asked.of_group("KFX108")
     if found is not None:
         return fails(name, found)
+    if reading is not None and reading.group_type == SHARE_GROUP:
+        return clear(name, "a share group commits no offsets")
     if reading is not None and reading.partitions is not None and "stable offsets" not in reading.errors:
         held = [str(tp) for tp, each in reading.partitions.items() if each.commit_error == _UNSTABLE]
         if held:
@@ -169,5 +183,6 @@ def _log_rows(asked: Asked) -> Iterator[Evidence]:
             continue
         found = next((g for g in log.groups if g.name == asked.group), None)
         part = "every record" if log.whole else f"records {log.first} to {log.end - 1} of {log.log_end}"
+        part = part if log.end > log.first else f"none of {log.log_end - log.start} records"
         said = _offsets(found.offsets) if found is not None else "not named"
         yield Evidence(log_source(log), f"group {asked.group}", f"{said} ({part} read)")

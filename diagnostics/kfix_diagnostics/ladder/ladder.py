@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from kfix.derive.casefile import CaseFile, open_case
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.cluster.group_reading import readings_of
+from kfix.model.cluster.group_reading import SHARE_GROUP, STREAMS_GROUP, readings_of
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
 from kfix.model.diagnosis.group_story import GroupStory, Rung, RungState
@@ -36,6 +36,7 @@ RUNGS: tuple[Callable[[Asked], Rung], ...] = (
 )
 #: Without these, nothing is known of the group.
 _NEEDED = ("leader", "loaded")
+_TOOLS = {SHARE_GROUP: "kafka-share-groups.sh", STREAMS_GROUP: "kafka-streams-groups.sh"}
 #: The default of offsets.topic.num.partitions.
 _USUAL_PARTITIONS = 50
 
@@ -78,6 +79,8 @@ def _verdict(asked: Asked, rungs: tuple[Rung, ...]) -> tuple[bool | None, str]:
     if doubt is not None:
         return None, f"its coordinator is healthy and no rung fails, but one leaves a doubt: {doubt.said}"
     broker = asked.probe.coordinator if asked.probe is not None else None
+    if asked.latest is not None and asked.latest.group_type == STREAMS_GROUP:
+        return None, f"its coordinator on broker {broker} is healthy, but kfix does not read a streams group's members"
     said = [f"its coordinator on broker {broker} is healthy"]
     if asked.latest is None:
         said.append("its members, offsets and lag were not read")
@@ -92,6 +95,11 @@ def _named(asked: Asked) -> bool:
     names |= {g.name for log in asked.case.offsets_logs for g in log.groups}
     own = asked.probe is not None and asked.probe.group == asked.group and bool(asked.probe.committed)
     return asked.group in names or own or bool(asked.latest and (asked.latest.members or asked.latest.partitions))
+
+
+def _tool_of(asked: Asked) -> str:
+    """Returns the tool of Kafka that describes the members of such a group."""
+    return _TOOLS.get(asked.latest.group_type if asked.latest is not None else "", "kafka-consumer-groups.sh")
 
 
 def _unheard_of(asked: Asked) -> str:
@@ -109,7 +117,7 @@ def _next(asked: Asked) -> Iterator[Remedy]:
         return
     yield Remedy(
         "Check the group's members and what they do",
-        f"kafka-consumer-groups.sh {servers(asked.case)} --describe --group {shlex.quote(asked.group)} --members",
+        f"{_tool_of(asked)} {servers(asked.case)} --describe --group {shlex.quote(asked.group)} --members",
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from kfix.model.cluster.group_reading import GroupPartition
+from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.group_story import Rung
 from kfix.wording import ago, several, some
@@ -24,6 +24,8 @@ def position(asked: Asked) -> Rung:
     if asked.latest is None or asked.latest.partitions is None:
         return unread(name, asked.why_unread(*_OFFSETS))
     committed = [tp for tp, each in asked.latest.partitions.items() if each.committed >= 0]
+    if _shared(asked):
+        return _start_offsets(committed)
     if not committed:
         return clear(name, "no committed offset: auto.offset.reset decides where a consumer starts")
     within = [tp for tp in committed if tp in known]
@@ -31,6 +33,16 @@ def position(asked: Asked) -> Rung:
         return unread(name, f"the log ends of {some(list(map(str, committed)))} were not read")
     but = f"; {several(len(committed) - len(within), 'log')} not read" if len(within) < len(committed) else ""
     return clear(name, f"{several(len(within), 'committed offset')} within the log{but}")
+
+
+def _shared(asked: Asked) -> bool:
+    return asked.latest is not None and asked.latest.group_type == SHARE_GROUP
+
+
+def _start_offsets(committed: Sequence[TopicPartition]) -> Rung:
+    """Returns the rung of a share group, which commits no offset: brokers move its start offsets into the log."""
+    said = "no share-partition start offset: share.auto.offset.reset decides where its consumers start"
+    return clear("position", several(len(committed), "share-partition start offset") if committed else said)
 
 
 def last_stable_offset(asked: Asked) -> Rung:
@@ -43,6 +55,9 @@ def last_stable_offset(asked: Asked) -> Rung:
     held = {tp: each for tp, each in known.items() if each.stable < each.end}
     if not held:
         return clear(name, f"the last stable offset of {several(len(known), 'partition')} is the high watermark")
+    if _shared(asked):
+        said = f"{some(list(map(str, held)))}: a transaction is open; a share group with read_committed waits for it"
+        return in_doubt(name, said)
     tp, each = next(iter(held.items()))
     said = f"{tp} has the last stable offset {each.stable}, below the high watermark {each.end}"
     before = _before(asked)
@@ -83,17 +98,16 @@ def lag(asked: Asked) -> Rung:
         return unread(name, "no committed offset whose log end was read" if unknown else asked.why_unread(*_OFFSETS))
     if reading.lag == 0:
         return clear(name, f"no record waits in {several(len(_known(asked)), 'partition')} whose log was read")
-    said = f"{several(reading.lag, 'record')} behind the committed offsets"
+    mark = "start offset" if _shared(asked) else "committed offset"
+    said = f"{several(reading.lag, 'record')} behind the {mark}s"
     if reading.members == ():
         return clear(name, f"{said}, and no member reads them")
     if before is None:
         return in_doubt(name, f"{said}; one snapshot does not show whether a member reads them")
     moved = sum(e.committed - before[tp].committed for tp, e in reading.partitions.items() if tp in before)
     if moved > 0:
-        return clear(name, f"{said}; committed offsets advanced by {moved} in {ago(asked.seconds)}")
-    return in_doubt(
-        name, f"{said}, and no committed offset advanced in {ago(asked.seconds)}: check what the members do"
-    )
+        return clear(name, f"{said}; {mark}s advanced by {moved} in {ago(asked.seconds)}")
+    return in_doubt(name, f"{said}, and no {mark} advanced in {ago(asked.seconds)}: check what the members do")
 
 
 def rights(asked: Asked) -> Rung:

@@ -36,6 +36,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
+from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
@@ -96,7 +97,8 @@ def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]
 
 def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     if isr:
-        yield runbook(case, "isr-dead", f"{start_any(isr, case.frozen)}. It is in sync, so no data is lost")
+        text = f"{start_any(isr, case.frozen)}. It is in sync, so no data is lost"
+        yield starts(runbook(case, "isr-dead", text), isr, case)
     for tp in tps[:SHOWN]:
         yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
     if len(tps) > SHOWN:

@@ -33,7 +33,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import blocked, runbook, save_from_disk, start
-from kfix_diagnostics._bans import no_unclean_election
+from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import either, has, per_topic, start_any
@@ -85,7 +85,8 @@ def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
 
 
 def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
-    yield runbook(case, "isr-dead", f"{_whom(replicas, tps, case)}. No data is lost, and nothing else helps")
+    text = f"{_whom(replicas, tps, case)}. No data is lost, and nothing else helps"
+    yield starts(runbook(case, "isr-dead", text), replicas, case)
     yield Remedy(f"If {either(replicas)} was re-created under another id: start it with the old id and the old disk")
     yield from save_from_disk(case, tps, _holders(tps, case))
     if len(replicas) == 1:

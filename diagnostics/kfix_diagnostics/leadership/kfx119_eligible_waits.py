@@ -34,6 +34,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
+from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import are, has, ids, per_topic
@@ -107,7 +108,8 @@ def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
 def _remedies(
     eligible: EligibleLeaders, wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile
 ) -> Iterator[Remedy]:
-    yield Remedy(f"{start(wanted, case)} with the old disk: one of them is elected, and no record is lost")
+    text = f"{start(wanted, case)} with the old disk: one of them is elected, and no record is lost"
+    yield starts(Remedy(text), wanted, case)
     alive = [b for b in eligible.last_known if b in (case.live or ())]
     if alive and eligible.replicas:
         yield Remedy(

@@ -29,6 +29,7 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import runbook, start
+from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import are, ids, per_topic
@@ -90,7 +91,7 @@ def _row(row: PartitionFacts, case: CaseFile) -> Evidence:
 
 def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterator[Remedy]:
     if dead:
-        yield Remedy(f"{start(dead, case)}. The reassignment then continues by itself")
+        yield starts(Remedy(f"{start(dead, case)}. The reassignment then continues by itself"), dead, case)
         text = "Cancel it. The runbook refuses where the original replicas are dead"
         yield runbook(case, "cancel-reassignment", text)
         yield Remedy(

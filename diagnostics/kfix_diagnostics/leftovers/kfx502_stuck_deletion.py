@@ -28,6 +28,7 @@ from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import start
+from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
 
@@ -48,7 +49,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             f"{several(len(found), 'partition')} there cannot be deleted",
             cause=Cause("a deletion completes only when every replica has confirmed it", Confidence.CERTAIN),
             evidence=(Evidence(case.zookeeper_name, f"/admin/delete_topics/{topic}", "exists"), *live_row(case)),
-            remedies=(Remedy(f"{start(dead, case)}. The deletion then completes by itself"),),
+            remedies=(starts(Remedy(f"{start(dead, case)}. The deletion then completes by itself"), dead, case),),
             never=("Do not remove znodes or log directories by hand",),
             partitions=tuple(row.tp for row in found),
             follows=explained_by(dead, case),

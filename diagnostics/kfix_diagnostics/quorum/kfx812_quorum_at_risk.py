@@ -35,6 +35,8 @@ CODE = "KFX812"
 #: A voter fetches at least every 0.5 s; after 2 s without the leader (controller.quorum.fetch.timeout.ms) it wants to
 #: be elected itself.
 _SILENT = 5.0
+#: The same for one whose own listener does not answer: both together are no pause.
+_SILENT_AND_GONE = 1.5
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -49,17 +51,18 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 
 def _lame(voter: QuorumReplica, answer: ControllerAnswer | None) -> bool:
+    gone = answer is not None and not answer.answered
     if voter.fetched >= 0:
-        return voter.fetched >= _SILENT or voter.caught_up >= _SILENT
+        return voter.fetched >= (_SILENT_AND_GONE if gone else _SILENT) or voter.caught_up >= _SILENT
     # It has not fetched since this controller was elected, a moment or a week ago.
-    return answer is not None and not answer.answered
+    return gone
 
 
 def _finding(
     voter: QuorumReplica, answer: ControllerAnswer | None, quorum: QuorumView, left: int, case: CaseFile
 ) -> Finding:
     there = answer is not None and answer.answered
-    fetching = 0 <= voter.fetched < _SILENT
+    fetching = 0 <= voter.fetched < (_SILENT if there else _SILENT_AND_GONE)
     what = "has lagged behind" if fetching else "has not followed the active one" if there else "has been gone"
     since = voter.caught_up if fetching else voter.fetched
     when = f" for {ago(since)}" if since >= 0 else " since the last election"

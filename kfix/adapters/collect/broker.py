@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.kraft_messages import Features, describe_features, features
 from kfix.adapters.kafka.metadata import Shared
+from kfix.adapters.kafka.new_groups import GROUP_TYPES, ListedGroup, list_typed_groups, listed_groups
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import MetadataResponse
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL, BrokerView
@@ -76,7 +78,7 @@ class BrokerAnswers:
     view: BrokerView
     cluster_id: str
     configs: dict[str, str]
-    groups: tuple[str, ...] | None
+    groups: tuple[ListedGroup, ...] | None
     problems: tuple[str, ...]
     features: Features | None = None
 
@@ -108,7 +110,8 @@ def as_view(broker: int, response: MetadataResponse) -> BrokerView:
 def ask_broker(
     connection: BrokerConnection, broker: int, deadline: Deadline, shared: Shared, *, kraft: bool = False
 ) -> BrokerAnswers:
-    asked = [requests.metadata(), _configs_of(broker), requests.list_groups()]
+    typed = connection.supports(requests.LIST_GROUPS, GROUP_TYPES, deadline)
+    asked = [requests.metadata(), _configs_of(broker), list_typed_groups() if typed else requests.list_groups()]
     found = connection.exchange([*([describe_features()] if kraft else []), *asked], deadline)
     metadata, configs, listed = found[-3:]
     response = responses.metadata(metadata, shared)
@@ -116,17 +119,22 @@ def ask_broker(
     config = next(iter(responses.describe_configs(configs)), None)
     if config is None or config.error:
         problems.append(f"configs of broker {broker}: {name_of(config.error) if config else 'empty response'}")
-    error, groups = responses.list_groups(listed)
+    error, groups = (listed_groups if typed else _untyped)(listed)
     if error:
         problems.append(f"groups on broker {broker}: {name_of(error)}")
     return BrokerAnswers(
         view=as_view(broker, response),
         cluster_id=response.cluster_id,
         configs=_settings(config) if config else {},
-        groups=None if error else tuple(name for name, _ in groups),
+        groups=None if error else tuple(groups),
         problems=tuple(problems),
         features=features(found[0]) if kraft else None,
     )
+
+
+def _untyped(listed: ByteReader) -> tuple[int, list[ListedGroup]]:
+    error, groups = responses.list_groups(listed)
+    return error, [ListedGroup(name) for name, _ in groups]
 
 
 def ask_topic_configs(
@@ -138,9 +146,3 @@ def ask_topic_configs(
     effective = {c.name: {key: c.values[key] for key in TOPIC_KEYS if key in c.values} for c in described}
     own = {c.name: {k: v for k, v in c.values.items() if c.sources.get(k) == _OF_THE_TOPIC} for c in described}
     return effective, {topic: values for topic, values in own.items() if values}
-
-
-def ask_group_details(
-    connection: BrokerConnection, groups: tuple[str, ...], deadline: Deadline
-) -> list[responses.DescribedGroup]:
-    return connection.call(requests.describe_groups(groups), responses.describe_groups, deadline)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
-from kfix.adapters.collect.broker import ask_group_details, ask_topic_configs
+from kfix.adapters.collect.broker import ask_topic_configs
+from kfix.adapters.collect.listed_groups import as_groups, describe_listed
 from kfix.adapters.collect.logs import (
     ask_ends_before,
     ask_epoch_ends,
@@ -22,6 +24,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.new_groups import ListedGroup
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import (
@@ -39,8 +42,6 @@ from kfix.wording import several
 T = TypeVar("T")
 #: TOPIC_, GROUP_ and CLUSTER_AUTHORIZATION_FAILED.
 _NOT_ALLOWED = frozenset({29, 30, 31})
-#: Most groups per DescribeGroups request, so that 100 000 groups do not take a minute.
-MOST_DESCRIBED = 1000
 
 
 class Details:
@@ -70,22 +71,13 @@ class Details:
                 return found[broker]
         return None
 
-    def groups(self, listed: Mapping[int, tuple[str, ...]]) -> tuple[Group, ...]:
-        def ask(broker: int, line: BrokerConnection) -> list[responses.DescribedGroup]:
-            return ask_group_details(line, listed[broker][:MOST_DESCRIBED], self._deadline)
-
-        answers = self._each("groups", [b for b, names in listed.items() if names], ask)
-        described = {d.name: d for found in answers.values() for d in found if not d.error}
-        listers: dict[str, list[int]] = {}
-        for broker, names in listed.items():
-            for name in names:
-                listers.setdefault(name, []).append(broker)
-        return tuple(
-            Group(name, tuple(sorted(brokers)), d.state, d.members)
-            if (d := described.get(name)) is not None
-            else Group(name, tuple(sorted(brokers)))
-            for name, brokers in sorted(listers.items())
+    def groups(self, listed: Mapping[int, tuple[ListedGroup, ...]]) -> tuple[Group, ...]:
+        answers = self._each(
+            "groups",
+            [b for b, groups in listed.items() if groups],
+            lambda broker, line: describe_listed(line, listed[broker], self._deadline),
         )
+        return as_groups(listed, {each.name: each for found in answers.values() for each in found})
 
     def reassignments(self, controller: int | None) -> dict[TopicPartition, Assignment] | None:
         if controller is None or controller not in self._connections:
@@ -99,7 +91,7 @@ class Details:
 
         return self._each("reassignments", [controller], ask).get(controller)
 
-    def probes(self, groups: Mapping[str, int]) -> tuple[CoordinatorProbe, ...]:
+    def probes(self, groups: Mapping[str, CoordinatorProbe]) -> tuple[CoordinatorProbe, ...]:
         """Returns one probe per group; empty where no group is known, which shows neither health nor a problem."""
         if not groups:
             return ()
@@ -157,15 +149,21 @@ class Details:
             return read_parts(line, broker, parts, self._deadline, compare=True), strange, withheld
 
         found: list[OffsetsLog] = []
+        refused: dict[int, list[TopicPartition]] = {}
         for broker, (logs, strange, withheld) in self._each("offsets log", led, ask).items():
             found += logs
             orphaned += strange
             if withheld:
-                # What the coordinator serves cannot be compared with its log then: unknown is not healthy.
-                why = f"{withheld[0]}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
-                self._questions.failed(f"offsets log broker {broker}", why)
+                refused[broker] = withheld
         if orphaned:
             found += self._orphaned({tp: places[tp][1] for tp in orphaned[:MOST_ORPHANED]})
+        for broker, tps in refused.items():
+            # What the coordinator serves cannot be compared with its log then: unknown is not healthy. Noted last: the
+            # logs of other partitions are read under the same name.
+            why = f"{tps[0]}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
+            self._questions.failed(f"offsets log broker {broker}", why)
+        kept_back = {tp.partition: broker for broker, tps in refused.items() for tp in tps}
+        found = [replace(log, withheld=kept_back.get(log.partition) == log.broker) for log in found]
         return tuple(sorted(found, key=lambda log: (log.partition, log.broker)))
 
     def _orphaned(self, replicas: Mapping[TopicPartition, tuple[int, ...]]) -> list[OffsetsLog]:

@@ -18,9 +18,10 @@ from kfix.adapters.kafka import group_answers, requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.group_answers import GroupDescription
+from kfix.adapters.kafka.new_groups import ask_group_description, describe_share_offsets, share_offsets
 from kfix.adapters.kafka.responses import CommittedOffset, FoundCoordinator, PartitionOffset
 from kfix.errors import UnreachableError
-from kfix.model.cluster.group_reading import GroupPartition, GroupReading
+from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition, GroupReading, described_by
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import BrokerView, Endpoint, TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
@@ -70,7 +71,8 @@ class GroupQuestions:
         described = offsets = None
         if line is not None:
             described = self._described(line, group)
-            offsets = self._offsets(line, group, described)
+            shared = described is not None and described.group_type == SHARE_GROUP
+            offsets = self._start_offsets(line, group) if shared else self._offsets(line, group, described)
         elif broker is not None:
             self._errors["coordinator"] = f"broker {broker} does not respond to kfix"
         chosen = dict(list((offsets or {}).items())[:MOST_PARTITIONS])
@@ -90,6 +92,8 @@ class GroupQuestions:
             left_out=len(offsets or ()) - len(chosen),
             held=self._held({tp: each.stable for tp, each in partitions.items() if 0 <= each.stable < each.end}, led),
             errors=dict(self._errors),
+            group_type=described.group_type if described is not None else "",
+            epoch=described.epoch if described is not None else None,
         )
 
     def _asked(self, name: str, ask: Callable[[], T]) -> T | None:
@@ -134,9 +138,9 @@ class GroupQuestions:
 
     def _described(self, line: BrokerConnection, group: str) -> GroupDescription | None:
         def ask() -> GroupDescription:
-            found = line.call(requests.describe_members(group), group_answers.describe_members, self.deadline)
+            found = ask_group_description(line, group, self.deadline)
             if found.error:
-                raise UnreachableError(f"DescribeGroups: {name_of(found.error)}")
+                raise UnreachableError(f"{described_by(found.group_type)}: {name_of(found.error)}")
             return found
 
         return self._asked("group members", ask)
@@ -151,7 +155,7 @@ class GroupQuestions:
             if error:
                 raise UnreachableError(f"OffsetFetch: {name_of(error)}")
             assigned = (
-                {tp for member in described.members for tp in member.assigned} if described is not None else set()
+                {tp for member in described.members or () for tp in member.assigned} if described is not None else set()
             )
             wanted = dict.fromkeys(sorted(assigned | found.keys()), _UNREAD) | found
             named = tuple(sorted(wanted)[:MOST_PARTITIONS])
@@ -164,6 +168,17 @@ class GroupQuestions:
                 refused = {tp: CommittedOffset(s.error, wanted[tp].offset) for tp, s in stable.items() if s.error}
                 wanted |= {} if error else refused
             return {tp: wanted[tp] for tp in sorted(wanted)}
+
+        return self._asked("group offsets", ask)
+
+    def _start_offsets(self, line: BrokerConnection, group: str) -> dict[TopicPartition, CommittedOffset] | None:
+        """Returns where a share group begins to read; it commits no offsets."""
+
+        def ask() -> dict[TopicPartition, CommittedOffset]:
+            error, found = line.call(describe_share_offsets(group), share_offsets, self.deadline)
+            if error:
+                raise UnreachableError(f"DescribeShareGroupOffsets: {name_of(error)}")
+            return {tp: found[tp] for tp in sorted(found)}
 
         return self._asked("group offsets", ask)
 

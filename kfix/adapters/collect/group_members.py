@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from kfix.adapters.collect.offsets_log import ask_parts, read_records
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import group_answers, requests
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.new_groups import ask_group_description
 from kfix.errors import UnreachableError
-from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
+from kfix.model.cluster.group_reading import GroupMembers, LastGeneration, described_by
 from kfix.model.cluster.snapshot import TopicPartition
 
 
 def ask_members(line: BrokerConnection, group: str, deadline: Deadline) -> GroupMembers:
     """Returns state and members of a group, from its coordinator. Raises UnreachableError if the broker refuses."""
-    found = line.call(requests.describe_members(group), group_answers.describe_members, deadline)
+    found = ask_group_description(line, group, deadline)
+    request = described_by(found.group_type)
     if found.error:
-        raise UnreachableError(f"{line.endpoint}: group {group}: DescribeGroups: {name_of(found.error)}")
-    return GroupMembers(group, found.state, found.members)
+        raise UnreachableError(f"{line.endpoint}: group {group}: {request}: {name_of(found.error)}")
+    if found.members is None:
+        raise UnreachableError(f"{line.endpoint}: group {group}: {request}: kfix does not read these members")
+    return GroupMembers(group, found.state, found.members, found.epoch)
 
 
 def read_last_generation(line: BrokerConnection, group: str, tp: TopicPartition, deadline: Deadline) -> LastGeneration:

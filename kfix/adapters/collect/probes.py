@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
@@ -17,8 +18,8 @@ from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import CoordinatorProbe
 
 
-def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: int) -> dict[str, int]:
-    """Returns {group: offsets partition}: one group per offsets partition, plus every group in `wanted`.
+def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: int) -> dict[str, CoordinatorProbe]:
+    """Returns {group: a probe without an answer}: one group per offsets partition, plus every group in `wanted`.
 
     All groups of an offsets partition have the same coordinator, so one of them is enough. Where none is known, its
     name is made up: a coordinator that failed no longer lists its groups.
@@ -28,11 +29,15 @@ def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: in
         chosen.setdefault(partition_of_group(group, partitions), group)
     named = {group: partition for partition, group in chosen.items()}
     named |= {g: partition_of_group(g, partitions) for g in wanted}
-    return named | made_up_groups(set(range(partitions)) - set(named.values()), partitions)
+    made_up = made_up_groups(set(range(partitions)) - set(named.values()), partitions)
+    return {
+        group: CoordinatorProbe(group, partition, None, None, None, made_up=group in made_up)
+        for group, partition in (named | made_up).items()
+    }
 
 
 def find_coordinators(
-    askers: Iterable[BrokerConnection], groups: Mapping[str, int], deadline: Deadline
+    askers: Iterable[BrokerConnection], groups: Mapping[str, CoordinatorProbe], deadline: Deadline
 ) -> dict[str, CoordinatorProbe]:
     """Asks one broker for the coordinators of all groups, and the others for those that are still unknown."""
     found: dict[str, CoordinatorProbe] = {}
@@ -47,18 +52,12 @@ def find_coordinators(
             )
         except UnreachableError as error:
             for group in open_questions:
-                found.setdefault(group, CoordinatorProbe(group, groups[group], NO_ANSWER, None, None, error=str(error)))
+                found.setdefault(group, replace(groups[group], find_error=NO_ANSWER, error=str(error)))
             continue
         seconds = round(time.monotonic() - began, 3)
         for group, answer in zip(open_questions, answers, strict=True):
-            found[group] = CoordinatorProbe(
-                group,
-                groups[group],
-                answer.error,
-                answer.broker if answer.error == 0 else None,
-                None,
-                seconds=seconds,
-            )
+            broker = answer.broker if answer.error == 0 else None
+            found[group] = replace(groups[group], find_error=answer.error, coordinator=broker, seconds=seconds)
     return found
 
 
@@ -75,20 +74,10 @@ def fetch_offsets(
         return [without_answer(p, str(error)) for p in probes]
     seconds = round(time.monotonic() - began, 3)
     return [
-        CoordinatorProbe(
-            p.group, p.partition, p.find_error, p.coordinator, error, committed, seconds=p.seconds + seconds
-        )
+        replace(p, fetch_error=error, committed=committed, seconds=p.seconds + seconds)
         for p, (error, committed) in zip(probes, answers, strict=True)
     ]
 
 
 def without_answer(probe: CoordinatorProbe, why: str) -> CoordinatorProbe:
-    return CoordinatorProbe(
-        probe.group,
-        probe.partition,
-        probe.find_error,
-        probe.coordinator,
-        NO_ANSWER,
-        error=why,
-        seconds=probe.seconds,
-    )
+    return replace(probe, fetch_error=NO_ANSWER, error=why)

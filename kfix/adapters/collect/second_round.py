@@ -17,6 +17,7 @@ from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.new_groups import ListedGroup
 from kfix.derive.compaction import segment_bytes_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.views import distinct, offsets_partitions
@@ -75,7 +76,7 @@ class SecondRound:
     def read(
         self,
         live: frozenset[int],
-        listed: Mapping[int, tuple[str, ...]],
+        listed: Mapping[int, tuple[ListedGroup, ...]],
         remembered: Collection[str],
         taken_at: float,
     ) -> SecondAnswers:

@@ -61,6 +61,7 @@ def _stored_groups(state: GroupRecords) -> tuple[StoredGroup, ...]:
             topics=tuple(sorted({topic for topic, _ in group.offsets})),
             last_commit=max((each.committed_ms for each in group.offsets.values() if each is not None), default=None),
             members=group.members,
+            type=group.type,
         )
         for name, group in sorted(state.groups.items())
         if group.there

@@ -15,10 +15,18 @@ CONSUMERS = "consumer"
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
+    """`kind` is the protocol type of a classic group; `members` is None where they were not read.
+
+    `group_type` is "" if DescribeGroups answered, `epoch` that of the group, which classic groups do not have.
+    """
+
     error: int
     state: str
     kind: str
-    members: tuple[GroupMember, ...]
+    members: tuple[GroupMember, ...] | None
+    group_type: str = ""
+    epoch: int | None = None
+    name: str = ""
 
 
 def describe_members(r: ByteReader) -> GroupDescription:

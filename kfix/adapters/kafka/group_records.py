@@ -1,9 +1,10 @@
 """The consumer groups that records of `__consumer_offsets` name, and what is committed for them.
 
 Source: `OffsetCommitKey`, `OffsetCommitValue`, `GroupMetadataKey`, `GroupMetadataValue` (JSON schemas of Kafka 2.7.1
-and 3.9). A key begins with its version: 0 and 1 for a committed offset, 2 for group metadata, 3 for group metadata of
-the new protocol (KIP-848). A record without a value deletes its key. Offsets committed in a transaction count from its
-commit marker on.
+and 3.9; `CoordinatorRecordType` of 4.3.1). A key begins with its type: 0 and 1 for a committed offset, 2 for group
+metadata; groups of the consumer protocol (KIP-848), share groups and streams groups have one for the group and one for
+each member. A record without a value deletes its key. Offsets committed in a transaction count from its commit marker
+on.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from dataclasses import dataclass, field
 from kfix.adapters.kafka.batches import Batch
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.records import Record
+from kfix.model.cluster.group_reading import CLASSIC_GROUP, CONSUMER_GROUP, SHARE_GROUP, STREAMS_GROUP
 from kfix.model.cluster.offsets import LoggedOffset, StoredOffset
 
 _OFFSET_KEYS = (0, 1)
-_GROUP_KEYS = (2, 3)
+_CLASSIC_KEY = 2
+#: {type of a key: type of the group} of the records of a group, and of those of its members.
+_GROUP_KEYS = {_CLASSIC_KEY: CLASSIC_GROUP, 3: CONSUMER_GROUP, 11: SHARE_GROUP, 17: STREAMS_GROUP}
+_MEMBER_KEYS = {5: CONSUMER_GROUP, 10: SHARE_GROUP, 19: STREAMS_GROUP}
 _MARKER = struct.Struct(">hh")
 _COMMIT = 1
 MOST_MEMBERS = 200
@@ -39,6 +44,10 @@ class RecordedGroup:
     member_ids: tuple[str, ...] = ()
     #: The number of that generation; None if it is unknown.
     generation: int | None = None
+    #: Kafka's type of the group, "" if it has committed offsets only.
+    type: str = ""
+    #: The ids of the members that have a record of their own, which those of a classic group do not have.
+    joined: set[str] = field(default_factory=set)
 
     @property
     def there(self) -> bool:
@@ -102,11 +111,24 @@ class GroupRecords:
             else:
                 group.offsets[where] = _logged_offset(record.value)
         elif version in _GROUP_KEYS:
+            self._apply_group(self.groups[key.string()], _GROUP_KEYS[version], record.value)
+        elif version in _MEMBER_KEYS:
             group = self.groups[key.string()]
-            group.stored = record.value is not None
-            group.members = _members(record.value) if record.value is not None and version == 2 else None
-            group.member_ids = _member_ids(record.value) if record.value is not None and version == 2 else ()
-            group.generation = _generation(record.value) if record.value is not None and version == 2 else None
+            (group.joined.discard if record.value is None else group.joined.add)(key.string())
+            if group.type == _MEMBER_KEYS[version]:
+                group.members = len(group.joined)
+
+    def _apply_group(self, group: RecordedGroup, kind: str, value: bytes | None) -> None:
+        if value is None and group.type not in {"", kind}:
+            return  # the group has become one of another type
+        classic = value if kind == CLASSIC_GROUP else None
+        group.stored = value is not None
+        group.type = "" if value is None else kind
+        group.members = None if classic is None else _members(classic)
+        group.member_ids = () if classic is None else _member_ids(classic)
+        group.generation = None if classic is None else _generation(classic)
+        if value is not None and classic is None:
+            group.members = len(group.joined)
 
 
 def _logged_offset(value: bytes) -> LoggedOffset | None:

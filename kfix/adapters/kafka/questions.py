@@ -8,6 +8,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, resources, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.new_groups import ask_group_description
 from kfix.adapters.kafka.responses import PartitionOffset
 from kfix.errors import UnreachableError
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
@@ -94,7 +95,7 @@ def ask_group(line: BrokerConnection, group: str, tps: tuple[TopicPartition, ...
     """
     if not line.supports(requests.OFFSET_FETCH, requests.STABLE_OFFSETS, deadline):
         raise UnreachableError(f"{line.endpoint}: group {group}: the broker is older than Kafka 2.5")
-    [described] = line.call(requests.describe_groups((group,)), responses.describe_groups, deadline)
+    described = ask_group_description(line, group, deadline)
     error, found = line.call(requests.stable_offset_fetch(group, tps), responses.stable_offset_fetch, deadline)
     first = described.error or error or next((e.error for e in found.values() if e.error not in {0, UNSTABLE}), 0)
     if first or set(found) != set(tps):

@@ -2,7 +2,8 @@
 
 The versions are the newest non-flexible ones that all brokers from 2.4 to 4.3 support (docs/facts/client-apis.md,
 docs/facts/kraft.md), so nothing is negotiated, with two exceptions: DescribeLogDirs returns the free space from version
-4 on, and what only KRaft has is in `kraft_messages`. The reassignment APIs only exist in flexible encoding.
+4 on, and what only newer brokers have is in `kraft_messages` and `new_groups`. The reassignment APIs only exist in
+flexible encoding.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
 ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS, OFFSET_DELETE = 43, 44, 45, 46, 47
 DESCRIBE_QUORUM, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS = 55, 60, 75
+CONSUMER_GROUP_DESCRIBE, SHARE_GROUP_DESCRIBE, STREAMS_GROUP_DESCRIBE, SHARE_OFFSETS = 69, 77, 89, 90
 
 #: The APIs that a read-only connection sends. All others are refused before a byte is sent.
 READ_ONLY = frozenset(
@@ -45,6 +47,10 @@ READ_ONLY = frozenset(
         DESCRIBE_QUORUM,
         DESCRIBE_CLUSTER,
         DESCRIBE_TOPIC_PARTITIONS,
+        CONSUMER_GROUP_DESCRIBE,
+        SHARE_GROUP_DESCRIBE,
+        STREAMS_GROUP_DESCRIBE,
+        SHARE_OFFSETS,
     }
 )
 

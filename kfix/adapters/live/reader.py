@@ -127,9 +127,10 @@ class LiveReader:
         partition = partition_of_group(group, partitions)
         end = self._deadline()
         askers = self._lines.to(self.registered_brokers())
-        probe = find_coordinators(askers.values(), {group: partition}, end).get(group)
+        unasked = CoordinatorProbe(group, partition, None, None, None)
+        probe = find_coordinators(askers.values(), {group: unasked}, end).get(group)
         if probe is None:
-            return CoordinatorProbe(group, partition, NO_ANSWER, None, None, error="no registered broker is reachable")
+            return replace(unasked, find_error=NO_ANSWER, error="no registered broker is reachable")
         line = None if probe.coordinator is None else self._lines.to((probe.coordinator,)).get(probe.coordinator)
         if probe.coordinator is None or line is None:
             return probe

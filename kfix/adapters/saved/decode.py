@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from kfix.adapters.saved import shape
+from kfix.derive.coordinator import MADE_UP
 from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
 from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
@@ -57,7 +58,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         topic_configs=raw.topic_configs,
         groups=tuple(_same(Group, g) for g in raw.groups),
         groups_complete=raw.groups_complete,
-        probes=tuple(_same(CoordinatorProbe, p) for p in raw.probes),
+        probes=tuple(_probe(p) for p in raw.probes),
         offsets_logs=tuple(_offsets_log(each) for each in raw.offsets_logs),
         group_readings=tuple(_group_reading(each) for each in raw.group_readings),
         offsets_sizes=tuple(OffsetsLogSize(*each) for each in raw.offsets_sizes),
@@ -119,8 +120,17 @@ def _transaction_log(raw: shape.TransactionLogShape) -> TransactionLog:
     return TransactionLog(tuple(TransactionState(*each) for each in raw.found), raw.error)
 
 
+def _probe(raw: shape.ProbeShape) -> CoordinatorProbe:
+    made_up = raw.group.startswith(MADE_UP) if raw.made_up is None else raw.made_up
+    return CoordinatorProbe(**vars(raw) | {"made_up": made_up})
+
+
 def _member(raw: shape.MemberRow) -> GroupMember:
-    return GroupMember(*raw[:4], tuple(TopicPartition(*tp) for tp in raw[4]))
+    def named(pairs: Iterable[tuple[str, int]]) -> tuple[TopicPartition, ...]:
+        return tuple(TopicPartition(*tp) for tp in pairs)
+
+    target, epoch = (raw[5], raw[6]) if len(raw) > 5 else (None, None)
+    return GroupMember(*raw[:4], named(raw[4]), None if target is None else named(target), epoch)
 
 
 def _sample(raw: shape.SampleShape) -> Sample:

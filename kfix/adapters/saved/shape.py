@@ -148,6 +148,7 @@ class GroupShape(LenientModel):
     listed_by: Ids
     state: str
     members: tuple[str, ...]
+    group_type: str = ""
 
 
 class ProbeShape(StrictModel):
@@ -159,6 +160,8 @@ class ProbeShape(StrictModel):
     committed: Int64 | None = None
     error: str = ""
     seconds: Finite = 0.0
+    #: Missing in files of the first form: then the name shows it.
+    made_up: bool | None = None
 
 
 _Partitions = tuple[tuple[str, Int32], ...]
@@ -183,9 +186,12 @@ class OffsetsLogShape(StrictModel):
     groups: list[LoggedGroupRow]
     transactions: list[TransactionRow]
     error: str = ""
+    withheld: bool = False
 
 
-MemberRow = tuple[str, str, str, str, _Partitions]
+_Member = tuple[str, str, str, str, _Partitions]
+#: Files of the first form of these rows have no target and no epoch.
+MemberRow = _Member | tuple[str, str, str, str, _Partitions, _Partitions | None, Int32 | None]
 #: Partition, then the fields of OpenBatch.
 OpenBatchRow = tuple[Int32, Int64, Int64, Int16, Int64, str]
 TransactionStateRow = tuple[str, Int64, Int16, Int32, str, Int64]
@@ -205,6 +211,8 @@ class GroupReadingShape(StrictModel):
     left_out: Int32
     held: dict[str, list[OpenBatchRow]] = Field(default_factory=dict)
     errors: dict[str, str]
+    group_type: str = ""
+    epoch: Int32 | None = None
 
 
 class TransactionLogShape(StrictModel):

@@ -94,6 +94,8 @@ def probes(now: Snapshots) -> list[CoordinatorProbe]:
     for probe in (p for s in now for p in s.probes):
         if probe.group not in best or _rank(probe) >= _rank(best[probe.group]):
             best[probe.group] = probe
+    real = {p.group for s in now for p in s.probes if not p.made_up}
+    best |= {group: replace(best[group], made_up=False) for group in real}
     # Where one place knows a group of the partition, or reaches its coordinator, one made up elsewhere adds nothing.
     known = {p.partition for p in best.values() if p.answers or not p.made_up}
     told = (p for p in best.values() if p.answers or not p.made_up or p.partition not in known)

@@ -23,6 +23,7 @@ from kfix.adapters.kafka.codec import Writer
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.clients.asking import ask
+from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.confluent import (
     QUIET,
     hang_transaction,
@@ -35,8 +36,10 @@ from kfix.lab.clients.confluent import (
     write_internal,
     write_internal_rows,
 )
+from kfix.lab.clients.reconciling import consumer_groups_at, reset_members
 from kfix.lab.definition.state import LabBaseline
 from kfix.lab.waiting import wait_for
+from kfix.model.cluster.quorum import ELR_FEATURE
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
@@ -243,6 +246,18 @@ class LabClient(ABC):
 
     def join_and_leave(self, group: str, topic: str) -> None:
         join_and_leave(self._bootstrap(), group, topic)
+
+    def reset_members(self) -> None:
+        """Removes the session timeout that was set for groups of the consumer protocol."""
+        for address in self.addresses().values():
+            for group in consumer_groups_at(address):
+                reset_members(address, group)
+
+    def restore_elr(self) -> None:
+        """Switches eligible leader replicas on again, which the remedy of an incident switches off."""
+        taker = self.taker()
+        if taker is not None:
+            set_feature(self.addresses()[taker], ELR_FEATURE, 1)
 
     def write_newer_group(self, partition: int, group: str) -> None:
         """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""

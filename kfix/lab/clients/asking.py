@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID = 8, 11, 14, 22
-UNREGISTER_BROKER = 64
+UPDATE_FEATURES, UNREGISTER_BROKER, CONSUMER_GROUP_HEARTBEAT = 57, 64, 68
 _ALLOWED = READ_ONLY | {
     *(OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID),
     *(ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, UNREGISTER_BROKER),
+    *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES),
 }
 _FROM_OUTSIDE = -1  # the generation of a commit from outside the group, and the default retention
 
@@ -29,10 +30,14 @@ def ask(
     address: str, request: Request, decode: Callable[[ByteReader], T], seconds: float, security: Security | None = None
 ) -> T:
     """Sends a request over a connection of its own. Raises UnreachableError if there is no answer in time."""
-    host, _, port = address.rpartition(":")
-    endpoint = Endpoint(host, int(port))
-    with BrokerConnection(endpoint, security or Security(), allowed=_ALLOWED) as line:
+    with connected_to(address, security) as line:
         return line.call(request, decode, Deadline.after(seconds))
+
+
+def connected_to(address: str, security: Security | None = None) -> BrokerConnection:
+    """Returns a connection to a broker that opens with its first request; close it."""
+    host, _, port = address.rpartition(":")
+    return BrokerConnection(Endpoint(host, int(port)), security or Security(), allowed=_ALLOWED)
 
 
 def offset_commit(group: str, offsets: Mapping[TopicPartition, int]) -> Request:

@@ -12,7 +12,7 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.security import Security
 from kfix.errors import UnreachableError
-from kfix.lab.clients.asking import UNREGISTER_BROKER, ask
+from kfix.lab.clients.asking import UNREGISTER_BROKER, UPDATE_FEATURES, ask
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SECONDS = 1.0
+#: How UpdateFeatures may change a level.
+_UPGRADE, _SAFE_DOWNGRADE = 1, 2
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,20 @@ def unregister(address: str, broker: int, seconds: float = 10.0) -> int:
     """Removes the registration of a dead broker. Returns the error code. Raises UnreachableError."""
     request = Request(UNREGISTER_BROKER, 0, Writer().i32(broker).no_tags().done(), flexible=True)
     return ask(address, request, _unregistered, seconds)
+
+
+def set_feature(address: str, name: str, level: int, seconds: float = 10.0) -> int:
+    """Sets the level of a feature, downwards only if that is safe. Returns the error code. Raises UnreachableError."""
+    for kind in (_UPGRADE, _SAFE_DOWNGRADE):
+
+        def update(w: Writer, _: None, kind: int = kind) -> None:
+            w.compact_string(name).i16(level).i8(kind).no_tags()
+
+        w = Writer().i32(int(seconds * 1000)).compact_array((None,), update).i8(0).no_tags()
+        error = ask(address, Request(UPDATE_FEATURES, 1, w.done(), flexible=True), _unregistered, seconds)
+        if not error:
+            return 0
+    return error
 
 
 def _unregistered(r: ByteReader) -> int:

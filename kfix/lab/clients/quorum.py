@@ -78,7 +78,7 @@ class QuorumClient(LabClient):
             return {}
         chosen = None if topics is None else frozenset(topics)
         views = {where: each for where, each in seen.partitions.items() if chosen is None or where.topic in chosen}
-        short = {where.topic for where, each in views.items() if len(each.isr) < len(each.replicas)}
+        short = {w.topic for w, each in views.items() if len(each.isr) < len(each.replicas) or each.leader < 0}
         eligible = eligible_replicas(self.addresses()[broker], short) if short else {}
         return {
             where: RecordedState(

@@ -23,7 +23,9 @@ _FAST_SMALL_JVM = (
 _BROKER = "kafka.Kafka"
 _ZOOKEEPER_MODE = {"broker": _BROKER, "zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain"}
 _KRAFT_MODE = {"broker": _BROKER, "controller": _BROKER, "format": "kafka.tools.StorageTool"}
-_SHARE_GROUPS = {
+_NEW_GROUPS = {
+    # Members that need no heartbeat for half an hour, as the classic protocol permits by default.
+    "group.consumer.max.session.timeout.ms": "1800000",
     "share.coordinator.state.topic.num.partitions": "2",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
@@ -66,7 +68,7 @@ _TABLE = (
         _KRAFT_MODE,
         log4j="log4j2.properties",
         log4j_flag="-Dlog4j2.configurationFile=",
-        settings=_SHARE_GROUPS,
+        settings=_NEW_GROUPS,
         elr=True,
         segment_key="internal.segment.bytes",
     ),

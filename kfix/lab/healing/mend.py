@@ -14,7 +14,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.healing.heal import Healer
-from kfix.lab.healing.offsets import delete_offsets, end_transaction
+from kfix.lab.healing.offsets import delete_offsets, end_rebalance, end_transaction
 from kfix.lab.healing.settling import WELL_SECONDS, Settling
 from kfix.lab.network.faults import heal as heal_network
 from kfix.lab.nodes.brokers import remove_broker, restart_brokers, start_brokers
@@ -39,12 +39,17 @@ _IN_THE_LOG: dict[str, Callable[[LabClient], str]] = {
     "coordinator-failed": delete_offsets,
     "open-transaction": end_transaction,
     "pending-offsets": end_transaction,
-    "rebalance-held": delete_offsets,
+    "rebalance-held": end_rebalance,
 }
+
+
+#: {incident: the topic on which the registration of a broker fails}.
+_POISON = {"last-known-leader-gone": "ledger"}
 
 
 def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]:
     mender = _Mender(lab, progress)
+    mender.poison()
     mender.processes()
     with lab.access() as access:
         mender.access = access
@@ -78,6 +83,15 @@ class _Mender:
     def report(self, sentence: str) -> None:
         self.did.append(sentence)
         self._progress(sentence)
+
+    def poison(self) -> None:
+        """Deletes a topic that would keep a dead broker from registering, before that broker is started."""
+        topic = _POISON.get(self.lab.state.incident or "")
+        if topic is not None:
+            with self.lab.access() as access:
+                access.delete_topic(topic)
+                access.restore_elr()
+            self.report(f"deleted topic {topic}")
 
     # --- processes ------------------------------------------------------------------------------------------------
 

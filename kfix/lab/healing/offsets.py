@@ -21,6 +21,12 @@ def end_transaction(access: LabClient) -> str:
     return f"ended the transaction of {TRANSACTIONAL_ID}"
 
 
+def end_rebalance(access: LabClient) -> str:
+    """Deletes the groups with the offsets topic, and what was set for one of the consumer protocol."""
+    access.reset_members()
+    return delete_offsets(access)
+
+
 def delete_offsets(access: LabClient) -> str:
     """Deletes the offsets topic; `mend` creates it again. Brokers refuse to delete records of an internal topic."""
     access.delete_topic(OFFSETS_TOPIC)

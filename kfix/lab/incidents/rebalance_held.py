@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.errors import UsageError
 from kfix.lab.incidents.setup.incident import Incident
+from kfix.model.cluster.group_reading import CLASSIC_GROUP, CONSUMER_GROUP
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
@@ -14,13 +16,20 @@ if TYPE_CHECKING:
 
 
 def run(context: IncidentContext) -> Broken:
+    instance, modern = context.options.get("instance", ""), context.options.get("protocol") == CONSUMER_GROUP
+    if modern and instance:
+        raise UsageError("instance and protocol=consumer: the lab makes no static member of the consumer protocol")
+    if modern:
+        context.check_consumer_protocol()
     groups = context.content()
     number = context.int_option("partition") or 0
     context.require(number in groups.by_partition, f"{OFFSETS_TOPIC} has a partition {number}")
     group = groups.by_partition[number]
     leader = context.live_state(OFFSETS_TOPIC, number).leader
-    instance = context.options.get("instance", "")
-    held = context.hold_rebalance(group, leader, groups.topic, 3, instance)
+    if modern:
+        held = context.hold_reconciling(group, leader, groups.topic)
+    else:
+        held = context.hold_rebalance(group, leader, groups.topic, 3, instance)
     return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
@@ -36,12 +45,14 @@ INCIDENT = Incident(
     title="one member holds its group in a rebalance",
     does="One member joins a group and stops; when another one joins, the coordinator waits 30 minutes for the first.",
     expect=(
-        "no member of the group gets a record; the group stays in PreparingRebalance",
+        "no member of the group gets a record; the group stays in PreparingRebalance (consumer protocol: Reconciling)",
         "every coordinator responds",
     ),
     run=run,
     options={
         "partition": "which partition of the offsets topic has the group (0)",
-        "instance": "group.instance.id of that member (none: a dynamic member)",
+        "instance": "group.instance.id of that member (none: a dynamic member; classic protocol only)",
+        "protocol": "classic or consumer (KIP-848, Kafka 4 only)",
     },
+    choices={"protocol": (CLASSIC_GROUP, CONSUMER_GROUP)},
 )

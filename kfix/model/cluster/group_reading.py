@@ -12,13 +12,29 @@ from typing import NamedTuple
 from kfix.model.cluster.naming import Endpoint, TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
 
-_JOINING = "PreparingRebalance"
+_JOINING, RECONCILING = "PreparingRebalance", "Reconciling"
+DEAD = "Dead"
+#: Kafka's types of groups, as ListGroups reports them. Before 3.8 a broker does not report them.
+CLASSIC_GROUP, CONSUMER_GROUP, SHARE_GROUP, STREAMS_GROUP = "classic", "consumer", "share", "streams"
+#: The request that describes a group of each type.
+_REQUESTS = {
+    CONSUMER_GROUP: "ConsumerGroupDescribe",
+    SHARE_GROUP: "ShareGroupDescribe",
+    STREAMS_GROUP: "StreamsGroupDescribe",
+}
+
+
+def described_by(group_type: str) -> str:
+    """Returns the name of the request that describes groups of this type."""
+    return _REQUESTS.get(group_type, "DescribeGroups")
 
 
 class GroupMember(NamedTuple):
-    """A member as DescribeGroups lists it. `instance` is its group.instance.id, "" for a dynamic member.
+    """A member as its coordinator describes it. `instance` is its group.instance.id, "" for a dynamic member.
 
-    `assigned` are its partitions; empty while the group rebalances, and for groups of other protocols.
+    `assigned` are its partitions; empty while a classic group rebalances, and for classic groups of other protocols.
+    `target` are those that the coordinator wants it to have, and `epoch` is the one it has reached; None where the type
+    of the group does not have them.
     """
 
     id: str
@@ -26,30 +42,43 @@ class GroupMember(NamedTuple):
     host: str
     instance: str
     assigned: tuple[TopicPartition, ...]
+    target: tuple[TopicPartition, ...] | None = None
+    epoch: int | None = None
 
 
-#: Kafka's states of a group that rebalances: it waits for its members to join, or for the assignment by one of them.
-REBALANCING = frozenset({_JOINING, "CompletingRebalance"})
+#: Kafka's states of a group that rebalances: it waits for its members to join, or for the assignment by one of them;
+#: one of the consumer protocol computes the assignment, or waits for its members to take it on.
+REBALANCING = frozenset({_JOINING, "CompletingRebalance", "Assigning", RECONCILING})
 
 
-def awaited(members: Iterable[GroupMember], state: str, last: Collection[str]) -> tuple[GroupMember, ...]:
+def awaited(
+    members: Iterable[GroupMember], state: str, last: Collection[str], epoch: int | None = None
+) -> tuple[GroupMember, ...]:
     """Returns the members that may hold the rebalance. `last` has the ids of the last generation, if it is known.
+
+    `epoch` is that of a group of the consumer protocol: it waits for the members that have not reached it.
 
     A coordinator waits for members that it already knows: one that is not of the last generation has joined since. In
     CompletingRebalance all have joined, and the last generation excludes none.
     """
     found = tuple(members)
+    if epoch is not None:
+        return tuple(member for member in found if member.epoch is not None and member.epoch < epoch)
     of_it = tuple(member for member in found if member.id in last)
     return of_it if of_it and state == _JOINING else found
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMembers:
-    """The state of a group and its members, as its coordinator answers now. `state` is Kafka's: Stable, Dead, ..."""
+    """The state of a group and its members, as its coordinator answers now. `state` is Kafka's: Stable, Dead, ...
+
+    `epoch` is that of a group of the consumer protocol, None for a classic one.
+    """
 
     group: str
     state: str
     members: tuple[GroupMember, ...]
+    epoch: int | None = None
 
     @property
     def rebalances(self) -> bool:
@@ -97,7 +126,9 @@ class GroupReading:
     """The answers about one group at one moment.
 
     `endpoint` is the address that FindCoordinator names; `unconnected` is why it does not accept connections from here,
-    "" if it does, None if that was not tried. `state` is "" and `members` None if DescribeGroups was not answered.
+    "" if it does, None if that was not tried. `state` is "" and `members` None if the group was not described; of a
+    streams group only the state is. `group_type` is that of the request that described it, "" for DescribeGroups, and
+    `epoch` is the epoch of the group, None for a classic one.
     `partitions` is None if OffsetFetch was not answered. `left_out` is the number of partitions beyond the limit.
     `held` are the batches at the last stable offsets that are below the high watermark. `errors` is {question: why it
     was not answered}.
@@ -115,6 +146,8 @@ class GroupReading:
     left_out: int = 0
     held: Mapping[TopicPartition, OpenBatch] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
+    group_type: str = ""
+    epoch: int | None = None
 
     @property
     def assigned(self) -> frozenset[TopicPartition]:

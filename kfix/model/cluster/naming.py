@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-#: Names of groups that kfix makes up, to ask for a coordinator of which no group is known.
-MADE_UP = "kfix-no-such-group-"
-
 
 class TopicPartition(NamedTuple):
     topic: str

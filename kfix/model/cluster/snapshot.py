@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.group_reading import GroupReading
-from kfix.model.cluster.naming import MADE_UP
 from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
 from kfix.model.cluster.offsets_log import LoggedGroup as LoggedGroup  # noqa: PLC0414
@@ -166,12 +165,17 @@ class ZooKeeperView:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A consumer group as the brokers listed it. `listed_by` does not prove health (docs/facts/operations.md)."""
+    """A group as the brokers listed it. `listed_by` does not prove health (docs/facts/operations.md).
+
+    `state` is "" if the group was not described. `group_type` is Kafka's: classic, consumer, share or streams, "" where
+    the broker does not report it.
+    """
 
     name: str
     listed_by: tuple[int, ...]
     state: str = ""
     members: tuple[str, ...] = ()
+    group_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +183,8 @@ class CoordinatorProbe:
     """FindCoordinator sent to a live broker, then OffsetFetch sent to the coordinator it names.
 
     `find_error`/`fetch_error` are Kafka's codes (0 no error, 14 loading, 15 not available, 16 not coordinator); None if
-    the request was not sent; -1 if no answer came, with the reason in `error`.
+    the request was not sent; -1 if no answer came, with the reason in `error`. `made_up`: kfix made the name of the
+    group up, because only its coordinator was of interest.
     """
 
     group: str
@@ -190,15 +195,11 @@ class CoordinatorProbe:
     committed: int | None = None
     error: str = ""
     seconds: float = 0.0
+    made_up: bool = False
 
     @property
     def answers(self) -> bool:
         return self.find_error == 0 and self.fetch_error == 0
-
-    @property
-    def made_up(self) -> bool:
-        """Whether no such group exists: only its coordinator was of interest."""
-        return self.group.startswith(MADE_UP)
 
     @property
     def asked_for(self) -> str:

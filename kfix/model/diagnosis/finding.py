@@ -72,6 +72,7 @@ class ChangeKind(StrEnum):
     UNCLEAN_ELECTION = "unclean election"
     REASSIGNMENT = "reassignment"
     RESTART = "restart"
+    START = "start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,8 @@ class Remedy:
     """One remedy, safest first. `command` is ready to paste; "" if an operator has to act, such as start a broker.
 
     `changes` are the kinds of change that it makes, as far as another finding may forbid them, and `brokers` those that
-    it restarts; none: one after the other. `after` is the key of the finding that forbids it and has to be resolved
-    first, "" if none does; it then has no command.
+    it restarts or starts; none: one after the other. `after` is the key of the finding that forbids it and has to be
+    resolved first, "" if none does; it then has no command.
     """
 
     text: str

@@ -24,7 +24,7 @@ def _ask(args: Args, reader: ClusterReader) -> Answer:
     if not found.rebalances:
         return judge(False, observed, wanted)
     last = reader.last_generation(found.group)
-    holding = [each.id for each in awaited(found.members, found.state, last.members)]
+    holding = [each.id for each in awaited(found.members, found.state, last.members, found.epoch)]
     if last.number is not None:
         observed += f" after generation {last.number}"
     if all(each.id != member for each in found.members):

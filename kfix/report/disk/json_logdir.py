@@ -31,7 +31,8 @@ partitions      by name; each:
 groups          groups of the replicas selected by --groups; each:
     topic, partition, broker
     complete    false: some batches could not be read, so groups may be missing
-    groups      name, offsets (partitions with a committed offset), topics, last_commit_ms, members; null if unknown
+    groups      name, offsets (partitions with a committed offset), topics, last_commit_ms, members, type
+                (classic, consumer, share, streams); null or empty if unknown
 oddities        file, at (byte, or null), what, grade: unread, odd, note; most severe first
 """
 
@@ -133,6 +134,7 @@ def _groups(stored: StoredGroups) -> dict[str, Any]:
                 "topics": list(g.topics),
                 "last_commit_ms": g.last_commit,
                 "members": g.members,
+                "type": g.type,
             }
             for g in stored.groups
         ],

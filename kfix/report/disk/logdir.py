@@ -9,6 +9,7 @@ from rich.console import Console
 from kfix.derive.divergence import Comparison, Divergence, ElectionLoss
 from kfix.derive.inspection import Inspection
 from kfix.harmless import one_line
+from kfix.model.cluster.group_reading import CONSUMER_GROUP, SHARE_GROUP, STREAMS_GROUP
 from kfix.model.disk import Grade, LogDir, Replica, StoredGroup, StoredGroups, Tail
 from kfix.report.lines import Line, print_lines
 from kfix.wording import brokers_named, several, size_text, utc_text
@@ -162,11 +163,19 @@ def _groups(stored: StoredGroups) -> Iterator[Line]:
         yield Line(_group(group), STEP, hang=STEP)
 
 
+_KINDS = {
+    CONSUMER_GROUP: " (consumer protocol)",
+    SHARE_GROUP: " (share group)",
+    STREAMS_GROUP: " (streams group)",
+}
+
+
 def _group(group: StoredGroup) -> str:
     many = "no offsets" if not group.offsets else f"offsets of {several(group.offsets, 'partition')}"
     last = "" if group.last_commit is None else f", last commit {moment(group.last_commit)}"
     members = "" if group.members is None else f", {several(group.members, 'member')}"
-    return f"{group.name or '(empty name)'}: {many}{last}{members}"
+    kind = _KINDS.get(group.type, "")
+    return f"{group.name or '(empty name)'}{kind}: {many}{last}{members}"
 
 
 def names_lines(found: Iterable[StoredGroups]) -> list[str]:

@@ -18,7 +18,7 @@ from rich.console import Console
 from kfix.adapters.collect.collector import collect
 from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import resources, responses
+from kfix.adapters.kafka import new_groups, resources, responses
 from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.pasted.reader import parse_pasted
 from kfix.adapters.saved import files
@@ -211,6 +211,8 @@ _DECODERS: Mapping[int, Any] = {
     43: responses.elect_leaders,
     45: responses.alter_reassignment,
     46: responses.list_reassignments,
+    69: lambda r: new_groups.consumer_groups(r, 1),
+    77: lambda r: new_groups.share_groups(r, 1),
 }
 
 

@@ -8,7 +8,7 @@ from kfix.adapters.kafka.codec import Writer
 
 TOPICS = {"orders": 3, "__consumer_offsets": 2}
 _KEYS = (2, 3, 9, 10, 15, 16, 17, 18, 23, 32, 36, 43, 44)
-VERSIONS = dict.fromkeys(_KEYS, (0, 9)) | {35: (0, 4), 45: (0, 0), 46: (0, 0)}
+VERSIONS = dict.fromkeys(_KEYS, (0, 9)) | {16: (0, 4), 35: (0, 4), 45: (0, 0), 46: (0, 0)}
 
 
 def znodes(port: int) -> dict[str, Any]:

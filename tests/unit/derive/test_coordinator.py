@@ -23,9 +23,17 @@ def test_a_group_is_made_up_for_every_partition_that_was_asked_for(count):
 def test_every_partition_is_probed_once_and_known_groups_come_first():
     found = representatives(("pay", "ship"), ("asked",), 50)
     assert {"pay", "ship", "asked"} <= found.keys()
-    assert set(found.values()) == set(range(50))
-    made_up = {group for group in found if CoordinatorProbe(group, 0, 0, 1, 0).made_up}
-    assert len(made_up) == 50 - len({found[group] for group in ("pay", "ship", "asked")})
+    assert {probe.partition for probe in found.values()} == set(range(50))
+    made_up = {group for group, probe in found.items() if probe.made_up}
+    assert len(made_up) == 50 - len({found[group].partition for group in ("pay", "ship", "asked")})
+
+
+def test_a_real_group_with_the_name_of_a_made_up_one_is_a_group():
+    [name] = made_up_groups({7}, 50)
+    known, asked = (representatives(*names, 50)[name] for names in (((name,), ()), ((), (name,))))
+    assert (known.partition, known.made_up, asked.made_up) == (7, False, False)
+    assert representatives((), (), 50)[name].made_up
+    assert replace(known, find_error=15).asked_for == f"group {name}"
 
 
 def test_a_coordinator_that_fails_without_a_known_group_is_a_finding_and_names_no_group():
@@ -33,7 +41,7 @@ def test_a_coordinator_that_fails_without_a_known_group_is_a_finding_and_names_n
     assert not [p for p in snapshot.probes if p.partition == 7], "no group of this partition is known"
     leader = snapshot.zookeeper.states[TopicPartition(OFFSETS_TOPIC, 7)].leader
     [name] = made_up_groups({7}, 50)
-    probe = CoordinatorProbe(name, 7, 0, leader, 16)
+    probe = CoordinatorProbe(name, 7, 0, leader, 16, made_up=True)
     found = diagnose(replace(snapshot, probes=(*snapshot.probes, probe)))
     [silent] = [f for f in found.walk() if f.code == "KFX106"]
     assert silent.blocked.groups == ()

@@ -26,6 +26,7 @@ from tests.unit.diagnostics.clusters import (
     offsets_not_loaded,
     offsets_rf1,
     offsets_uncompacted,
+    offsets_withheld,
     on_broker,
     packed_replicas,
     partitions_stuck,
@@ -127,6 +128,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX304": [
         Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),
         Sick(lambda: changed(offsets_rf1(), min_isr=2).snapshot(), "replication factor", CRITICAL),
+        Sick(offsets_withheld, "without brokers 2, 3", CRITICAL),
     ],
     "KFX305": [
         Sick(lambda: packed_replicas().snapshot(), "replication factor 2", INFO),
@@ -187,6 +189,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.last_known_dead, "eligible broker 3", CRITICAL),
         Sick(kraft_clusters.two_eligible_dead, "eligible brokers 1, 2", CRITICAL),
     ],
+    "KFX120": [Sick(kraft_clusters.last_known_is_no_replica, "replicas on broker 2", CRITICAL)],
     "KFX811": [
         Sick(kraft_clusters.two_controllers_dead, "controller quorum", CRITICAL),
         Sick(kraft_clusters.controllers_apart, "controller quorum", CRITICAL),
@@ -194,6 +197,7 @@ SICK: dict[str, list[Sick]] = {
     ],
     "KFX812": [
         Sick(kraft_clusters.one_controller_dead, "controller 102", WARNING),
+        Sick(kraft_clusters.one_controller_has_just_died, "controller 102", INFO),
         Sick(kraft_clusters.one_controller_gone_since_the_election, "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_does_not_follow, "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_lags, "controller 102", WARNING),
@@ -336,7 +340,8 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: kraft_clusters.coordinator_failed(new=False),
         lambda: kraft_clusters.coordinator_failed(error=14),
     ],
-    "KFX119": [kraft_clusters.healthy, kraft_clusters.nobody_eligible],
+    "KFX119": [kraft_clusters.healthy, kraft_clusters.nobody_eligible, kraft_clusters.last_known_is_no_replica],
+    "KFX120": [kraft_clusters.healthy, kraft_clusters.eligible_dead, kraft_clusters.nobody_eligible],
     "KFX811": [
         kraft_clusters.healthy,
         kraft_clusters.one_controller_dead,
@@ -346,6 +351,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX812": [
         kraft_clusters.healthy,
         kraft_clusters.one_controller_not_reached_but_alive,
+        kraft_clusters.one_controller_pauses,
         kraft_clusters.two_controllers_dead,
     ],
     "KFX813": [

@@ -79,6 +79,12 @@ def offsets_not_loaded() -> Snapshot:
     return base().snapshot(offsets_logs=(OffsetsLog(43, 2, 0, 90, 90, 0, 90, groups),))
 
 
+def offsets_withheld() -> Snapshot:
+    """Broker 1 leads every offsets partition alone, below min.insync.replicas, and withholds the offsets of g2's."""
+    log = OffsetsLog(43, 1, 0, 90, -1, 0, 0, withheld=True)
+    return base().kill(2).kill(3).snapshot(offsets_logs=(log,))
+
+
 def broker_ids_gone(*, address: bool = False) -> Paper:
     """Broker 4 was re-created as broker 5, which has no replica yet."""
     paper = Paper((1, 2, 3, 4)).offsets(50).topic("ghost", 1, replicas=[[4]]).topic("pair", 2, replicas=[[4, 1]] * 2)

@@ -17,6 +17,7 @@ from tests.unit.diagnostics.group_readings import (
     coordinator_unreachable,
     held,
     held_by_one_of,
+    not_reconciled,
     open_transaction,
     position,
     read,
@@ -47,6 +48,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX111": [
         Sick(rebalance_held, "group g2", CRITICAL),
         Sick(lambda: held_by_one_of(MEMBER, MEMBER._replace(id="c2-uuid", instance="worker-2")), "group g2", CRITICAL),
+        Sick(not_reconciled, "group g2", CRITICAL),
     ],
     "KFX112": [Sick(assigned_partition_leaderless, "group g2", CRITICAL)],
     "KFX113": [

@@ -71,6 +71,27 @@ def held_by_one_of(*members: GroupMember) -> Snapshot:
     return read(held, held)
 
 
+def reconciling(*, epoch: int = 3, **changes: Any) -> GroupReading:
+    """Returns a group of the consumer protocol at epoch 4: one member keeps orders-1, which the other is to have."""
+    kept, given = ORDERS[:2], ORDERS[:1]
+    members = (
+        MEMBER._replace(assigned=kept, target=given, epoch=epoch),
+        GroupMember("c2-uuid", "c2", "/10.0.0.8", "", ORDERS[2:], ORDERS[1:], 4),
+    )
+    found: dict[str, Any] = {"state": "Reconciling", "members": members, "group_type": "consumer", "epoch": 4}
+    return reading(**found | {"kind": ""} | changes)
+
+
+def not_reconciled() -> Snapshot:
+    return read(reconciling(), reconciling())
+
+
+def share_group(**changes: Any) -> GroupReading:
+    """Returns a share group whose two members read the same partitions."""
+    members = tuple(GroupMember(f"s{n}-uuid", f"s{n}", "/10.0.0.9", "", ORDERS, None, 2) for n in (1, 2))
+    return reading(**{"kind": "", "group_type": "share", "epoch": 2, "members": members, **changes})
+
+
 def assigned_partition_leaderless() -> Snapshot:
     """Partition logs-0 of the group lost its only in-sync replica; everything else of the group works."""
     paper = base().topic("logs", 1, replicas=[[1, 2]])

@@ -82,9 +82,26 @@ def controllers_unreachable_and_metadata_moves() -> Snapshot:
     return kraft().snapshot(quorum=lost(later=moved, c100=SILENT, c101=SILENT, c102=SILENT))
 
 
+def last_known_is_no_replica() -> Snapshot:
+    """Partition logs-0 has its only replica on the dead broker 2, and remembers broker 1, which led it last."""
+    paper = kraft(base().topic("logs", 1, replicas=[[2]])).kill(2)
+    tp = TopicPartition("logs", 0)
+    return paper.snapshot(quorum=quorum({2: 60.0}, eligible={tp: EligibleLeaders((), (1,))}))
+
+
 def one_controller_dead() -> Snapshot:
     controllers = (answer(100, active=True), answer(101), answer(102, error=REFUSED))
-    return kraft().snapshot(quorum=quorum({102: 60.0}, controllers=controllers))
+    return kraft().snapshot(quorum=quorum({102: 600.0}, controllers=controllers))
+
+
+def one_controller_has_just_died() -> Snapshot:
+    """It fetched two seconds ago, which alone would be a pause; nothing listens at its address."""
+    controllers = (answer(100, active=True), answer(101), answer(102, error=REFUSED))
+    return kraft().snapshot(quorum=quorum({102: 2.0}, controllers=controllers))
+
+
+def one_controller_pauses() -> Snapshot:
+    return kraft().snapshot(quorum=quorum({102: 2.0}))
 
 
 def one_controller_gone_since_the_election() -> Snapshot:

@@ -102,6 +102,10 @@ def test_no_golden_file_is_left_over() -> None:
         "group-member",
         "group-unreachable",
         "group-rebalance",
+        "group-reconciling",
+        "group-share",
+        "group-withheld",
+        "group-streams",
         "group-leaderless",
         "group-outside",
     }

@@ -24,6 +24,7 @@ from tests.unit.diagnostics.clusters import (
     coordinator_stuck,
     offsets_not_loaded,
     offsets_uncompacted,
+    offsets_withheld,
     pending_offsets,
     text,
     unread_zookeeper,
@@ -34,10 +35,12 @@ from tests.unit.diagnostics.group_readings import (
     assigned_partition_leaderless,
     coordinator_unreachable,
     held,
+    not_reconciled,
     position,
     read,
     reading,
     rebalance_held,
+    share_group,
 )
 
 GOLDEN_FOLDER = GOLDEN / "diagnose"
@@ -50,6 +53,10 @@ STORIES: dict[str, tuple[Callable[[], Snapshot], bool | None]] = {
     "group-leaderless": (assigned_partition_leaderless, True),
     "group-outside": (lambda: read(reading(partitions=position(committed=30))), True),
     "group-member": (lambda: read(reading(partitions=position(committed=5)), reading()), False),
+    "group-reconciling": (not_reconciled, True),
+    "group-share": (lambda: read(share_group(partitions=position(committed=5)), share_group()), False),
+    "group-streams": (lambda: read(reading(kind="", group_type="streams", epoch=2, members=None)), None),
+    "group-withheld": (offsets_withheld, True),
     "group-commits": (lambda: base().kill(1).kill(3).snapshot(), True),
 }
 

@@ -8,7 +8,16 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Finding
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.ladder.ladder import explain_group
-from tests.unit.diagnostics.group_readings import MEMBER, held_by_one_of, rebalance_held
+from tests.unit.diagnostics.group_readings import (
+    MEMBER,
+    held_by_one_of,
+    not_reconciled,
+    position,
+    read,
+    rebalance_held,
+    reconciling,
+    share_group,
+)
 
 EVICTS = "evict-member"
 
@@ -40,6 +49,34 @@ def test_the_rung_has_the_command_too() -> None:
     story = explain_group(snapshot, diagnose(snapshot), "g2")
     [rung] = [each for each in story.rungs if each.name == "rebalance"]
     assert [each.runbook for each in rung.next_steps][-1] == EVICTS
+
+
+def none_of_these(*readings: GroupReading) -> bool:
+    return not [f for f in diagnose(read(*readings)).walk() if f.code == "KFX111"]
+
+
+def test_a_group_of_the_consumer_protocol_names_the_member_that_stays_behind_its_epoch() -> None:
+    finding = held(not_reconciled())
+    assert finding.summary == (
+        "group g2 has been rebalancing for 10 s or longer: c1 on 10.0.0.7 does not take on the assignment of epoch 4, "
+        "and keeps orders-1 from others"
+    )
+    assert finding.token == "c1-uuid"
+    assert finding.blocked.who == "1 member that does not poll, and 1 member that waits"
+    assert [command[7] for command in commands(finding)] == ["member=c1-uuid"], "the other one only waits"
+
+
+def test_a_member_that_moves_on_holds_no_rebalance() -> None:
+    assert none_of_these(reconciling(epoch=2), reconciling(epoch=3)), "it has reached another epoch since"
+    assert none_of_these(reconciling(epoch=4), reconciling(epoch=4)), "none is behind"
+    assert none_of_these(reconciling(state="Stable"), reconciling())
+    assert none_of_these(reconciling(), reconciling(members=()))
+    assert none_of_these(share_group(), share_group())
+
+
+def test_a_share_group_has_no_finding_of_committed_offsets() -> None:
+    below = share_group(partitions=position(committed=3, start=5))
+    assert not [f.code for f in diagnose(read(below, below)).walk()]
 
 
 def test_names_with_blanks_and_quotes_are_one_word_each() -> None:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import LabError, UsageError
+from kfix.errors import LabError, UnreachableError, UsageError
+from kfix.lab.clients.asking import ask, committed, offset_commit
 from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import STEMS, name_for
 from kfix.lab.clients.leading import answers_as_leader, log_ends, stable_end
 from kfix.lab.clients.membership import begin_join, describe, settle_alone
 from kfix.lab.clients.moves import moves, start_move
+from kfix.lab.clients.reconciling import (
+    describe_any,
+    join_consumer_group,
+    keep_members,
+    stay_in_group,
+    supports_consumer_groups,
+)
 from kfix.lab.clients.transactions import Transactions
 from kfix.lab.definition.layout import ids_by_rack, spread
 from kfix.lab.definition.properties import DEFAULTS
@@ -20,6 +29,7 @@ from kfix.lab.incidents.setup.content import CONTENT_TOPIC, MEGABYTE, RECORDS, b
 from kfix.lab.incidents.setup.result import Broken
 from kfix.lab.nodes.brokers import kill_brokers, replace_broker, start_brokers, wait_gone
 from kfix.lab.waiting import wait_for
+from kfix.model.cluster.group_reading import RECONCILING
 from kfix.model.cluster.snapshot import Assignment, TopicPartition
 
 if TYPE_CHECKING:
@@ -185,8 +195,8 @@ class IncidentContext:
             "moved " + ", ".join(f"{topic}-{number} to {list(ids)}" for (topic, number), ids in sorted(targets.items()))
         )
 
-    def begin_move(self, where: TopicPartition, replicas: tuple[int, ...]) -> None:
-        """Returns when the reassignment has begun; `reassign` waits for its end."""
+    def begin_move(self, where: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+        """Returns when the reassignment has begun; None cancels the one in progress. `reassign` waits for its end."""
         start_move(self.access, where, replicas)
 
     def set_config(self, kind: str, name: str, changes: Mapping[str, str]) -> None:
@@ -216,8 +226,50 @@ class IncidentContext:
             lambda: describe(address, group).state == "PreparingRebalance",
             10,
         )
-        self.require(len(describe(address, group).members) == 2, "both members are in the group")
+        self.require(len(describe(address, group).members or ()) == 2, "both members are in the group")
         self.report(f"another member joined; the coordinator waits for {held}, which does not join again")
+        return held
+
+    def commit_unanswered(self, coordinator: int, group: str, where: TopicPartition, offset: int) -> None:
+        """Commits without waiting for the answer, which a follower that does not fetch delays."""
+        with contextlib.suppress(UnreachableError):
+            ask(self.access.addresses()[coordinator], offset_commit(group, {where: offset}), committed, 0.3)
+        self.report(f"committed an offset for group {group} that no follower acknowledges but one")
+
+    def grown_end(self, where: TopicPartition, broker: int, before: int) -> int | None:
+        """Returns the log end of a replica if it is larger than before."""
+        end = self.log_ends(where, [broker])[broker]
+        return end if end > before else None
+
+    def check_consumer_protocol(self) -> None:
+        if not all(map(supports_consumer_groups, self.access.addresses().values())):
+            raise UsageError(
+                "protocol=consumer: these brokers have no consumer protocol", hint="kfix lab up --kafka 4.3.1"
+            )
+
+    def hold_reconciling(self, group: str, coordinator: int, topic: str) -> str:
+        """Returns the id of a member of the consumer protocol that does not give up what another one is to have."""
+        address = self.access.addresses()[coordinator]
+        keep_members(address, group)
+        held, epoch = join_consumer_group(address, group, topic)
+
+        def has_all() -> bool:
+            nonlocal epoch
+            epoch = stay_in_group(address, group, held, epoch)
+            found = describe_any(address, group)
+            return found.state == "Stable" and any(each.assigned for each in found.members or ())
+
+        wait_for(f"{held} has the partitions of {topic}", has_all, 10)
+        self.report(f"member {held} of group {group} joined alone and has all partitions of {topic}")
+        other, joined = join_consumer_group(address, group, topic)
+
+        def reconciles() -> bool:
+            nonlocal joined
+            joined = stay_in_group(address, group, other, joined)
+            return describe_any(address, group).state == RECONCILING
+
+        wait_for(f"group {group} reconciles", reconciles, 10)
+        self.report(f"another member joined; {held} does not give up the partitions that it is to have")
         return held
 
     # --- checks ---------------------------------------------------------------------------------------------------

@@ -3,9 +3,12 @@
 import pytest
 from kafka.protocol import consumer
 
+from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.offsets_log import Part, ask_parts, coordinators, read_parts
+from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.requests import DEBUGGING_REPLICA
 from kfix.adapters.kafka.security import Security
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import LoggedGroup, TopicPartition
@@ -144,3 +147,31 @@ def test_a_new_leader_that_withholds_its_offsets_is_asked_again(times):
     with FakeBroker({2: respond}).listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
         _, strange, withheld = ask_parts(line, (TP,), (), (), Deadline.after(5))
     assert strange == withheld == ([TP] if times == 1000 else [])
+
+
+def test_a_leader_that_keeps_withholding_its_offsets_is_noted_although_its_log_is_read_from_it():
+    topic = consumer.ListOffsetsResponse.ListOffsetsTopicResponse
+
+    def respond(_, body):
+        follower = body.i32() == DEBUGGING_REPLICA
+        row = topic.ListOffsetsPartitionResponse(
+            partition_index=3,
+            error_code=0 if follower else 78,
+            timestamp=-1,
+            offset=9 if follower else -1,
+            leader_epoch=0,
+        )
+        if follower and body.data[-8:] == b"\xff" * 7 + b"\xfe":
+            row.offset = 0
+        return consumer.ListOffsetsResponse(throttle_time_ms=0, topics=[topic(name=OFFSETS_TOPIC, partitions=[row])])
+
+    def nothing(*_):
+        return consumer.FetchResponse(throttle_time_ms=0, error_code=0, session_id=0, responses=[])
+
+    broker = FakeBroker({2: respond, 1: nothing}, ALL_VERSIONS | {1: (0, 11)})
+    questions = Questions()
+    with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
+        found = Details(questions, {1: line}, Deadline.after(5)).offsets_logs({TP: (1, (1,))}, (), ())
+    assert [(log.withheld, log.kept_back, log.log_end) for log in found] == [(True, True, 9)]
+    [failed] = [source for source in questions.sources() if not source.ok]
+    assert failed.error == f"{TP}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"

@@ -142,3 +142,48 @@ def test_groups_behind_a_damaged_place_may_be_there(disk):
     (folder / f"{2:020d}.log").write_bytes(two + one[:-9])
     (folder / f"{0:020d}.log").write_bytes(one)
     assert read_groups(replica, folder, told.append).complete, "what is torn at the end is no part of the log"
+
+
+def typed(kind, *names, value=b"\0\0\0\0\0\7\0"):
+    """A record of Kafka 4: its key is the type and these names; its value is not read."""
+    key = struct.pack(">h", kind) + b"".join(struct.pack(">h", len(n)) + n.encode() for n in names)
+    return key, value
+
+
+def test_groups_of_every_type_have_their_members_counted(groups_in):
+    pairs = [
+        *(
+            typed(3, "modern"),
+            typed(5, "modern", "m-1"),
+            typed(5, "modern", "m-2"),
+            typed(5, "modern", "m-1", value=None),
+        ),
+        *(typed(10, "shared", "s-1"), typed(11, "shared")),
+        *(typed(17, "topology"), typed(19, "topology", "t-1"), commit("topology", "orders", 0)),
+        *((group_key("old"), group_value(2)), commit("plain", "orders", 0)),
+    ]
+    stored, told = groups_in(batch(0, pairs=pairs))
+    assert told == []
+    assert {g.name: (g.type, g.members, g.offsets) for g in stored.groups} == {
+        "modern": ("consumer", 1, 0),
+        "shared": ("share", 1, 0),
+        "topology": ("streams", 1, 1),
+        "old": ("classic", 2, 0),
+        "plain": ("", None, 1),
+    }
+
+
+def test_a_group_that_became_another_type_is_of_that_type(groups_in):
+    classic = (group_key("g"), group_value(2))
+    pairs = [
+        *(classic, (group_key("g"), None), typed(3, "g"), typed(5, "g", "m-1")),
+        *((group_key("h"), group_value(2)), typed(3, "h"), (group_key("h"), None)),
+        *(typed(3, "i"), typed(3, "i", value=None), (group_key("i"), group_value(2))),
+        *(typed(11, "gone"), typed(11, "gone", value=None)),
+    ]
+    stored, _ = groups_in(batch(0, pairs=pairs))
+    assert [(g.name, g.type, g.members) for g in stored.groups] == [
+        ("g", "consumer", 1),
+        ("h", "consumer", 0),
+        ("i", "classic", 2),
+    ]

@@ -11,8 +11,10 @@ from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.documents import opening
 from kfix.errors import UsageError
+from kfix.model.cluster.snapshot import CoordinatorProbe, Group
 from tests.unit.adapters.saved.test_store import whole
 from tests.unit.diagnostics.clusters import base
+from tests.unit.diagnostics.group_readings import reading, reconciling
 
 
 def told(change, tmp_path):
@@ -136,3 +138,21 @@ def test_a_view_that_is_said_to_equal_none_is_an_error(tmp_path, broker):
         raw["views"]["1"]["same_as"] = broker
 
     assert told(change, tmp_path) == f"views.1.same_as: there is no view of broker {broker} with partitions"
+
+
+def test_groups_of_every_type_and_made_up_probes_are_stored_and_older_files_are_read():
+    probes = (CoordinatorProbe("kfix-no-such-group-1", 1, 0, 1, 0), CoordinatorProbe("x", 2, 0, 1, 0, made_up=True))
+    groups = (Group("s", (1,), "Stable", (), "share"),)
+    snapshot = replace(base().snapshot(), probes=probes, groups=groups, group_readings=(reconciling(), reading()))
+    raw = json.loads(json.dumps(encode(snapshot)))
+    assert files.parse(json.dumps(raw), "s.json") == replace(snapshot, origin="s.json")
+    for probe in raw["probes"]:
+        del probe["made_up"]
+    del raw["groups"][0]["group_type"]
+    for each in raw["group_readings"]:
+        del each["group_type"], each["epoch"]
+        each["members"] = [member[:5] for member in each["members"]]
+    older = files.parse(json.dumps(raw), "s.json")
+    assert [probe.made_up for probe in older.probes] == [True, False], "only the name shows it there"
+    assert (older.groups[0].group_type, older.group_readings[0].epoch) == ("", None)
+    assert older.group_readings[0].members[0].target is None

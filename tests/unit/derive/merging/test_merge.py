@@ -188,13 +188,21 @@ def test_a_group_that_was_made_up_where_none_is_known_adds_nothing_to_a_known_on
     whole = base().snapshot()
     here, there = seen_by(whole, "az1", {1}, later=5.0), seen_by(whole, "az2", {2, 3})
     known = next(probe for probe in there.probes if probe.answers)
-    made_up = replace(known, group="kfix-no-such-group-1", find_error=0, fetch_error=-1)
+    made_up = replace(known, group="kfix-no-such-group-1", find_error=0, fetch_error=-1, made_up=True)
     elsewhere = replace(made_up, partition=known.partition + 1)
     for order in ((here, there), (there, here)):
         both = [replace(order[0], probes=(made_up, elsewhere)), replace(order[1], probes=(known,))]
         assert merge(both).probes == (known, elsewhere)
         answered = replace(elsewhere, fetch_error=0)
         assert merge([both[0], replace(both[1], probes=(known, answered))]).probes == (known, answered)
+
+
+def test_a_group_that_one_place_knows_is_not_made_up() -> None:
+    whole = base().snapshot()
+    here, there = seen_by(whole, "az1", {1}, later=5.0), seen_by(whole, "az2", {2, 3})
+    known = replace(next(probe for probe in there.probes if probe.answers), group="kfix-no-such-group-1")
+    both = [replace(here, probes=(replace(known, made_up=True),)), replace(there, probes=(known,))]
+    assert [merge(order).probes for order in (both, both[::-1])] == [(known,), (known,)]
 
 
 def test_groups_are_listed_by_everybody_and_complete_where_every_live_broker_has_listed() -> None:

@@ -1,0 +1,105 @@
+"""Members of groups of the consumer protocol (KIP-848) that join and then do nothing, over plain requests."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests
+from kfix.adapters.kafka.codec import ByteReader, Writer
+from kfix.adapters.kafka.new_groups import GROUP_TYPES, ask_group_description, list_typed_groups, listed_groups
+from kfix.adapters.kafka.requests import Request
+from kfix.errors import LabError
+from kfix.lab.clients.asking import CONSUMER_GROUP_HEARTBEAT, ask, connected_to
+from kfix.model.cluster.group_reading import CONSUMER_GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kfix.adapters.kafka.group_answers import GroupDescription
+
+#: The resource type of the settings of a group (KIP-848).
+_GROUP_RESOURCE = 32
+#: Half an hour, as long as a member of the classic protocol keeps its place in the same incident.
+PATIENCE_MS = 1_800_000
+_SECONDS = 10.0
+_JOINS = 0
+_SESSION = "consumer.session.timeout.ms"
+
+
+def keep_members(address: str, group: str) -> None:
+    """Sets the session timeout of a group to half an hour: its members then need no heartbeat."""
+    _configure(address, group, {_SESSION: str(PATIENCE_MS)})
+
+
+def reset_members(address: str, group: str) -> None:
+    _configure(address, group, {_SESSION: None})
+
+
+def _configure(address: str, group: str, changes: Mapping[str, str | None]) -> None:
+    request = requests.alter_configs(_GROUP_RESOURCE, group, changes)
+    error, message = ask(address, request, _altered, _SECONDS)
+    if error:
+        raise LabError(f"group {group}: IncrementalAlterConfigs returned error {error} {message}")
+
+
+def supports_consumer_groups(address: str) -> bool:
+    with connected_to(address) as line:
+        return line.supports(CONSUMER_GROUP_HEARTBEAT, 0, Deadline.after(_SECONDS))
+
+
+def consumer_groups_at(address: str) -> list[str]:
+    """Returns the groups of the consumer protocol that a broker lists; none where it does not know the protocol."""
+    with connected_to(address) as line:
+        deadline = Deadline.after(_SECONDS)
+        if not line.supports(requests.LIST_GROUPS, GROUP_TYPES, deadline):
+            return []
+        _, groups = line.call(list_typed_groups(), listed_groups, deadline)
+    return [each.name for each in groups if each.type == CONSUMER_GROUP]
+
+
+def join_consumer_group(address: str, group: str, topic: str) -> tuple[str, int]:
+    """Returns (id, epoch) of a new member of a group of the consumer protocol, which has all that is free."""
+    member = str(uuid.uuid4())
+    w = Writer().compact_string(group).compact_string(member).i32(_JOINS)
+    w.uvarint(0).uvarint(0).i32(PATIENCE_MS)  # no group.instance.id, no rack; the rebalance timeout
+    w.compact_array((topic,), Writer.compact_string).uvarint(0)  # the subscription; the assignor is the broker's choice
+    w.compact_array((), Writer.i32).no_tags()  # it has no partition yet
+    return member, _heartbeat(address, group, Request(CONSUMER_GROUP_HEARTBEAT, 0, w.done(), flexible=True))
+
+
+def stay_in_group(address: str, group: str, member: str, epoch: int) -> int:
+    """Sends a heartbeat in which nothing is new, and returns the epoch of the member.
+
+    A coordinator computes an assignment once a second at most, with the next heartbeat.
+    """
+    w = Writer().compact_string(group).compact_string(member).i32(epoch)
+    w.uvarint(0).uvarint(0).i32(-1).uvarint(0).uvarint(0).uvarint(0).no_tags()
+    return _heartbeat(address, group, Request(CONSUMER_GROUP_HEARTBEAT, 0, w.done(), flexible=True))
+
+
+def describe_any(address: str, group: str) -> GroupDescription:
+    """Returns state and members of a group of any type."""
+    with connected_to(address) as line:
+        return ask_group_description(line, group, Deadline.after(_SECONDS))
+
+
+def _heartbeat(address: str, group: str, request: Request) -> int:
+    error, message, epoch = ask(address, request, _answered, _SECONDS)
+    if error:
+        raise LabError(f"group {group}: the heartbeat returned error {error} {message}")
+    return epoch
+
+
+def _answered(r: ByteReader) -> tuple[int, str, int]:
+    """Returns (error, its message, epoch of the member)."""
+    r.i32()
+    error, message, _ = r.i16(), r.compact_string(), r.compact_string()
+    return error, message, r.i32()
+
+
+def _altered(r: ByteReader) -> tuple[int, str]:
+    r.i32()
+    found = r.array(lambda: (r.i16(), r.nullable_string() or "", r.i8(), r.string()))
+    return next(((error, message) for error, message, *_ in found if error), (0, ""))

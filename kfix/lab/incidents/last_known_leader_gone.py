@@ -1,0 +1,71 @@
+"""A partition without a leader remembers a last leader that is no replica of it: its only replica cannot register.
+
+A reassignment was cancelled with unclean elections allowed (KAFKA-14424). The controller fails on the registration of
+the replica, and gives its leadership up at each attempt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.definition.recipes import ZK
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.waiting import wait_for
+from kfix.model.cluster.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
+
+TOPIC = "ledger"
+MOVED = TopicPartition(TOPIC, 0)
+_UNCLEAN = "unclean.leader.election.enable"
+
+
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    controller = wait_for("there is a controller", context.access.controller, 10)
+    kept, origin, target = sorted(context.ids(), key=lambda each: each != controller)[:3]
+    context.topic(TOPIC, [[origin]])
+    context.lab.nodes.stop(context.lab.state, target)
+    context.begin_move(MOVED, (kept, target))
+    context.report(f"stopped broker {target}, then began to reassign {MOVED} from [{origin}] to [{kept}, {target}]")
+    context.wait_state(*MOVED, f"{kept} is in sync", lambda each: kept in each.isr)
+    context.kill(target, origin)
+    context.wait_state(*MOVED, f"led by {kept}", lambda each: each.leader == kept)
+    context.set_config("topics", TOPIC, {_UNCLEAN: "true"})
+    context.begin_move(MOVED, None)
+    context.report(f"cancelled it with {_UNCLEAN}=true: broker {kept}, which led, deletes its copy")
+    context.wait_state(*MOVED, f"no leader, last {kept}", lambda each: (each.leader, each.last_known) == (-1, (kept,)))
+    replicas = context.access.assignment(TOPIC)[MOVED.partition]
+    context.require(replicas == (origin,), f"its only replica is {origin}: {replicas}")
+    context.set_config("topics", TOPIC, {_UNCLEAN: "false"})
+    context.start(target)
+    context.wait_groups(groups, groups.by_partition)
+    context.report(f"checked: {MOVED} has no leader; replicas [{origin}], last known leader {kept}, no replica of it")
+    return context.broken(
+        INCIDENT.name,
+        (f"when broker {origin} starts, the controller fails on its registration, again and again", *INCIDENT.expect),
+        group=groups.by_partition[0],
+        topic=TOPIC,
+        partitions=[MOVED],
+        dead=[origin],
+        details={"last_known": kept, "replica": origin},
+    )
+
+
+INCIDENT = Incident(
+    name="last-known-leader-gone",
+    title="the last known leader of a leaderless partition is no replica of it",
+    does="Cancels a reassignment whose original replica is dead, with unclean elections allowed.",
+    expect=(
+        "starting the dead broker makes the controllers elect one after the other, and it never registers",
+        "with eligible.leader.replicas.version=0 it registers and leads, and no record is lost",
+    ),
+    run=run,
+    not_on={
+        ZK: "last known leaders are of KRaft",
+        "3.9.2": "Kafka 3.9 keeps no last known leaders",
+    },
+    elr=True,
+)
