@@ -23,7 +23,7 @@ class BrokerDef:
     rack: str | None
     original: bool = True
     retired: bool = False  # a broker with another id has its port now
-    sasl_port: int | None = None
+    sasl_port: int | None = None  # the second listener, of --sasl or --security
     zone: str | None = None
     control_port: int | None = None  # the listener of the controller, if the lab has zones
 
@@ -73,6 +73,7 @@ class LabState:
     incident: str | None = None
     network: Network | None = None
     controllers: tuple[ControllerDef, ...] = ()
+    secret: str = field(default="", repr=False)  # of a secured lab: of its key stores, and of its controllers
     cluster_id: str = ""  # KRaft: what every node's disk is formatted with
     version: int = field(default=VERSION)
 
@@ -167,6 +168,7 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
             network=_network(raw["network"]) if raw.get("network") else None,
             controllers=tuple(ControllerDef(**each) for each in raw.get("controllers", ())),
             cluster_id=raw.get("cluster_id", ""),
+            secret=raw.get("secret", ""),
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise LabError(

@@ -1,0 +1,38 @@
+"""The `sasl.*` keys of a client properties file."""
+
+from __future__ import annotations
+
+from kfix.adapters.kafka.security import Security
+from kfix.adapters.properties.jaas import Jaas, JaasError, parse_jaas
+from kfix.adapters.properties.reading import PropertiesReading
+from kfix.adapters.tls.settings import Tls
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_NAMES = ("sasl.mechanism", "sasl.mechanisms")
+_MODULES = {"PLAIN": "PlainLoginModule", "SCRAM-SHA-256": "ScramLoginModule", "SCRAM-SHA-512": "ScramLoginModule"}
+
+
+def read_sasl(reading: PropertiesReading, protocol: str, tls: Tls) -> Security:
+    """Returns the settings with their mechanism; adds the mistakes to the reading."""
+    mechanism = reading.get(*_NAMES, default="GSSAPI")
+    if mechanism not in MECHANISMS:
+        reading.problem(f"sasl.mechanism {mechanism} is not supported, use one of {', '.join(MECHANISMS)}", *_NAMES)
+        return Security(protocol, tls=tls)
+    jaas = _jaas(reading, mechanism)
+    username = jaas.options.get("username") or reading.get("sasl.username")
+    password = jaas.options.get("password") or reading.get("sasl.password")
+    if not username and not reading.problems:
+        reading.problem(f"{mechanism} needs sasl.jaas.config (or sasl.username and sasl.password)", "sasl.jaas.config")
+    return Security(protocol, mechanism, username, password, tls=tls)
+
+
+def _jaas(reading: PropertiesReading, mechanism: str) -> Jaas:
+    try:
+        found = parse_jaas(reading.get("sasl.jaas.config"))
+    except JaasError as error:
+        reading.problem(f"sasl.jaas.config: {error}", "sasl.jaas.config")
+        return Jaas()
+    expected = _MODULES[mechanism]
+    if found.module and found.module != expected:
+        reading.problem(f"sasl.jaas.config: {mechanism} needs the {expected}", "sasl.jaas.config")
+    return found
