@@ -52,6 +52,7 @@ BROKER_KEYS = (
     "zookeeper.connect",
     "zookeeper.session.timeout.ms",
 )
+_NOT_ALLOWED = 29
 TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
 
 
@@ -120,11 +121,13 @@ def ask_broker(
 
 def ask_topic_configs(
     connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline
-) -> dict[str, dict[str, str]]:
-    """Returns the effective topic configs: the override of the topic, or the default of the broker."""
+) -> tuple[dict[str, dict[str, str]], str]:
+    """Returns (effective topic configs, why some are missing): the override of the topic, or the broker's default."""
     request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, TOPIC_KEYS)
     described = connection.call(request, responses.describe_configs, deadline)
-    return {c.name: c.values for c in described if not c.error}
+    # A topic that was deleted meanwhile is no failure.
+    refused = [f"{c.name}: {name_of(c.error)}" for c in described if c.error == _NOT_ALLOWED]
+    return {c.name: c.values for c in described if not c.error}, next(iter(refused), "")
 
 
 def ask_group_details(

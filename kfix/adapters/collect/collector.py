@@ -18,6 +18,7 @@ from kfix.adapters.collect.offsets_log import coordinators
 from kfix.adapters.collect.offsets_sizes import read_sizes
 from kfix.adapters.collect.probes import representatives
 from kfix.adapters.collect.quorum import kraft_settings
+from kfix.adapters.collect.rights import note_hidden_topics, with_rights
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.collect.unlisted import unlisted_brokers
@@ -39,7 +40,6 @@ from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.snapshot import (
     BrokerView,
     ClusterIdentity,
-    CoordinatorProbe,
     Endpoint,
     Group,
     Mode,
@@ -304,7 +304,8 @@ class _Collection:
         reassignments = details.reassignments(controller) if self._quorum is None else None
         # FindCoordinator would create a missing offsets topic, so it is not sent then.
         count = max(map(offsets_partitions, distinct(views)[0]), default=0)
-        probes = self._probes(details, count, (*(g.name for g in groups), *memory.groups))
+        known = (*(g.name for g in groups), *memory.groups)
+        probes = details.probes(representatives(known, self._wanted.groups, count)) if count else ()
         offsets_logs = self._offsets_logs(details, coordinators(view, views, count), groups)
         group_readings = self._group_readings(view, views) if count else ()
         transaction_log = self._transaction_log(open_producers(offsets_logs, group_readings, taken_at), view, views)
@@ -312,6 +313,8 @@ class _Collection:
         topic_configs = self._topic_configs(details, view, topics, mode)
         own = view.topic_configs.get(OFFSETS_TOPIC, {}).get("segment.bytes", "") if view is not None else ""
         lines = {b: self._lines[b] for b in views}
+        configs = [answer.configs for answer in self._answers.values()]
+        note_hidden_topics(self._questions, lines, configs, frozenset(topics), self._deadline)
         sizes = read_sizes(lines, coordinators(view, views, count), segment_bytes_of(own), self._deadline)
         quorum = None
         if self._quorum is not None:
@@ -350,7 +353,7 @@ class _Collection:
             | {b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers},
             remembered_groups=memory.groups,
             remembered_brokers=memory.brokers,
-            sources=self._questions.sources(),
+            sources=with_rights(self._questions.sources(), self._target.security.principal),
         )
 
     def _offsets_logs(
@@ -393,8 +396,3 @@ class _Collection:
         defaults = next((a.configs for a in self._answers.values() if a.configs), {})
         default = {key: defaults[key] for key in TOPIC_KEYS if key in defaults}
         return {topic: default | dict(view.topic_configs.get(topic, {})) for topic in topics}
-
-    def _probes(self, details: Details, partitions: int, known: tuple[str, ...]) -> tuple[CoordinatorProbe, ...]:
-        if not partitions:
-            return ()
-        return details.probes(representatives(known, self._wanted.groups, partitions))

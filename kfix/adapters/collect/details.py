@@ -64,7 +64,10 @@ class Details:
         for broker in self._connections:
             found = self._each("topic configs", [broker], lambda _, line: ask_topic_configs(line, topics, deadline))
             if broker in found:
-                return found[broker]
+                configs, refused = found[broker]
+                if refused:
+                    self._questions.failed("topic configs", refused)
+                return configs
         return {}
 
     def groups(self, listed: Mapping[int, tuple[str, ...]]) -> tuple[Group, ...]:
@@ -124,6 +127,10 @@ class Details:
             finished += answers.get(broker) or [
                 without_answer(p, f"broker {broker}: no answer in time") for p in probes
             ]
+        refused = [p for p in finished if not p.made_up and p.find_error in _NOT_ALLOWED]
+        if refused:
+            why = f"coordinator of group {refused[0].group}: {name_of(refused[0].find_error)}"
+            self._questions.failed("coordinator probe", why)
         # No right to ask for a group that does not exist says nothing about its coordinator.
         told = (p for p in finished if not (p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED))
         return tuple(sorted(told, key=lambda p: (p.partition, p.group)))

@@ -26,6 +26,17 @@ class Security:
         """The settings that a plan records, without secrets."""
         return ClientSecurity(self.protocol, self.mechanism, self.username if self.mechanism else "")
 
+    @property
+    def principal(self) -> str:
+        """Who the client is to an authorizer, as Kafka's default principal builder names it."""
+        if self.mechanism:
+            return f"User:{self.username}"
+        if self.protocol == "SSL" and self.tls.chain:
+            from kfix.adapters.tls.stores import subject_of  # noqa: PLC0415 - brings cryptography
+
+            return f"User:{subject_of(self.tls.chain)}"
+        return "User:ANONYMOUS"
+
     def wrap(self, plain: socket.socket, host: str) -> socket.socket:
         """Raises ssl.SSLError, and ssl.SSLCertVerificationError where the server's certificate is not accepted."""
         if not self.protocol.endswith("SSL"):

@@ -72,6 +72,13 @@ def pem_parts(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def subject_of(chain: str) -> str:
+    """Returns the subject of the first certificate as RFC 2253 writes it, as Java does."""
+    from cryptography.x509 import load_pem_x509_certificate  # noqa: PLC0415 - only an error message needs it
+
+    return load_pem_x509_certificate(chain.encode()).subject.rfc4514_string()
+
+
 def _is_binary(data: bytes) -> bool:
     if data.startswith(_JCEKS):
         raise StoreError(f"it is a JCEKS key store, which is not supported; {_CONVERT}")

@@ -103,6 +103,10 @@ def up(
         str | None,
         typer.Option("--mechanism", metavar="WORD", help="Of SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512."),
     ] = None,
+    acls: Annotated[
+        bool,
+        typer.Option("--acls", help="An authorizer; the client of the second listener gets the least rights of kfix."),
+    ] = False,
     name: Annotated[str, typer.Option("--name", help="Name of the lab.")] = "lab",
 ) -> None:
     """Start a cluster of real brokers on this machine."""
@@ -126,6 +130,7 @@ def up(
         sasl=parse_sasl(sasl) if sasl else None,
         security=security,
         mechanism=mechanism,
+        acls=acls,
     )
     end_like_ctrl_c()
     with progress() as report:

@@ -8,7 +8,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
-from kfix.lab.definition.protocols import MECHANISMS, PLAINTEXT, PROTOCOLS, SASL_PROTOCOL, check_security
+from kfix.lab.definition.protocols import MECHANISMS, PLAINTEXT, PROTOCOLS, SASL_PROTOCOL, USER, check_security
 from kfix.lab.definition.recipes import KRAFT, recipe_of
 
 if TYPE_CHECKING:
@@ -143,6 +143,11 @@ class LabSpec:
         if self.is_secured:
             return PROTOCOLS[self.security]
         return SASL_PROTOCOL if self.sasl is not None else ""
+
+    @property
+    def principal(self) -> str:
+        """Returns who the lab's client is at the second listener."""
+        return f"User:{self.sasl[0]}" if self.sasl is not None else f"User:CN={USER}"
 
     @property
     def mechanism_used(self) -> str:

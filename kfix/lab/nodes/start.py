@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kfix.errors import KfixError, UsageError
 from kfix.lab.definition.protocols import SCRAM, USER
 from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.definition.rights import READING
 from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, ZooKeeperDef
 from kfix.lab.definition.store import Store, data_folder, private
 from kfix.lab.network.commands import require_rights
@@ -99,6 +100,11 @@ def _open_listener(lab: LabHandle, access: LabClient, progress: Callable[[str], 
     from kfix.adapters.properties.load import load_security  # noqa: PLC0415 - brings the adapters
     from kfix.lab.security.files import write_clients  # noqa: PLC0415 - brings cryptography
 
+    if spec.acls:
+        from kfix.lab.clients.rights import grant  # noqa: PLC0415 - brings the clients
+
+        progress(f"granting the rights of {spec.principal}")
+        grant(access.admin(), spec.principal, READING)
     write_clients(state, ",".join(addresses))
     await_logins(addresses, [load_security(Path(each)) for each in lab.client_files])
 

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     KeySerializationEncryption,
     NoEncryption,
     PrivateFormat,
+    load_pem_private_key,
     pkcs12,
 )
 from cryptography.x509.oid import NameOID
@@ -34,11 +35,7 @@ class Issued:
     authority: x509.Certificate
 
     def key_pem(self, password: str = "") -> str:
-        """Returns the key as PKCS8, encrypted where a password is given."""
-        hidden: KeySerializationEncryption = NoEncryption()
-        if password:
-            hidden = BestAvailableEncryption(password.encode())
-        return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, hidden).decode()
+        return key_pem(self.key, password)
 
     @property
     def chain_pem(self) -> str:
@@ -68,6 +65,13 @@ class CertificateAuthority:
         )
         return cls(key, unsigned.sign(key, hashes.SHA256()))
 
+    @classmethod
+    def load(cls, certificate: str, key: str, password: str) -> Self:
+        """Reads an authority from what `pem` and `key_pem` wrote."""
+        found = load_pem_private_key(key.encode(), password.encode())
+        assert isinstance(found, ec.EllipticCurvePrivateKey)
+        return cls(found, x509.load_pem_x509_certificate(certificate.encode()))
+
     def issue(self, name: str, hosts: Sequence[str] = (), valid: timedelta = timedelta(days=365)) -> Issued:
         """Signs a certificate of that name; `hosts` are names and IP addresses, a negative `valid` has expired."""
         key = ec.generate_private_key(ec.SECP256R1())
@@ -80,6 +84,14 @@ class CertificateAuthority:
         """Returns a PKCS12 trust store as Java reads it."""
         alias = pkcs12.PKCS12Certificate(self.certificate, b"authority")
         return pkcs12.serialize_java_truststore([alias], BestAvailableEncryption(password.encode()))
+
+
+def key_pem(key: ec.EllipticCurvePrivateKey, password: str = "") -> str:
+    """Returns the key as PKCS8, encrypted where a password is given."""
+    hidden: KeySerializationEncryption = NoEncryption()
+    if password:
+        hidden = BestAvailableEncryption(password.encode())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, hidden).decode()
 
 
 def pem(certificate: x509.Certificate) -> str:

@@ -12,7 +12,7 @@ from kfix.lab.definition.protocols import MTLS, USER
 from kfix.lab.definition.secured import CLIENT_FILES, client_jaas, folder_of
 from kfix.lab.definition.store import private
 from kfix.lab.process.host import LOOPBACK, program
-from kfix.lab.security.certificates import CertificateAuthority, Issued, pem
+from kfix.lab.security.certificates import CertificateAuthority, Issued, key_pem, pem
 from kfix.private import write_private
 
 if TYPE_CHECKING:
@@ -32,12 +32,19 @@ def write_authority(state: LabState) -> None:
         return
     authority = CertificateAuthority.new(f"kfix lab {state.name}")
     write_private(folder / "ca.pem", pem(authority.certificate).encode())
+    write_private(folder / "ca.key", key_pem(authority.key, state.secret).encode())
     write_private(folder / f"{_TRUST}.p12", authority.trust_store(state.secret))
     write_identity(folder, "node", authority.issue("node", HOSTS), state.secret)
     write_identity(folder, "client", authority.issue(USER), state.secret)
     write_private(folder / "password", state.secret.encode())
     _convert(folder, f"{_TRUST}.p12", f"{_TRUST}.jks")
     _convert(folder, "client.p12", "client.jks")
+
+
+def authority_of(state: LabState) -> CertificateAuthority:
+    """Returns the authority of a lab with TLS, to sign more certificates."""
+    folder = folder_of(state)
+    return CertificateAuthority.load((folder / "ca.pem").read_text(), (folder / "ca.key").read_text(), state.secret)
 
 
 def write_identity(folder: Path, name: str, issued: Issued, password: str) -> None:
@@ -85,3 +92,4 @@ def _convert(folder: Path, source: str, target: str) -> None:
     if done.returncode:
         said = (done.stdout + done.stderr).strip().splitlines()
         raise LabError(f"keytool could not write {target}: {said[0] if said else 'it named no reason'}")
+    (folder / target).chmod(0o600)

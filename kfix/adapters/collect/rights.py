@@ -1,0 +1,83 @@
+"""The rights that a snapshot lacks: what the brokers refuse, and what they leave out without an error.
+
+With an authorizer, a broker leaves topics that the client may not describe out of its metadata. The log directories,
+which need a right on the cluster alone, name them (docs/security.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from kfix.adapters.collect.logs import ask_log_ends
+from kfix.adapters.collect.tasks import Questions
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests, resources
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.errors import UnreachableError
+from kfix.model.cluster.snapshot import Source
+
+_HIDDEN = "topics of broker"
+_AUTHORIZER = "authorizer.class.name"
+#: Most topics that are named, and most that are asked for.
+_MOST = 3
+_MOST_ASKED = 100
+#: {error: (operation, option of kafka-acls) for the usual source}.
+_RIGHTS = {
+    "CLUSTER_AUTHORIZATION_FAILED": ("Describe", "--cluster"),
+    "TOPIC_AUTHORIZATION_FAILED": ("Describe", "--topic '*'"),
+    "GROUP_AUTHORIZATION_FAILED": ("Describe", "--group '*'"),
+}
+#: {begin of a source: operation}, where it needs another one than Describe.
+_OPERATIONS = {"configs of broker": "DescribeConfigs", "topic configs": "DescribeConfigs", "offsets log": "Read"}
+
+
+def note_hidden_topics(
+    questions: Questions,
+    lines: Mapping[int, BrokerConnection],
+    configs: Iterable[Mapping[str, str]],
+    known: frozenset[str],
+    deadline: Deadline,
+) -> None:
+    """Records a failed source for each broker that has replicas of topics which its metadata leaves out.
+
+    `known` are the topics of the metadata. Nothing is asked of a cluster without an authorizer.
+    """
+    if not any(each.get(_AUTHORIZER) for each in configs):
+        return
+    tasks = [
+        questions.start(f"{_HIDDEN} {broker}", lambda line=line: _check(line, known, deadline))  # type: ignore[misc]
+        for broker, line in lines.items()
+    ]
+    for task in tasks:
+        task.result(deadline)
+
+
+def with_rights(sources: Iterable[Source], principal: str) -> tuple[Source, ...]:
+    """Returns the sources; where a right was missing, the error ends with the right and the command that grants it."""
+    return tuple(source if source.ok else replace(source, error=_explained(source, principal)) for source in sources)
+
+
+def _check(line: BrokerConnection, known: frozenset[str], deadline: Deadline) -> None:
+    """Raises UnreachableError if the broker has other topics than the known ones, or does not tell them."""
+    _, dirs = line.call(requests.describe_log_dirs(with_room=False), resources.log_dirs, deadline)
+    if not dirs:  # version 1 has no error of its own
+        raise UnreachableError("log directories: CLUSTER_AUTHORIZATION_FAILED")
+    unknown = {tp.topic: tp for each in dirs for tp in each.sizes if tp.topic not in known}
+    if not unknown:
+        return
+    # A topic that was created meanwhile is not hidden.
+    ends = ask_log_ends(line, tuple(unknown[topic] for topic in sorted(unknown)[:_MOST_ASKED]), deadline)
+    hidden = [tp.topic for tp, end in sorted(ends.items()) if end.error == "TOPIC_AUTHORIZATION_FAILED"]
+    if hidden:
+        more = f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else ""
+        raise UnreachableError(f"TOPIC_AUTHORIZATION_FAILED for {', '.join(hidden[:_MOST])}{more}")
+
+
+def _explained(source: Source, principal: str) -> str:
+    for error, (usual, option) in _RIGHTS.items():
+        if error in source.error:
+            operation = next((o for begin, o in _OPERATIONS.items() if source.name.startswith(begin)), usual)
+            grant = f"kafka-acls.sh --add --allow-principal '{principal}' --operation {operation} {option}"
+            return f"{source.error} (missing right: {operation} for {principal}; {grant})"
+    return source.error
