@@ -15,13 +15,19 @@ from kfix.lab import Lab, LabSpec
 from kfix.lab.definition.secured import folder_of
 from kfix.lab.security.certificates import CertificateAuthority, pem
 from kfix.lab.security.files import authority_of
+from kfix.lab.security.oidc import read_settings, signed_token
 from tests.cluster.conftest import Kfix
 from tests.cluster.remedy import Operator
 
 LINES = (("2.7.1", "zk"), ("3.9.2", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 WAYS = (("tls", None), ("mtls", None), *itertools.product(("sasl_plaintext", "sasl_ssl"), MECHANISMS))
-CORE = ((LINES[0], ("mtls", None)), (LINES[3], ("sasl_ssl", "SCRAM-SHA-512")))
+CORE = (
+    (LINES[0], ("mtls", None)),
+    (LINES[0], ("sasl_plaintext", "OAUTHBEARER")),
+    (LINES[3], ("sasl_ssl", "SCRAM-SHA-512")),
+    (LINES[3], ("sasl_ssl", "OAUTHBEARER")),
+)
 LABS = tuple(itertools.product(LINES, WAYS)) if os.environ.get("KFIX_TEST_SECURITY") == "all" else CORE
 
 
@@ -110,14 +116,28 @@ def test_a_client_without_the_properties_is_told_what_the_port_requires(lab, kfi
 
 
 def test_a_wrong_password_is_one_line_without_it(lab, kfix, tmp_path):
-    if not lab.state.spec.mechanism_used:
+    spec, right = lab.state.spec, Path(lab.client_files[0]).read_text()
+    if spec.sasl is None or spec.sasl[1] not in right:
         return  # a client without a password
-    right = Path(lab.client_files[0]).read_text()
     file = tmp_path / "wrong.properties"
     file.write_text(right.replace(lab.state.spec.sasl[1], "wr0ng"))
     said = kfix.run("diagnose", "--command-config", file)
-    assert (said.code, "authentication refused for user 'kfix'" in one_line(said)) == (22, True)
+    with_token = "refused client 'kfix': HTTP 401 invalid_client"
+    expected = with_token if spec.mechanism_used == "OAUTHBEARER" else "authentication refused for user 'kfix'"
+    assert (said.code, expected in one_line(said)) == (22, True), said.err
     assert "wr0ng" not in said.err
+
+
+@pytest.mark.parametrize("claims", [{"exp": 1}, {"aud": "other"}, {"iss": "http://other"}], ids=str)
+def test_a_token_that_the_broker_refuses_is_one_line_without_it(lab, kfix, tmp_path, claims):
+    if lab.state.oidc_port is None:
+        return
+    token = signed_token(read_settings(folder_of(lab.state) / "oidc.json"), "kfix", **claims)
+    (tmp_path / "token").write_text(token)
+    file = changed(lab, tmp_path, sasl__oauthbearer__token__endpoint__url=f"file://{tmp_path}/token")
+    said = kfix.run("diagnose", "--command-config", file)
+    assert (said.code, "the broker refused the token (invalid_token)" in one_line(said)) == (22, True), said.err
+    assert token not in said.err
 
 
 def test_tls_at_a_port_without_it_is_one_line(lab, kfix):

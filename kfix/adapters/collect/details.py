@@ -127,10 +127,9 @@ class Details:
             finished += answers.get(broker) or [
                 without_answer(p, f"broker {broker}: no answer in time") for p in probes
             ]
-        refused = [p for p in finished if not p.made_up and p.find_error in _NOT_ALLOWED]
-        if refused:
-            why = f"coordinator of group {refused[0].group}: {name_of(refused[0].find_error)}"
-            self._questions.failed("coordinator probe", why)
+        for refused in [p for p in finished if not p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED][:1]:
+            why = name_of(refused.find_error or refused.fetch_error or 0)
+            self._questions.failed("coordinator probe", f"coordinator of group {refused.group}: {why}")
         # No right to ask for a group that does not exist says nothing about its coordinator.
         told = (p for p in finished if not (p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED))
         return tuple(sorted(told, key=lambda p: (p.partition, p.group)))

@@ -142,7 +142,8 @@ class BrokerConnection:
         if self._security.mechanism:
             from kfix.adapters.kafka.sasl import authenticate  # noqa: PLC0415 - only a cluster with SASL needs it
 
-            authenticate(self._security, lambda request: self._exchange([request], deadline)[0], str(self.endpoint))
+            exchange = lambda request: self._exchange([request], deadline)[0]  # noqa: E731 - used once
+            authenticate(self._security, exchange, str(self.endpoint), deadline.left)
 
     def _check_versions(self, deadline: Deadline) -> None:
         [reader] = self._exchange([requests.api_versions()], deadline)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass, field
 
+from kfix.adapters.oauth.settings import OAuth
 from kfix.adapters.tls.settings import Tls, context_of
 from kfix.model.cluster.client_security import ClientSecurity
 
@@ -13,13 +14,16 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """Security settings. `mechanism` is "" without SASL. `password` never enters a repr, a snapshot or a journal."""
+    """Security settings. `mechanism` is "" without SASL, and `oauth` is None but for OAUTHBEARER. `password` never
+    enters a repr, a snapshot or a journal.
+    """
 
     protocol: str = "PLAINTEXT"
     mechanism: str = ""
     username: str = ""
     password: str = field(default="", repr=False)
     tls: Tls = field(default_factory=Tls)
+    oauth: OAuth | None = None
 
     @property
     def recorded(self) -> ClientSecurity:

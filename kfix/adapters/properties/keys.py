@@ -16,6 +16,10 @@ from kfix.adapters.properties.parsing import SHOWN_KEY, Property
 _USED: Final = """
     bootstrap.servers config.providers security.protocol zookeeper.connect
     sasl.mechanism sasl.mechanisms sasl.jaas.config sasl.username sasl.password
+    sasl.login.callback.handler.class sasl.oauthbearer.token.endpoint.url sasl.oauthbearer.scope
+    sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.credentials.client.secret
+    sasl.oauthbearer.header.urlencode sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class
+    sasl.oauthbearer.method sasl.oauthbearer.client.id sasl.oauthbearer.client.secret sasl.oauthbearer.extensions
     ssl.protocol ssl.enabled.protocols ssl.cipher.suites ssl.endpoint.identification.algorithm
     ssl.keystore.type ssl.keystore.location ssl.keystore.password ssl.keystore.key ssl.keystore.certificate.chain
     ssl.key.password ssl.truststore.type ssl.truststore.location ssl.truststore.password ssl.truststore.certificates
@@ -56,13 +60,13 @@ _UNSUPPORTED: Final = {
     "ssl.provider": _JAVA_ONLY,
     "security.providers": _JAVA_ONLY,
     "sasl.login.class": _JAVA_ONLY,
-    "sasl.login.callback.handler.class": _JAVA_ONLY,
     "sasl.client.callback.handler.class": _JAVA_ONLY,
     "enable.ssl.certificate.verification": "kfix always verifies certificates; give the CA in ssl.truststore.*",
 }
 USED: Final = frozenset(_USED.split())
 _KNOWN: Final = USED | frozenset(_WITHOUT_MEANING.split())
 #: An unknown key that begins like this may have been meant to make the connection safer.
+_ASSERTION: Final = "sasl.oauthbearer.assertion."
 _OF_SECURITY: Final = ("ssl.", "sasl.", "security.")
 
 
@@ -72,6 +76,8 @@ def key_problems(values: Mapping[str, Property], path: Path) -> Iterator[str]:
         where = f"{path}:{given.line}:{given.column}"
         if key in _UNSUPPORTED and given.value:
             yield f"{where}: {key} is not supported: {_UNSUPPORTED[key]}"
+        elif key.startswith(_ASSERTION):
+            yield f"{where}: {key} is not supported: kfix requests a token with the client's id and secret"
         elif _is_unknown(key) and key.startswith(_OF_SECURITY):
             yield f"{where}: {_unknown(key)}"
 

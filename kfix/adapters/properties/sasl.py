@@ -7,9 +7,16 @@ from kfix.adapters.properties.jaas import Jaas, JaasError, parse_jaas
 from kfix.adapters.properties.reading import PropertiesReading
 from kfix.adapters.tls.settings import Tls
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+OAUTHBEARER = "OAUTHBEARER"
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
 _NAMES = ("sasl.mechanism", "sasl.mechanisms")
-_MODULES = {"PLAIN": "PlainLoginModule", "SCRAM-SHA-256": "ScramLoginModule", "SCRAM-SHA-512": "ScramLoginModule"}
+_HANDLER = "sasl.login.callback.handler.class"
+_MODULES = {
+    "PLAIN": "PlainLoginModule",
+    "SCRAM-SHA-256": "ScramLoginModule",
+    "SCRAM-SHA-512": "ScramLoginModule",
+    OAUTHBEARER: "OAuthBearerLoginModule",
+}
 
 
 def read_sasl(reading: PropertiesReading, protocol: str, tls: Tls) -> Security:
@@ -19,6 +26,13 @@ def read_sasl(reading: PropertiesReading, protocol: str, tls: Tls) -> Security:
         reading.problem(f"sasl.mechanism {mechanism} is not supported, use one of {', '.join(MECHANISMS)}", *_NAMES)
         return Security(protocol, tls=tls)
     jaas = _jaas(reading, mechanism)
+    if mechanism == OAUTHBEARER:
+        from kfix.adapters.properties.oauth import read_oauth  # noqa: PLC0415 - only this mechanism needs it
+
+        oauth = read_oauth(reading, jaas)
+        return Security(protocol, mechanism, oauth.user, tls=tls, oauth=oauth)
+    if reading.has(_HANDLER):
+        reading.problem(f"{_HANDLER} is not supported: it names a class of Java", _HANDLER)
     username = jaas.options.get("username") or reading.get("sasl.username")
     password = jaas.options.get("password") or reading.get("sasl.password")
     if not username and not reading.problems:

@@ -101,7 +101,9 @@ def up(
     ] = "plaintext",
     mechanism: Annotated[
         str | None,
-        typer.Option("--mechanism", metavar="WORD", help="Of SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512."),
+        typer.Option(
+            "--mechanism", metavar="WORD", help="Of SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."
+        ),
     ] = None,
     acls: Annotated[
         bool,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import (
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclBindingFilter,
     AclOperation,
@@ -34,7 +34,9 @@ _TYPES = {
 def grant(admin: AdminClient, principal: str, rights: Iterable[Right]) -> None:
     """Allows the principal all of these. Raises LabError."""
     try:
-        for answer in admin.create_acls([_binding(principal, each) for each in rights], request_timeout=10).values():
+        for answer in admin.create_acls(
+            [AclBinding(*_fields(principal, each)) for each in rights], request_timeout=10
+        ).values():
             answer.result()
     except KafkaException as problem:
         raise LabError(f"the rights of {principal} cannot be granted: {problem.args[0].str()}") from problem
@@ -42,7 +44,7 @@ def grant(admin: AdminClient, principal: str, rights: Iterable[Right]) -> None:
 
 def revoke(admin: AdminClient, principal: str, rights: Iterable[Right]) -> None:
     """Takes these rights away. Raises LabError."""
-    filters = [_binding(principal, each, AclBindingFilter) for each in rights]
+    filters = [AclBindingFilter(*_fields(principal, each)) for each in rights]
     try:
         for answer in admin.delete_acls(filters, request_timeout=10).values():
             answer.result()
@@ -50,8 +52,8 @@ def revoke(admin: AdminClient, principal: str, rights: Iterable[Right]) -> None:
         raise LabError(f"the rights of {principal} cannot be revoked: {problem.args[0].str()}") from problem
 
 
-def _binding(principal: str, right: Right, kind: type[AclBinding] = AclBinding) -> AclBinding:
-    return kind(
+def _fields(principal: str, right: Right) -> tuple[Any, ...]:
+    return (
         _TYPES[right.resource],
         right.name,
         ResourcePatternType.LITERAL,

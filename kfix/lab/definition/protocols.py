@@ -15,7 +15,8 @@ PROTOCOLS = {
 }
 SASL_PROTOCOL = "SASL_PLAINTEXT"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-MECHANISMS = ("PLAIN", *SCRAM)
+OAUTHBEARER = "OAUTHBEARER"
+MECHANISMS = ("PLAIN", *SCRAM, OAUTHBEARER)
 #: The principal of a secured lab's clients, and that of its controllers among themselves.
 USER, CONTROLLER_USER = "kfix", "controller"
 

@@ -8,7 +8,15 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
-from kfix.lab.definition.protocols import MECHANISMS, PLAINTEXT, PROTOCOLS, SASL_PROTOCOL, USER, check_security
+from kfix.lab.definition.protocols import (
+    MECHANISMS,
+    OAUTHBEARER,
+    PLAINTEXT,
+    PROTOCOLS,
+    SASL_PROTOCOL,
+    USER,
+    check_security,
+)
 from kfix.lab.definition.recipes import KRAFT, recipe_of
 
 if TYPE_CHECKING:
@@ -143,6 +151,10 @@ class LabSpec:
         if self.is_secured:
             return PROTOCOLS[self.security]
         return SASL_PROTOCOL if self.sasl is not None else ""
+
+    @property
+    def has_identity_provider(self) -> bool:
+        return self.mechanism_used == OAUTHBEARER and self.recipe.validates_tokens
 
     @property
     def principal(self) -> str:

@@ -74,6 +74,7 @@ class LabState:
     network: Network | None = None
     controllers: tuple[ControllerDef, ...] = ()
     secret: str = field(default="", repr=False)  # of a secured lab: of its key stores, and of its controllers
+    oidc_port: int | None = None  # of the identity provider, with OAUTHBEARER
     cluster_id: str = ""  # KRaft: what every node's disk is formatted with
     version: int = field(default=VERSION)
 
@@ -116,6 +117,7 @@ class LabState:
         }
         for node in self.zookeepers:
             used |= {node.port, node.peer_port, node.election_port}
+        used |= {self.oidc_port} if self.oidc_port is not None else set()
         return used | {each.port for each in self.controllers}
 
     def with_process(self, record: ProcessRecord) -> LabState:
@@ -169,6 +171,7 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
             controllers=tuple(ControllerDef(**each) for each in raw.get("controllers", ())),
             cluster_id=raw.get("cluster_id", ""),
             secret=raw.get("secret", ""),
+            oidc_port=raw.get("oidc_port"),
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise LabError(

@@ -69,10 +69,12 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
     spec = state.spec
     private(Path(state.data))
     if spec.is_secured:
-        from kfix.lab.security.files import write_authority  # noqa: PLC0415 - brings cryptography
+        from kfix.lab.security.files import start_identity_provider, write_authority  # noqa: PLC0415 - brings cryptography
 
         progress("signing the certificates")
         write_authority(state)
+        if state.oidc_port is not None:
+            start_identity_provider(lab.nodes, state)
     authority = lab.authority
     progress(f"starting {authority.title} and {len(spec.ids)} brokers")
     authority.start_lab()
@@ -115,6 +117,7 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
         spec = replace(spec, sasl=(USER, secrets.token_urlsafe(18)))
     with store.choosing_ports() as taken:
         count = _PORTS_A_ZOOKEEPER * spec.servers + spec.listeners * len(spec.ids) + len(spec.controller_ids)
+        count += spec.has_identity_provider
         ports = iter(free_ports(count, taken, LOOPBACK.can_bind))
         network = plan_network(lab_id, spec.zone_names) if spec.zones else None
         state = LabState(
@@ -143,6 +146,7 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
                 for position, each in enumerate(spec.controller_ids)
             ),
             secret=secrets.token_urlsafe(18) if spec.is_secured else "",
+            oidc_port=next(ports) if spec.has_identity_provider else None,
             cluster_id=_uuid() if spec.recipe.mode == KRAFT else "",
         )
         store.save(state)
