@@ -140,6 +140,29 @@ def test_a_token_that_the_broker_refuses_is_one_line_without_it(lab, kfix, tmp_p
     assert token not in said.err
 
 
+def test_a_token_of_aws_reaches_the_broker_which_is_not_of_aws(lab, kfix, tmp_path, monkeypatch):
+    if lab.state.spec.mechanism_used != "OAUTHBEARER":
+        return
+    for name, value in (
+        ("ACCESS_KEY_ID", "AKIDEXAMPLE"),
+        ("SECRET_ACCESS_KEY", "hunter2-aws"),
+        ("REGION", "eu-west-1"),
+    ):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    file = changed(
+        lab,
+        tmp_path,
+        sasl__mechanism="AWS_MSK_IAM",
+        sasl__jaas__config="software.amazon.msk.auth.iam.IAMLoginModule required;",
+        sasl__login__callback__handler__class=None,
+        sasl__oauthbearer__token__endpoint__url=None,
+        sasl__client__callback__handler__class="software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+    )
+    said = kfix.run("diagnose", "--command-config", file)
+    assert (said.code, "the broker refused the token (invalid_token)" in one_line(said)) == (22, True), said.err
+    assert "hunter2" not in said.err
+
+
 def test_tls_at_a_port_without_it_is_one_line(lab, kfix):
     if not lab.state.spec.has_tls:
         return

@@ -62,7 +62,7 @@ def _send(exchange: Exchange, token: bytes, where: str, security: Security) -> b
 def _oauth(security: Security, settings: OAuth, exchange: Exchange, where: str, seconds: float) -> None:
     from kfix.adapters.oauth.tokens import token_of  # noqa: PLC0415 - imports urllib
 
-    token = token_of(settings, seconds)
+    token = token_of(settings, seconds, where)
     extensions = "".join(f"{key}={value}\x01" for key, value in settings.extensions)
     answer = _send(exchange, f"n,,\x01auth=Bearer {token}\x01{extensions}\x01".encode(), where, security)
     if not answer:

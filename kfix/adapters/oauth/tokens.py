@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from kfix.adapters.endpoint import plain_reason
-from kfix.adapters.oauth.settings import OAuth
+from kfix.adapters.oauth.settings import OAuth, TokenError
 from kfix.adapters.tls.settings import context_of
 from kfix.documents.opening import read_file
-from kfix.errors import UnreachableError, UsageError
+from kfix.errors import UsageError
 
 _LARGEST = 1 << 20
 #: Seconds before its end at which a token is not used any more.
@@ -29,12 +29,8 @@ _MARGIN = 30.0
 #: The lifetime of a token whose endpoint does not state it.
 _USUAL_LIFETIME = 60.0
 _LOCK = threading.Lock()
-#: {settings: (token, until)} of this process, in seconds of the monotonic clock.
-_KEPT: dict[OAuth, tuple[str, float]] = {}
-
-
-class TokenError(UnreachableError):
-    """No token could be had. The message contains neither a token nor a secret."""
+#: {(settings, place): (token, until)} of this process, in seconds of the monotonic clock.
+_KEPT: dict[tuple[OAuth, str], tuple[str, float]] = {}
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -42,23 +38,34 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def token_of(settings: OAuth, seconds: float) -> str:
-    """Returns a token. `seconds` limits the request to the endpoint. Raises TokenError."""
+def token_of(settings: OAuth, seconds: float, where: str = "") -> str:
+    """Returns a token. `seconds` limits the request to the endpoint; `where` is the broker. Raises TokenError."""
     if settings.file:
         return _from_file(Path(settings.file))
-    if not settings.endpoint:
+    if settings.aws is None and not settings.endpoint:
         return unsecured_token(settings, time.time())
+    key = settings, where if settings.aws is not None else ""
     with _LOCK:  # Connections to all brokers are opened at once, and one token is enough for them.
-        token, until = _KEPT.get(settings, ("", 0.0))
+        token, until = _KEPT.get(key, ("", 0.0))
         if time.monotonic() >= until:
-            token, lifetime = _requested(settings, seconds)
-            _KEPT[settings] = token, time.monotonic() + max(lifetime - _MARGIN, 0.0)
+            token, lifetime = _made(settings, seconds, where)
+            _KEPT[key] = token, time.monotonic() + max(lifetime - _MARGIN, 0.0)
         return token
+
+
+def _made(settings: OAuth, seconds: float, where: str) -> tuple[str, float]:
+    if settings.aws is None:
+        return _requested(settings, seconds)
+    from kfix.adapters.oauth.aws import aws_token  # noqa: PLC0415 - the extra aws
+
+    return aws_token(settings.aws, where)
 
 
 def unsecured_token(settings: OAuth, now: float) -> str:
     """Returns a token without a signature, which a broker without a validator of its own accepts (for tests)."""
-    claims = {"iat": now, "exp": now + settings.lifetime, **dict(settings.claims)}
+    # Whole seconds: a broker refuses a token whose time of issue is later than its clock by a part of a millisecond.
+    begin = int(now)
+    claims = {"iat": begin, "exp": begin + settings.lifetime, **dict(settings.claims)}
     return ".".join((_part({"alg": "none"}), _part(claims), ""))
 
 

@@ -16,7 +16,8 @@ from kfix.adapters.properties.parsing import SHOWN_KEY, Property
 _USED: Final = """
     bootstrap.servers config.providers security.protocol zookeeper.connect
     sasl.mechanism sasl.mechanisms sasl.jaas.config sasl.username sasl.password
-    sasl.login.callback.handler.class sasl.oauthbearer.token.endpoint.url sasl.oauthbearer.scope
+    sasl.login.callback.handler.class sasl.client.callback.handler.class
+    sasl.oauthbearer.token.endpoint.url sasl.oauthbearer.scope
     sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.credentials.client.secret
     sasl.oauthbearer.header.urlencode sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class
     sasl.oauthbearer.method sasl.oauthbearer.client.id sasl.oauthbearer.client.secret sasl.oauthbearer.extensions
@@ -60,7 +61,6 @@ _UNSUPPORTED: Final = {
     "ssl.provider": _JAVA_ONLY,
     "security.providers": _JAVA_ONLY,
     "sasl.login.class": _JAVA_ONLY,
-    "sasl.client.callback.handler.class": _JAVA_ONLY,
     "enable.ssl.certificate.verification": "kfix always verifies certificates; give the CA in ssl.truststore.*",
 }
 USED: Final = frozenset(_USED.split())

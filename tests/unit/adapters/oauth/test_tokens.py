@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from kfix.adapters.oauth import tokens
-from kfix.adapters.oauth.settings import OAuth
-from kfix.adapters.oauth.tokens import TokenError, token_of, unsecured_token
+from kfix.adapters.oauth.settings import OAuth, TokenError
+from kfix.adapters.oauth.tokens import token_of, unsecured_token
 from kfix.lab.security.oidc import _handler, read_settings, write_settings
 
 
@@ -61,7 +61,7 @@ def claims(token):
 
 
 def test_an_unsecured_token_is_a_jwt_without_a_signature():
-    token = unsecured_token(OAuth(claims=(("sub", "ann"), ("scope", ("a",))), lifetime=60), 1000.0)
+    token = unsecured_token(OAuth(claims=(("sub", "ann"), ("scope", ("a",))), lifetime=60), 1000.9)
     assert claims(token) == {"iat": 1000.0, "exp": 1060.0, "sub": "ann", "scope": ["a"]}
     assert token.endswith(".")
     assert "=" not in token
