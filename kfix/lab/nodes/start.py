@@ -20,6 +20,7 @@ from kfix.lab.definition.store import Store, data_folder, private
 from kfix.lab.network.commands import require_rights
 from kfix.lab.network.topology import lay, lift, plan_network
 from kfix.lab.nodes.classpath import class_path
+from kfix.lab.nodes.identity import start_identity_provider
 from kfix.lab.nodes.nodes import JAVA, PortTakenError
 from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.process.host import LOOPBACK, program
@@ -69,12 +70,12 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
     spec = state.spec
     private(Path(state.data))
     if spec.is_secured:
-        from kfix.lab.security.files import start_identity_provider, write_authority  # noqa: PLC0415 - brings cryptography
+        from kfix.lab.security.files import write_authority  # noqa: PLC0415 - brings cryptography
 
         progress("signing the certificates")
         write_authority(state)
         if state.oidc_port is not None:
-            start_identity_provider(lab.nodes, state)
+            start_identity_provider(lab.nodes, state, state.oidc_port)
     authority = lab.authority
     progress(f"starting {authority.title} and {len(spec.ids)} brokers")
     authority.start_lab()

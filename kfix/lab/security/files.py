@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,13 +13,10 @@ from kfix.lab.definition.secured import CLIENT_FILES, client_jaas, folder_of, id
 from kfix.lab.definition.store import private
 from kfix.lab.process.host import LOOPBACK, program
 from kfix.lab.security.certificates import CertificateAuthority, Issued, key_pem, pem
-from kfix.lab.security.oidc import write_settings
-from kfix.lab.waiting import wait_for
 from kfix.private import write_private
 
 if TYPE_CHECKING:
     from kfix.lab.definition.state import LabState
-    from kfix.lab.nodes.nodes import Nodes
 
 #: Names that the certificate of the nodes is valid for. "localhost" is not one: it shows what a wrong name leads to.
 HOSTS = (LOOPBACK.address, "node.kfix.test")
@@ -46,24 +40,6 @@ def write_authority(state: LabState) -> None:
     write_private(folder / "password", state.secret.encode())
     _convert(folder, f"{_TRUST}.p12", f"{_TRUST}.jks")
     _convert(folder, "client.p12", "client.jks")
-
-
-def start_identity_provider(nodes: Nodes, state: LabState) -> None:
-    """Starts the identity provider of a lab with OAUTHBEARER and returns when it answers."""
-    settings = folder_of(state) / "oidc.json"
-    user, secret = state.spec.sasl or ("", "")
-    assert state.oidc_port is not None
-    write_settings(settings, state.oidc_port, {user: secret})
-    # The tag is an -X option: Python keeps it on the command line and ignores it otherwise.
-    command = [sys.executable, "-X", f"kfix.lab.id={state.id}", "-m", "kfix.lab.security.oidc", str(settings)]
-    nodes.spawn("oidc", 1, command)
-    wait_for("the identity provider answers", lambda: _listens(state.oidc_port), 20)
-
-
-def _listens(port: int | None) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection((LOOPBACK.address, port or 0), timeout=1):
-        return True
-    return False
 
 
 def authority_of(state: LabState) -> CertificateAuthority:
