@@ -7,8 +7,9 @@ import pytest
 
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.rights import grant, revoke
-from kfix.lab.definition.rights import READING, Right
+from kfix.lab.definition.rights import CLUSTER, READING, Right
 from tests.cluster.conftest import Kfix
+from tests.cluster.remedy import Operator
 from tests.cluster.seen import wait_until
 
 LINES = (("2.7.1", "zk"), ("3.9.2", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
@@ -53,6 +54,26 @@ def diagnosed(lab, tmp_path):
 def test_the_least_rights_are_enough(diagnosed):
     said = diagnosed()
     assert (said.code, said.json["could_not_read"]) == (0, []), said.out
+
+
+def test_a_change_without_its_right_is_refused_by_name_and_changes_nothing(lab, tmp_path):
+    if lab.state.spec.recipe.mode == "kraft":
+        return  # kfix changes nothing on KRaft
+    principal, right = lab.state.spec.principal, Right("ALTER_CONFIGS", "CLUSTER", CLUSTER)
+    ann = Operator(lab, tmp_path, "ann")
+    ann.where = ("--command-config", lab.client_files[0])
+    with lab.access() as access:
+        access.write_config("brokers", "7", {"leader.replication.throttled.rate": "1000"})
+        said = ann.apply(ann.plan("sweep-throttles"), level="plan", code=5)
+        text = " ".join((said.out + said.err).split())
+        command = f"kafka-acls.sh --add --allow-principal '{principal}' --operation AlterConfigs --cluster"
+        assert command in text, text
+        assert access.configs("brokers")["7"] == {"leader.replication.throttled.rate": "1000"}
+        grant(access.admin(), principal, [right])
+        bob = Operator(lab, tmp_path, "bob")
+        bob.where = ann.where
+        wait_until(lambda: bob.apply(bob.plan("sweep-throttles"), level="plan").code == 0, "the right is there", 10)
+        revoke(access.admin(), principal, [right])
 
 
 @pytest.mark.parametrize("right", READING, ids=str)

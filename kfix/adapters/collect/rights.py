@@ -13,7 +13,9 @@ from kfix.adapters.collect.logs import ask_log_ends
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, resources
+from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.rights import CLUSTER, GROUP, TOPIC, missing_right
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Source
 
@@ -22,14 +24,12 @@ _AUTHORIZER = "authorizer.class.name"
 #: Most topics that are named, and most that are asked for.
 _MOST = 3
 _MOST_ASKED = 100
-#: {error: (operation, option of kafka-acls) for the usual source}.
-_RIGHTS = {
-    "CLUSTER_AUTHORIZATION_FAILED": ("Describe", "--cluster"),
-    "TOPIC_AUTHORIZATION_FAILED": ("Describe", "--topic '*'"),
-    "GROUP_AUTHORIZATION_FAILED": ("Describe", "--group '*'"),
+#: {begin of a source: the request that was refused}, where it needs another right than Describe.
+_REQUESTS = {
+    "configs of broker": requests.DESCRIBE_CONFIGS,
+    "topic configs": requests.DESCRIBE_CONFIGS,
+    "offsets log": requests.FETCH,
 }
-#: {begin of a source: operation}, where it needs another one than Describe.
-_OPERATIONS = {"configs of broker": "DescribeConfigs", "topic configs": "DescribeConfigs", "offsets log": "Read"}
 
 
 def note_hidden_topics(
@@ -62,22 +62,20 @@ def _check(line: BrokerConnection, known: frozenset[str], deadline: Deadline) ->
     """Raises UnreachableError if the broker has other topics than the known ones, or does not tell them."""
     _, dirs = line.call(requests.describe_log_dirs(with_room=False), resources.log_dirs, deadline)
     if not dirs:  # version 1 has no error of its own
-        raise UnreachableError("log directories: CLUSTER_AUTHORIZATION_FAILED")
+        raise UnreachableError(f"log directories: {name_of(CLUSTER)}")
     unknown = {tp.topic: tp for each in dirs for tp in each.sizes if tp.topic not in known}
     if not unknown:
         return
     # A topic that was created meanwhile is not hidden.
     ends = ask_log_ends(line, tuple(unknown[topic] for topic in sorted(unknown)[:_MOST_ASKED]), deadline)
-    hidden = [tp.topic for tp, end in sorted(ends.items()) if end.error == "TOPIC_AUTHORIZATION_FAILED"]
+    hidden = [tp.topic for tp, end in sorted(ends.items()) if end.error == name_of(TOPIC)]
     if hidden:
         more = f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else ""
-        raise UnreachableError(f"TOPIC_AUTHORIZATION_FAILED for {', '.join(hidden[:_MOST])}{more}")
+        raise UnreachableError(f"{name_of(TOPIC)} for {', '.join(hidden[:_MOST])}{more}")
 
 
 def _explained(source: Source, principal: str) -> str:
-    for error, (usual, option) in _RIGHTS.items():
-        if error in source.error:
-            operation = next((o for begin, o in _OPERATIONS.items() if source.name.startswith(begin)), usual)
-            grant = f"kafka-acls.sh --add --allow-principal '{principal}' --operation {operation} {option}"
-            return f"{source.error} (missing right: {operation} for {principal}; {grant})"
-    return source.error
+    asked = next((api for begin, api in _REQUESTS.items() if source.name.startswith(begin)), requests.METADATA)
+    refused = next((error for error in (CLUSTER, TOPIC, GROUP) if name_of(error) in source.error), 0)
+    why = missing_right(asked, refused, principal)
+    return f"{source.error} ({why})" if why else source.error

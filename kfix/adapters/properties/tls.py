@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kfix.adapters.properties.reading import PropertiesReading
-from kfix.adapters.tls.jks import StoreError
+from kfix.adapters.tls.jks import KeyStoreError
 from kfix.adapters.tls.settings import ENABLED, VERSIONS, Tls, context_of, known_suite
 from kfix.adapters.tls.stores import Identity, identity, pem_identity, trusted_certificates
 from kfix.documents.opening import read_file
@@ -92,7 +92,7 @@ def _identity(reading: PropertiesReading) -> Identity | None:
 def _taken(reading: PropertiesReading, read: Callable[[], T], keys: tuple[str, ...], password: str = "") -> T | None:
     try:
         return read()
-    except StoreError as error:
+    except KeyStoreError as error:
         name = reading.get(*keys) if keys[0].endswith(".location") else next(k for k in keys if reading.has(k))
         wrong = error.password and password
         missing = f" ({password} is missing)" if wrong and not reading.has(password) else ""

@@ -19,7 +19,7 @@ _SEQUENCE, _OCTETS = 0x30, 0x04
 _MOST_ENTRIES = 100_000
 
 
-class StoreError(Exception):
+class KeyStoreError(Exception):
     """Why a key or trust store cannot be used. `password` is whether another password would help."""
 
     def __init__(self, why: str, *, password: bool = False) -> None:
@@ -36,28 +36,28 @@ class JksStore:
 
 
 def read_jks(data: bytes, password: str | None) -> JksStore:
-    """Returns the entries; with None as the password the digest is not checked, as in Java. Raises StoreError."""
+    """Returns the entries; with None as the password the digest is not checked, as in Java. Raises KeyStoreError."""
     body, digest = data[:-_DIGEST], data[-_DIGEST:]
     reader = _Reader(body)
     try:
         store = _entries(reader)
     except (struct.error, UnicodeDecodeError):
-        raise StoreError("it is not a whole JKS key store") from None
+        raise KeyStoreError("it is not a whole JKS key store") from None
     if password is not None:
         expected = hashlib.sha1(_utf16(password) + _WHITENER + body, usedforsecurity=False).digest()
         if not hmac.compare_digest(expected, digest):
-            raise StoreError("its password is wrong, or the file is damaged", password=True)
+            raise KeyStoreError("its password is wrong, or the file is damaged", password=True)
     return store
 
 
 def private_key(protected: bytes, password: str) -> bytes:
-    """Returns the key of an entry as PKCS8 DER. Raises StoreError if the password is wrong."""
+    """Returns the key of an entry as PKCS8 DER. Raises KeyStoreError if the password is wrong."""
     try:
         outer = _Reader(_tagged(_Reader(protected), _SEQUENCE))
         _tagged(outer, _SEQUENCE)  # the algorithm: a JKS store has this one only
         content = _tagged(outer, _OCTETS)
     except struct.error:
-        raise StoreError("its private key cannot be read") from None
+        raise KeyStoreError("its private key cannot be read") from None
     salt, hidden, check = content[:_DIGEST], content[_DIGEST:-_DIGEST], content[-_DIGEST:]
     secret, stream, last = _utf16(password), b"", salt
     while len(stream) < len(hidden):
@@ -65,7 +65,7 @@ def private_key(protected: bytes, password: str) -> bytes:
         stream += last
     key = bytes(a ^ b for a, b in zip(hidden, stream, strict=False))
     if not hmac.compare_digest(hashlib.sha1(secret + key, usedforsecurity=False).digest(), check):
-        raise StoreError("the password of its private key is wrong", password=True)
+        raise KeyStoreError("the password of its private key is wrong", password=True)
     return key
 
 

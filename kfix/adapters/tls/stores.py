@@ -7,7 +7,7 @@ import re
 import textwrap
 from dataclasses import dataclass, field
 
-from kfix.adapters.tls.jks import MAGIC, JksStore, StoreError, private_key, read_jks
+from kfix.adapters.tls.jks import MAGIC, JksStore, KeyStoreError, private_key, read_jks
 
 _PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _JCEKS = b"\xce\xce\xce\xce"
@@ -25,7 +25,7 @@ class Identity:
 
 
 def trusted_certificates(data: bytes, password: str | None) -> str:
-    """Returns all certificates of a trust store as PEM. Raises StoreError if it has none or cannot be read."""
+    """Returns all certificates of a trust store as PEM. Raises KeyStoreError if it has none or cannot be read."""
     if data.startswith(MAGIC):
         # Java trusts the first certificate of a key entry, too.
         store = read_jks(data, password)
@@ -37,19 +37,19 @@ def trusted_certificates(data: bytes, password: str | None) -> str:
     else:
         found = "".join(text for label, text in pem_parts(data.decode("latin-1")) if label.endswith("CERTIFICATE"))
     if not found:
-        raise StoreError("it has no certificate")
+        raise KeyStoreError("it has no certificate")
     return found
 
 
 def identity(data: bytes, password: str | None, key_password: str | None) -> Identity:
-    """Returns the first private key of a key store with its chain. Raises StoreError if it has none."""
+    """Returns the first private key of a key store with its chain. Raises KeyStoreError if it has none."""
     if data.startswith(MAGIC):
         return _jks_identity(read_jks(data, password), key_password or password or "")
     if not _is_binary(data):
         return pem_identity(data.decode("latin-1"))
     key, own, others = _pkcs12(data, password)
     if not key or not own:
-        raise StoreError("it has no private key with a certificate")
+        raise KeyStoreError("it has no private key with a certificate")
     return Identity("".join((own, *others)), key)
 
 
@@ -58,7 +58,7 @@ def pem_identity(text: str) -> Identity:
     chain = "".join(part for label, part in parts if label.endswith("CERTIFICATE"))
     keys = [(label, part) for label, part in parts if label.endswith("PRIVATE KEY")]
     if not keys or not chain:
-        raise StoreError(f"it has no {'certificate' if keys else 'private key'}")
+        raise KeyStoreError(f"it has no {'certificate' if keys else 'private key'}")
     label, key = keys[0]
     return Identity(chain, key, encrypted=label.startswith("ENCRYPTED") or "Proc-Type" in key)
 
@@ -81,17 +81,17 @@ def subject_of(chain: str) -> str:
 
 def _is_binary(data: bytes) -> bool:
     if data.startswith(_JCEKS):
-        raise StoreError(f"it is a JCEKS key store, which is not supported; {_CONVERT}")
+        raise KeyStoreError(f"it is a JCEKS key store, which is not supported; {_CONVERT}")
     if data[:1] == bytes([_BCFKS_OR_PKCS12]):
         return True
     if b"-----BEGIN " not in data:
-        raise StoreError(f"it is no PEM, PKCS12 or JKS store; {_CONVERT}")
+        raise KeyStoreError(f"it is no PEM, PKCS12 or JKS store; {_CONVERT}")
     return False
 
 
 def _jks_identity(store: JksStore, password: str) -> Identity:
     if not store.keys:
-        raise StoreError("it has no private key")
+        raise KeyStoreError("it has no private key")
     protected, chain = store.keys[0]
     return Identity("".join(map(_certificate, chain)), _pem("PRIVATE KEY", private_key(protected, password)))
 
@@ -110,9 +110,9 @@ def _pkcs12(data: bytes, password: str | None) -> tuple[str, str, list[str]]:
     except ValueError as error:
         wrong = "password" in str(error).lower()
         why = "its password is wrong, or the file is damaged" if wrong else "it is not a whole PKCS12 store"
-        raise StoreError(why, password=wrong) from None
+        raise KeyStoreError(why, password=wrong) from None
     except Exception as error:  # noqa: BLE001 - of an algorithm that this OpenSSL does not have
-        raise StoreError(f"it cannot be read ({type(error).__name__}); {_CONVERT}") from None
+        raise KeyStoreError(f"it cannot be read ({type(error).__name__}); {_CONVERT}") from None
     key = b"" if found.key is None else found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     own = b"" if found.cert is None else found.cert.certificate.public_bytes(Encoding.PEM)
     others = [each.certificate.public_bytes(Encoding.PEM).decode() for each in found.additional_certs]

@@ -3,7 +3,7 @@
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from kfix.adapters.tls.jks import StoreError
+from kfix.adapters.tls.jks import KeyStoreError
 from kfix.adapters.tls.stores import identity, pem_parts, trusted_certificates
 from tests.unit.adapters.tls.stores_of import PASSWORD, keytool, make_stores
 
@@ -43,14 +43,14 @@ def public(key):
 @pytest.mark.parametrize("name", ["trust.p12", "trust.jks"])
 def test_a_wrong_password_is_named_as_one(stores, name):
     folder, *_ = stores
-    with pytest.raises(StoreError, match="password is wrong") as caught:
+    with pytest.raises(KeyStoreError, match="password is wrong") as caught:
         trusted_certificates((folder / name).read_bytes(), "wrong")
     assert caught.value.password
 
 
 def test_a_jks_key_of_another_password_is_named(stores):
     folder, *_ = stores
-    with pytest.raises(StoreError, match="password of its private key is wrong"):
+    with pytest.raises(KeyStoreError, match="password of its private key is wrong"):
         identity((folder / "own.jks").read_bytes(), PASSWORD, "wrong")
 
 
@@ -59,24 +59,24 @@ def test_every_cut_of_a_store_is_one_reason_and_no_crash(stores):
     for name in ("own.jks", "own.p12", "trust.jks"):
         data = (folder / name).read_bytes()
         for end in range(0, len(data) - 1, 37):
-            with pytest.raises(StoreError):
+            with pytest.raises(KeyStoreError):
                 identity(data[:end], PASSWORD, PASSWORD)
 
 
 def test_a_jceks_store_is_named_with_the_way_to_convert_it(stores):
     folder, *_ = stores
     keytool(folder, "own.p12", "own.jceks", "JCEKS")
-    with pytest.raises(StoreError, match=r"JCEKS.*-deststoretype PKCS12"):
+    with pytest.raises(KeyStoreError, match=r"JCEKS.*-deststoretype PKCS12"):
         identity((folder / "own.jceks").read_bytes(), PASSWORD, PASSWORD)
 
 
 def test_a_trust_store_without_a_certificate_and_a_key_store_without_a_key_are_refused(stores):
     folder, *_ = stores
-    with pytest.raises(StoreError, match="has no private key"):
+    with pytest.raises(KeyStoreError, match="has no private key"):
         identity((folder / "trust.jks").read_bytes(), PASSWORD, None)
-    with pytest.raises(StoreError, match="has no private key"):
+    with pytest.raises(KeyStoreError, match="has no private key"):
         identity((folder / "ca.pem").read_bytes(), None, None)
-    with pytest.raises(StoreError, match="no PEM, PKCS12 or JKS"):
+    with pytest.raises(KeyStoreError, match="no PEM, PKCS12 or JKS"):
         trusted_certificates(b"hello", None)
 
 
