@@ -127,5 +127,5 @@ class LiveChanger:
             except UnreachableError as error:
                 return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
         why = missing_right(request.api_key, result.error, self._target.security.principal)
-        message = "; ".join(filter(None, (result.message, why)))
+        message = " ".join(filter(None, (result.message, why and f"({why})")))
         return ChangeResult(result.error, name_of(result.error), message)
