@@ -89,6 +89,7 @@ docs:
 bench: setup-dev
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.wire
+	@$(BIN)/python -m benchmarks.multi_read
 	@$(BIN)/python -m benchmarks.judging
 	@$(BIN)/python -m benchmarks.first_verdict
 

@@ -60,7 +60,7 @@ def saved(lab: Lab, file: Path, count: int) -> str:
 def diagnose(lab: Lab, partitions: int, count: int) -> str:
     create_topics(lab, partitions)
     ours = [KFIX, "diagnose", "--bootstrap-server", lab.bootstrap_servers]
-    theirs = tool_command(lab, "kafka.admin.TopicCommand", "--describe", "--unavailable-partitions")
+    theirs = tool_command(lab, "TopicCommand", "--describe", "--unavailable-partitions")
     measured = pairs(ours, theirs, count)
     name = f"`kfix diagnose`, {partitions} partitions / `kafka-topics --describe --unavailable-partitions`"
     return measured.row(name, "<= 0.5x")

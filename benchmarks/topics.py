@@ -8,7 +8,6 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kfix.lab import Lab
-from kfix.lab.definition.recipes import recipe_of
 from kfix.lab.nodes.classpath import class_path
 
 # The flags that kafka-run-class.sh uses for the tools.
@@ -36,6 +35,9 @@ def create_topics(lab: Lab, partitions: int) -> None:
     raise SystemExit(f"{partitions} partitions were not listed by every broker within 60 s")
 
 
-def tool_command(lab: Lab, main_class: str, *arguments: str) -> list[str]:
-    jars = class_path(recipe_of(lab.state.spec.kafka), None, lambda _: None)
+def tool_command(lab: Lab, tool: str, *arguments: str) -> list[str]:
+    """Returns the command of a stock tool, such as `TopicCommand`, which is in another package since 3.7."""
+    moved = not lab.state.spec.kafka.startswith("2.")
+    main_class = f"org.apache.kafka.tools.{tool}" if moved else f"kafka.admin.{tool}"
+    jars = class_path(lab.state.spec.recipe, None, lambda _: None, tools=moved)
     return ["java", *_FLAGS, "-cp", jars, main_class, "--bootstrap-server", lab.bootstrap_servers, *arguments]

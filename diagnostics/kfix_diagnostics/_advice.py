@@ -75,6 +75,11 @@ def runbook(case: CaseFile, name: str, text: str, *params: str, by_hand: str = "
     return Remedy(text, f"kfix runbook apply {name}{given} {cluster_options(case)}", name, CHANGES_OF.get(name, ()))
 
 
+def in_brackets(case: CaseFile, name: str) -> str:
+    """Returns the name of a runbook as an addition to a sentence, nothing if it does not act on this cluster."""
+    return "" if case.kraft and name not in _ON_KRAFT else f" (runbook {name})"
+
+
 def move_replicas(case: CaseFile, text: str) -> Remedy:
     """Returns a remedy that carries out moves of a file, which the operator has to write."""
     name = "move-replicas"

@@ -14,6 +14,7 @@ from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.snapshots import load_merged, load_snapshot, read_cluster, state_folder
 from kfix.derive.loss import sample_of
+from kfix.derive.record import record_of
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot
@@ -160,8 +161,8 @@ def require_topics(snapshot: Snapshot, topics: Sequence[str]) -> None:
     if not topics:
         return
     known = {tp.topic for view in snapshot.views.values() for tp in view.partitions} | snapshot.topic_configs.keys()
-    if (zookeeper := snapshot.zookeeper) is not None:
-        known |= {tp.topic for tp in (*zookeeper.assignments, *zookeeper.states)} | zookeeper.deleting
+    if (record := record_of(snapshot)) is not None:
+        known |= {tp.topic for tp in (*record.assignments, *record.states)} | record.deleting
     for topic in topics:
         if topic not in known:
             raise UsageError(

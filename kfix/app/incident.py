@@ -163,7 +163,10 @@ def _snapshot(material: Material, file: _File, notify: Callable[[str], None]) ->
 
 def _content(snapshot: Snapshot) -> str:
     answered = f"{several(len(snapshot.views), 'broker')} responded"
-    record = "ZooKeeper read" if snapshot.zookeeper is not None else "ZooKeeper not read"
+    if snapshot.quorum is not None:
+        record = "quorum read" if snapshot.quorum.read else "quorum not read"
+    else:
+        record = "ZooKeeper read" if snapshot.zookeeper is not None else "ZooKeeper not read"
     return f"{answered}, {record}"
 
 

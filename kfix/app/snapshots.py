@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kfix.adapters.collect.collector import CollectOptions, collect
+from kfix.adapters.collect.collector import collect
+from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.saved import files
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import SnapshotStore

@@ -9,8 +9,9 @@ from typing import Final
 
 from kfix.derive.liveness import Likely, likely_of
 from kfix.derive.quorum import absence, listed_alive
+from kfix.derive.record import record_of
 from kfix.derive.views import distinct
-from kfix.model.cluster.snapshot import Mode, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Mode, Registration, Snapshot, TopicPartition
 from kfix.model.numbers import whole_number
 
 UNKNOWN: Final = -1
@@ -45,7 +46,8 @@ class Background:
 def background_of(snapshot: Snapshot) -> Background:
     zookeeper = snapshot.zookeeper
     live = live_brokers(snapshot)
-    registrations = zookeeper.registrations if zookeeper else {}
+    record = record_of(snapshot)
+    registrations = record.registrations if record is not None else {}
     assigned = frozenset(b for replicas in assignments_of(snapshot) for b in replicas)
     racks = {b: r for view in snapshot.views.values() for b, r in view.racks.items() if r}
     racks |= {b: r.rack for b, r in registrations.items() if r.rack}
@@ -55,7 +57,7 @@ def background_of(snapshot: Snapshot) -> Background:
         assigned=assigned,
         lost=lost_brokers(snapshot, live, assigned),
         n_brokers=len(assigned | (live or frozenset())),
-        registered_ms={b: r.registered_ms for b, r in registrations.items()},
+        registered_ms={b: r.registered_ms for b, r in registrations.items() if r.registered_ms > 0},
         taken_ms=int(snapshot.taken_at * 1000),
         authority=zookeeper is not None and not zookeeper.migrating and snapshot.cluster.mode is not Mode.KRAFT,
         settings=_settings(snapshot),
@@ -115,9 +117,10 @@ def lost_brokers(
     without any replica has registered since it left. An empty broker that is older is only a new, empty broker. Each id
     has a replacement of its own, None where several brokers may be it: then an operator has to say which.
     """
-    if live is None or snapshot.zookeeper is None:
+    record = record_of(snapshot)
+    if live is None or record is None:
         return {}
-    registrations = snapshot.zookeeper.registrations
+    registrations = record.registrations
     at = {str(r.endpoint): b for b, r in registrations.items() if r.endpoint is not None}
     gone = sorted(assigned - live)
     addresses = {b: address for b in gone if (address := snapshot.remembered_brokers.get(b, "")) in at}
@@ -126,24 +129,26 @@ def lost_brokers(
     found: dict[int, tuple[int | None, bool]] = {
         b: (at[address], True) for b, address in addresses.items() if claims[address] == 1
     }
-    idle = sorted(live - assigned - {heir for heir, _ in found.values()})
+    # Without the times of registrations any empty broker could be a replacement.
+    idle = sorted(live - assigned - {heir for heir, _ in found.values()}) if record.dated else []
     left_at = left_ms(snapshot) if idle and len(found) < len(gone) else {}
     possible = {
         b: heirs
         for b in gone
         if b not in found and (heirs := [o for o in idle if _since(registrations[o].registered_ms, left_at.get(b))])
     }
-    return found | {b: (heir, False) for b, heir in _successors(possible, snapshot).items()}
+    return found | {b: (heir, False) for b, heir in _successors(possible, registrations, snapshot).items()}
 
 
 def _since(registered_ms: int, left_ms: int | None) -> bool:
     return left_ms is None or registered_ms <= 0 or registered_ms >= left_ms - _OUTLIVES_MS
 
 
-def _successors(possible: Mapping[int, list[int]], snapshot: Snapshot) -> dict[int, int | None]:
+def _successors(
+    possible: Mapping[int, list[int]], registrations: Mapping[int, Registration], snapshot: Snapshot
+) -> dict[int, int | None]:
     """Returns {lost id: its one replacement}: by host, else in order of ids where there are as many as lost ids."""
-    assert snapshot.zookeeper is not None
-    hosts = {b: r.endpoint.host for b, r in snapshot.zookeeper.registrations.items() if r.endpoint is not None}
+    hosts = {b: r.endpoint.host for b, r in registrations.items() if r.endpoint is not None}
     found: dict[int, int | None] = {}
     for lost, heirs in possible.items():
         host = snapshot.remembered_brokers.get(lost, "").rpartition(":")[0]
@@ -189,8 +194,10 @@ def _last_fetch_ms(snapshot: Snapshot) -> dict[int, int]:
 def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:
     """Returns a function: (topic, leader) -> (min.insync.replicas, unclean election, whether the latter is known).
 
-    A topic's own setting wins, then the leader's default, then the strictest default of the brokers.
+    A topic's own setting wins, then the leader's default, then the strictest default of the brokers. Where no topic's
+    settings were read, any topic may have its own, and nothing is known.
     """
+    unread = any(source.name == TOPIC_CONFIGS for source in snapshot.failed_sources)
     topics: dict[str, Mapping[str, str]] = dict(snapshot.zookeeper.topic_configs) if snapshot.zookeeper else {}
     topics.update(snapshot.topic_configs)
     brokers = {b: c for b, c in snapshot.broker_configs.items() if c}
@@ -205,6 +212,8 @@ def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]
         return [c[key] for c in brokers.values() if key in c]
 
     def settings(topic: str, leader: int) -> tuple[int, bool, bool]:
+        if unread:
+            return UNKNOWN, False, False
         at = (topic, leader)
         if at not in known:
             numbers = [n for v in look_up(topic, leader, "min.insync.replicas") if (n := whole_number(v)) is not None]

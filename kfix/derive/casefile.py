@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from kfix.derive.answers import SnapshotAnswers
 from kfix.derive.background import Background, background_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.derive.cuts import Cut, cut_of
@@ -19,20 +20,9 @@ from kfix.derive.predicate import parse
 from kfix.derive.shapes import partitions_in
 from kfix.model.cluster.snapshot import (
     Assignment,
-    BrokerView,
-    ControllerNode,
-    CoordinatorProbe,
-    LogEnd,
-    Mode,
-    OffsetsLog,
-    PartitionState,
     PartitionView,
-    Registration,
     Snapshot,
-    Source,
     TopicPartition,
-    Vantage,
-    ZooKeeperNode,
 )
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
@@ -47,7 +37,7 @@ STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING, _LEADERLESS)
 
 
 @dataclass(frozen=True)
-class CaseFile:
+class CaseFile(SnapshotAnswers):
     """A snapshot with everything derived from it.
 
     `restart_grace` is the number of seconds for which a broker that left or came back may be restarting. `expected` is
@@ -55,7 +45,6 @@ class CaseFile:
     open transaction may be an ordinary one.
     """
 
-    snapshot: Snapshot
     partitions: Partitions
     background: Background
     restart_grace: float = TIMING.restart_grace
@@ -96,27 +85,11 @@ class CaseFile:
         """Returns records of an earlier snapshot that are in no log any more; empty if no snapshot was given."""
         return lost_since(self.snapshot)
 
-    @property
-    def ensemble(self) -> tuple[ZooKeeperNode, ...]:
-        return self.snapshot.ensemble
-
-    @property
-    def vantages(self) -> tuple[Vantage, ...]:
-        return self.snapshot.vantages
-
     # --- brokers ---------------------------------------------------------------------------------------------------
 
     @property
     def live(self) -> frozenset[int] | None:
         return self.background.live
-
-    @property
-    def registrations(self) -> Mapping[int, Registration]:
-        return self.snapshot.zookeeper.registrations if self.snapshot.zookeeper else {}
-
-    @property
-    def views(self) -> Mapping[int, BrokerView]:
-        return self.snapshot.views
 
     @property
     def silent(self) -> Mapping[int, str]:
@@ -140,8 +113,7 @@ class CaseFile:
     @cached_property
     def shut_out(self) -> tuple[int, ...]:
         """Returns brokers that respond to kfix but are not registered, or on KRaft fenced: cut off, or starting."""
-        asked = self.snapshot.zookeeper or self.snapshot.quorum
-        return () if asked is None or self.live is None else tuple(sorted(self.views.keys() - self.live))
+        return () if self.record is None or self.live is None else tuple(sorted(self.views.keys() - self.live))
 
     @cached_property
     def missed(self) -> tuple[int, ...]:
@@ -216,16 +188,10 @@ class CaseFile:
         """Rows among which every combination of a leader and the members of its ISR occurs."""
         return self.partitions.samples
 
-    def state(self, tp: TopicPartition) -> PartitionState | None:
-        return self.snapshot.zookeeper.states.get(tp) if self.snapshot.zookeeper else None
-
-    def views_of(self, tp: TopicPartition) -> dict[int, PartitionView]:
-        return {b: v.partitions[tp] for b, v in self.views.items() if tp in v.partitions}
-
     def assignment(self, tp: TopicPartition) -> Assignment:
         """Returns the assignment; empty if no source has one."""
-        if self.snapshot.zookeeper is not None and tp in self.snapshot.zookeeper.assignments:
-            return self.snapshot.zookeeper.assignments[tp]
+        if self.record is not None and tp in self.record.assignments:
+            return self.record.assignments[tp]
         if self.snapshot.reassignments is not None and tp in self.snapshot.reassignments:
             return self.snapshot.reassignments[tp]
         view = self._newest_view(tp)
@@ -241,9 +207,6 @@ class CaseFile:
 
     def away(self, brokers: Iterable[int]) -> tuple[int, ...]:
         return tuple(b for b in brokers if self.live is not None and b not in self.live)
-
-    def log_ends(self, tp: TopicPartition) -> Mapping[int, LogEnd]:
-        return {b: e for b, e in self.snapshot.log_ends.get(tp, {}).items() if not e.error}
 
     def unclean_winner(self, tp: TopicPartition) -> int | None:
         """Returns the first live replica in assignment order, whatever its log (docs/facts/controller.md)."""
@@ -274,14 +237,6 @@ class CaseFile:
             found.setdefault(partition_of_group(name, self.offsets_partitions), []).append(name)
         return {partition: tuple(group) for partition, group in found.items()}
 
-    @property
-    def offsets_logs(self) -> tuple[OffsetsLog, ...]:
-        return self.snapshot.offsets_logs
-
-    @property
-    def probes(self) -> tuple[CoordinatorProbe, ...]:
-        return self.snapshot.probes
-
     def all_named(self, tps: Iterable[TopicPartition]) -> bool:
         """Returns whether the whole log of each of these offsets partitions was read, so that no group is missing."""
         read = {log.partition for log in self.offsets_logs if log.whole}
@@ -294,67 +249,8 @@ class CaseFile:
         return tuple(sorted(set(names) - well))
 
     @property
-    def kraft(self) -> bool:
-        return self.snapshot.cluster.mode is Mode.KRAFT
-
-    @property
-    def controller(self) -> ControllerNode | None:
-        return self.snapshot.zookeeper.controller if self.snapshot.zookeeper else None
-
-    @property
-    def backlog(self) -> tuple[int, bool]:
-        """Returns (pending ISR notifications, whether a preferred election is pending)."""
-        zookeeper = self.snapshot.zookeeper
-        return (zookeeper.isr_notifications, zookeeper.preferred_election_pending) if zookeeper else (0, False)
-
-    @property
-    def zookeeper_name(self) -> str:
-        return f"zookeeper {self.snapshot.zookeeper.server}" if self.snapshot.zookeeper else "zookeeper"
-
-    @property
-    def bootstrap(self) -> str:
-        return self.snapshot.cluster.bootstrap
-
-    @property
-    def command_config(self) -> str:
-        """Returns the file of client properties that the snapshot was read with, "" if there is none."""
-        return self.snapshot.reached_by.command_config
-
-    @property
     def racks(self) -> Mapping[int, str]:
         return self.background.racks
-
-    @property
-    def topic_configs_read(self) -> bool:
-        return bool(self.snapshot.topic_configs)
-
-    @property
-    def failed_sources(self) -> tuple[Source, ...]:
-        return self.snapshot.failed_sources
-
-    @property
-    def taken_at(self) -> float:
-        return self.snapshot.taken_at
-
-    def address(self, broker: int) -> str:
-        known = self.snapshot.addresses.get(broker)
-        return str(known) if known is not None else self.snapshot.remembered_brokers.get(broker, "")
-
-    def setting(self, broker: int, key: str) -> str:
-        return self.snapshot.broker_configs.get(broker, {}).get(key, "")
-
-    def settings(self, key: str) -> dict[int, str]:
-        """Returns {broker: value}, without the brokers whose settings were not read."""
-        return {b: c[key] for b, c in sorted(self.snapshot.broker_configs.items()) if key in c}
-
-    def own_setting(self, topic: str, key: str) -> str:
-        """Returns the value set on the topic itself; "" if none is set or it was not read."""
-        return self.snapshot.zookeeper.topic_configs.get(topic, {}).get(key, "") if self.snapshot.zookeeper else ""
-
-    def own_settings(self, key: str) -> dict[str, str]:
-        """Returns {topic: value} of the topics that set it; empty if they were not read."""
-        configs = self.snapshot.zookeeper.topic_configs if self.snapshot.zookeeper else {}
-        return {topic: config[key] for topic, config in sorted(configs.items()) if key in config}
 
     @property
     def moving(self) -> bool | None:

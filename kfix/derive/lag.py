@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kfix.derive.partition_facts import PartitionFacts
+from kfix.derive.record import record_of
+from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 
 #: Seconds: an older sample shows what was lost since, not how fast a replica moves now.
@@ -58,14 +60,19 @@ class LeftOut:
 
 
 def left_out(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[LeftOut, ...]:
-    """Returns replicas left out for `PATIENCE` s; a healthy leader adds a complete replica within a second."""
+    """Returns replicas left out for `PATIENCE` s; a healthy leader adds a complete replica within a second.
+
+    KRaft records no time of the last change, so there it is unknown for how long a replica has been left out.
+    """
+    record = record_of(snapshot)
+    if record is None or not record.dated:
+        return ()
     found = []
-    for tp, leader, broker in _missing(snapshot, facts):
+    for tp, leader, broker in _missing(record, facts):
         ends = snapshot.reported_ends(tp)
-        assert snapshot.zookeeper is not None
-        registered = snapshot.zookeeper.registrations
+        registered = record.registrations
         newest = max(
-            snapshot.zookeeper.states[tp].mtime_ms,
+            record.states[tp].mtime_ms,
             *(registered[b].registered_ms for b in (leader, broker) if b in registered),
         )
         since = snapshot.taken_at - newest / 1000
@@ -74,19 +81,16 @@ def left_out(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[LeftO
     return tuple(found)
 
 
-def _missing(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> list[tuple[TopicPartition, int, int]]:
-    """Returns (partition, leader, live out-of-sync replica) by ZooKeeper's record."""
-    zookeeper = snapshot.zookeeper
-    if zookeeper is None:
-        return []
+def _missing(record: ClusterRecord, facts: Iterable[PartitionFacts]) -> list[tuple[TopicPartition, int, int]]:
+    """Returns (partition, leader, live out-of-sync replica)."""
     return [
         (f.tp, f.leader, broker)
         for f in facts
-        if f.n_isr < f.n_replicas and not f.deleting and f.tp in zookeeper.assignments and f.tp in zookeeper.states
-        for broker in zookeeper.assignments[f.tp].replicas
-        if broker not in zookeeper.states[f.tp].isr
-        and broker in zookeeper.registrations
-        and broker not in zookeeper.assignments[f.tp].adding
+        if f.n_isr < f.n_replicas and not f.deleting and f.tp in record.assignments and f.tp in record.states
+        for broker in record.assignments[f.tp].replicas
+        if broker not in record.states[f.tp].isr
+        and broker in record.registrations
+        and broker not in record.assignments[f.tp].adding
     ]
 
 
@@ -96,13 +100,13 @@ def recent(snapshot: Snapshot) -> tuple[Sample, ...]:
 
 def lags_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[Lag, ...]:
     """Returns the lag of live out-of-sync replicas whose log ends are known at both moments, as are their leaders'."""
-    samples = recent(snapshot)
-    if not samples:
+    samples, record = recent(snapshot), record_of(snapshot)
+    if not samples or record is None:
         return ()
     first = max(samples, key=lambda s: s.taken_at)
     seconds = snapshot.taken_at - first.taken_at
     found = []
-    for tp, leader, broker in _missing(snapshot, facts):
+    for tp, leader, broker in _missing(record, facts):
         then = first.ends.get(tp, {})
         now = snapshot.reported_ends(tp)
         if not {leader, broker} <= then.keys() & now.keys() or now[leader] <= now[broker]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kfix.derive.record import record_of
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 
 
@@ -31,7 +32,8 @@ class Lost:
 
 def sample_of(before: Snapshot) -> Sample:
     """Returns what a later snapshot is compared with; `kfix snapshot save` reads the log ends of all partitions."""
-    states = before.zookeeper.states if before.zookeeper is not None else {}
+    record = record_of(before)
+    states = record.states if record is not None else {}
     leaders = {tp: (s.leader, s.leader_epoch, s.version) for tp, s in states.items() if s.leader >= 0}
     ends = before.all_reported_ends()
     visible = {
@@ -42,27 +44,27 @@ def sample_of(before: Snapshot) -> Sample:
 
 def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
     """Returns the losses since the samples that know leaders; none if the leader is the same, or there is none."""
-    zookeeper = snapshot.zookeeper
+    record = record_of(snapshot)
+    if record is None:
+        return ()
     found: dict[TopicPartition, Lost] = {}
     for sample in sorted(snapshot.samples, key=lambda s: s.taken_at):
         for tp, (leader, epoch, version) in sample.leaders.items():
-            state = zookeeper.states.get(tp) if zookeeper is not None else None
+            state = record.states.get(tp)
             had = sample.ends.get(tp, {}).get(leader)
             # A lower version belongs to another topic of the same name.
             if state is None or had is None or state.leader < 0 or state.version < version:
                 continue
             if state.leader_epoch <= epoch:
                 continue
-            lost = _lost(snapshot, sample, tp, had)
+            lost = _lost(snapshot, sample, tp, had, state.leader)
             if lost is not None and lost.records > 0:
                 found[tp] = lost
     return tuple(found[tp] for tp in sorted(found))
 
 
-def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int) -> Lost | None:
-    assert snapshot.zookeeper is not None
+def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int, now: int) -> Lost | None:
     leader, epoch, _ = sample.leaders[tp]
-    now = snapshot.zookeeper.states[tp].leader
     asked = snapshot.epoch_ends.get(tp)
     exact = asked is not None and not asked.error and asked.epoch == epoch and asked.leader == now and asked.end >= 0
     current = snapshot.reported_ends(tp).get(now)

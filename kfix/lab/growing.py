@@ -15,6 +15,7 @@ from kfix.adapters.kafka import requests, responses
 from kfix.errors import LabError, UnreachableError, UsageError
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.confluent import QUIET
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -101,13 +102,14 @@ def _require_room(lab: LabHandle, have: Mapping[str, int], missing: int, replica
     spec, brokers = lab.state.spec, len(lab.broker_ids)
     hosted = (sum(have.values()) * min(3, brokers) + max(0, missing) * replicas) // brokers
     heap = _HEAP_MB + hosted * _HEAP_KB_A_REPLICA // 1024
-    long_enough = int(spec.settings.get("zookeeper.session.timeout.ms", "0")) >= _LONG_SESSION_MS
+    session = "broker.session.timeout.ms" if spec.recipe.mode == KRAFT else "zookeeper.session.timeout.ms"
+    long_enough = int(spec.settings.get(session, "0")) >= _LONG_SESSION_MS
     busy = sum(have.values()) + missing > _BUSY
     if spec.heap_mb >= heap and (long_enough or not busy):
         return
     options = f"--heap {max(heap, spec.heap_mb)}"
     if busy:
-        options += f" --set zookeeper.session.timeout.ms={_LONG_SESSION_MS}"
+        options += f" --set {session}={_LONG_SESSION_MS}"
     raise UsageError(
         f"lab {lab.name!r} is too small for {hosted} replicas per broker",
         hint=f"kfix lab down --name {lab.name}, then kfix lab up --name {lab.name} --brokers {brokers} {options}",

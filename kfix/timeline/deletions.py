@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.incident.timeline import Event, Theme, Tone
+from kfix.timeline.when import records_of
 
 _OF_REPLICAS = frozenset({Theme.LEADER, Theme.ISR, Theme.LOSS, Theme.VIEWS})
 #: A broker may log up to this many seconds after the end of a deletion.
@@ -20,10 +21,11 @@ class Deletions:
     times: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
     def pair(self, before: Snapshot, after: Snapshot) -> None:
-        if before.zookeeper is None or after.zookeeper is None:
+        records = records_of(before, after)
+        if records is None:
             return
-        there = {tp.topic for tp in before.zookeeper.assignments}
-        for topic in there - {tp.topic for tp in after.zookeeper.assignments}:
+        there, left = ({tp.topic for tp in record.assignments} for record in records)
+        for topic in there - left:
             self.add(topic, before.taken_at, after.taken_at)
 
     def add(self, topic: str, begin: float, end: float) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from kfix.derive.record import record_of
+from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.incident.timeline import Observation
 from kfix.timeline.when import stamped, states
@@ -26,22 +28,25 @@ class Tracks:
             since = stamped(state.mtime_ms, at)
             observation = Observation(at, since, state.leader, state.leader_epoch, state.isr, state.version)
             _add(self.partitions.setdefault(tp, []), observation)
-        zookeeper = snapshot.zookeeper
-        if zookeeper is None:
+        record = record_of(snapshot)
+        if record is None:
             return
-        for broker in zookeeper.registrations.keys() | self.brokers.keys() | _assigned(snapshot):
-            mine = zookeeper.registrations.get(broker)
+        for broker in record.registrations.keys() | self.brokers.keys() | _assigned(record):
+            mine = record.registrations.get(broker)
             seen = self.brokers.setdefault(broker, [])
             if mine is None:
                 _add(seen, Observation(at, None, -1, -1, None))
             else:
                 _add(seen, Observation(at, stamped(mine.registered_ms, at), broker, mine.czxid, None, mine.czxid))
-        node = zookeeper.controller
-        leader = -1 if node.broker is None else node.broker
-        since = stamped(node.elected_ms, at) if node.broker is not None else None
-        _add(
-            self.controller, Observation(at, since, leader, node.epoch, None, -1 if node.broker is None else node.epoch)
-        )
+        controller = record.controller
+        if controller is None:
+            return
+        epoch = controller.epoch
+        if controller.node is None:
+            _add(self.controller, Observation(at, None, -1, epoch, None, -1))
+        else:
+            since = stamped(controller.since_ms, at)
+            _add(self.controller, Observation(at, since, controller.node, epoch, None, epoch))
 
     def add_partitions(self, entries: Iterable[tuple[TopicPartition, Observation]]) -> None:
         """Adds observations of partitions from log lines, in any order."""
@@ -80,6 +85,5 @@ def _add(seen: list[Observation], observation: Observation) -> None:
         seen.append(observation)
 
 
-def _assigned(snapshot: Snapshot) -> set[int]:
-    assert snapshot.zookeeper is not None
-    return {broker for each in snapshot.zookeeper.assignments.values() for broker in each.replicas}
+def _assigned(record: ClusterRecord) -> set[int]:
+    return {broker for each in record.assignments.values() for broker in each.replicas}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from kfix.derive.record import record_of
+from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import PartitionState, Snapshot, TopicPartition
 
 #: Seconds by which ZooKeeper's or a broker's clock may differ from kfix's before its times are not used.
@@ -33,12 +35,12 @@ def name_of(snapshot: Snapshot) -> str:
 
 
 def states(snapshot: Snapshot) -> dict[TopicPartition, PartitionState]:
-    """Returns ZooKeeper's record of every partition; without ZooKeeper, the broker metadata with the highest epoch.
+    """Returns the record of every partition; if it was not read, the broker metadata with the highest epoch.
 
     A record from broker metadata has version -1 and no times.
     """
-    if snapshot.zookeeper is not None:
-        return dict(snapshot.zookeeper.states)
+    if (record := record_of(snapshot)) is not None:
+        return dict(record.states)
     found: dict[TopicPartition, PartitionState] = {}
     for view in snapshot.views.values():
         for tp, seen in view.partitions.items():
@@ -49,4 +51,11 @@ def states(snapshot: Snapshot) -> dict[TopicPartition, PartitionState]:
 
 def comparable(before: Snapshot, after: Snapshot) -> bool:
     """Whether both snapshots have the same kind of source; ZooKeeper's record is not compared with broker metadata."""
-    return (before.zookeeper is None) == (after.zookeeper is None)
+    old, new = record_of(before), record_of(after)
+    return (old.mode if old is not None else None) == (new.mode if new is not None else None)
+
+
+def records_of(before: Snapshot, after: Snapshot) -> tuple[ClusterRecord, ClusterRecord] | None:
+    """Returns the records of both snapshots, of the same authority; None where one of them was not read."""
+    old, new = record_of(before), record_of(after)
+    return None if old is None or new is None or old.mode is not new.mode else (old, new)

@@ -187,3 +187,16 @@ def high_watermark(lab, broken):
         return consumer.get_watermark_offsets(TopicPartition(*broken.partitions[0]), timeout=20)[1]
     finally:
         consumer.close()
+
+
+def test_a_snapshot_from_before_shows_the_records_that_were_lost(kfix, lab):
+    once_healthy(kfix)
+    told = lab.break_("unclean-loss").details
+    said = kfix.diagnose("--before", told["before"])
+    facts = said.findings["KFX809"]["facts"]
+    assert (facts["lost"], facts["committed"], facts["exact"]) == (told["lost"], told["committed"], True)
+    assert said.code == 21
+    assert "KFX809" not in kfix.diagnose().findings, "without that snapshot, nothing shows the loss"
+    saved = kfix.run("snapshot", "show", "--json", told["before"]).json
+    assert saved["quorum"]["topic_settings"]["ledger"]
+    assert "ledger" in saved["log_ends"]

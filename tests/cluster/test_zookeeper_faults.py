@@ -1,8 +1,10 @@
 """Faults of a real ZooKeeper ensemble of three: one server dead or hung, the quorum lost, no server left."""
 
+import json
 import time
 
 import pytest
+from kazoo.client import KazooClient
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.connect import open_line, parse_connect, read_all
@@ -194,6 +196,50 @@ def test_without_any_zookeeper_the_line_names_zookeeper_in_time(kfix, lab):
     # One of three comes back: it serves readers only, and is waited for no longer than that takes.
     lab.restart_zookeeper(2)
     assert modes(lab)[2] == "read-only"
+
+
+def test_a_diagnosis_without_zookeeper_takes_no_thread_from_a_broker(kfix, lab):
+    """DescribeConfigs of a topic would block a request handler until ZooKeeper returns; the lab's brokers have few."""
+    with lab.access() as access:
+        access.create_topic("calm", [[1]], {})
+    for number in NUMBERS:
+        lab.stop_zookeeper(number)
+    for _ in range(4):
+        said = kfix.diagnose("--timeout", "2")
+        assert said.code != 0
+        assert not [text for text in said.json["could_not_read"] if text.startswith("broker 1")]
+        assert [text for text in said.json["could_not_read"] if "topic configs" in text and "not asked" in text]
+
+
+def test_an_ensemble_that_is_left_over_from_a_migration_says_nothing_of_its_cluster(kfix, lab):
+    """As a finished migration to KRaft leaves it, beside the cluster that uses the ensemble."""
+    servers = parse_connect(lab.zookeeper_connect).servers
+    left = {
+        "/old/cluster/id": {"version": "1", "id": "MIGRATEDxxxxxxxxxxxxxw"},
+        "/old/controller": {"version": 2, "brokerid": 3001, "timestamp": "1", "kraftControllerEpoch": 5},
+        "/old/controller_epoch": 7,
+        "/old/migration": {"version": 0},
+        "/old/brokers/topics/t": {
+            "version": 2, "partitions": {"0": [1]}, "adding_replicas": {}, "removing_replicas": {}
+        },
+        "/old/brokers/topics/t/partitions/0/state": {
+            "controller_epoch": 6, "leader": 1, "version": 1, "leader_epoch": 9, "isr": [1]
+        },
+    }  # fmt: skip
+    client = KazooClient(",".join(map(str, servers)))
+    client.start(10)
+    try:
+        client.ensure_path("/old/brokers/ids")
+        for path, data in left.items():
+            client.create(path, json.dumps(data).encode(), makepath=True)
+        said = kfix.run("diagnose", "--zookeeper", f"{servers[0]}/old")
+    finally:
+        client.delete("/old", recursive=True)
+        client.stop()
+        client.close()
+    assert said.code == 22
+    assert "left over from a migration to KRaft" in one_line(said)
+    assert "--bootstrap-server" in said.err
 
 
 def test_a_hung_zookeeper_behind_a_read_only_one_hides_nothing(kfix, lab):

@@ -142,7 +142,7 @@ def _setting_rows(case: CaseFile) -> Iterator[Evidence]:
         if value == "false":
             yield Evidence(f"DescribeConfigs of broker {broker}", CLEANER, value)
     if (setting := _setting(case)) is not None:
-        yield Evidence(case.zookeeper_name, f"{setting[0]} of {OFFSETS_TOPIC}", setting[1])
+        yield Evidence(case.record_name, f"{setting[0]} of {OFFSETS_TOPIC}", setting[1])
 
 
 def _remedies(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator[Remedy]:

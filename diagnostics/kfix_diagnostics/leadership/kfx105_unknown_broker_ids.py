@@ -87,12 +87,12 @@ def _heir(broker: int, case: CaseFile) -> Evidence:
     heir, same_address = case.lost[broker]
     if heir is None:
         return Evidence(
-            case.zookeeper_name, brokers_named(_empty(case)), f"without replicas; any may replace broker {broker}"
+            case.record_name, brokers_named(_empty(case)), f"without replicas; any may replace broker {broker}"
         )
     if same_address:
         return Evidence("earlier snapshot", f"address of broker {broker}", f"now answers as broker {heir}")
     return Evidence(
-        case.zookeeper_name, f"broker {heir}", f"holds no replica and registered after broker {broker} had left"
+        case.record_name, f"broker {heir}", f"holds no replica and registered after broker {broker} had left"
     )
 
 

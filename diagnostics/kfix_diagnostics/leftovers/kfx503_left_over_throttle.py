@@ -92,7 +92,7 @@ def _rows(rates: dict[tuple[int, str], str], lists: dict[tuple[str, str], str], 
     for (broker, key), value in sorted(rates.items())[:_SHOWN]:
         yield Evidence(f"broker {broker}", key, _rate(value))
     for (topic, key), value in sorted(lists.items())[:_SHOWN]:
-        yield Evidence(case.zookeeper_name, f"topic {topic}: {key}", value if len(value) <= 80 else f"{value[:80]} ...")
+        yield Evidence(case.record_name, f"topic {topic}: {key}", value if len(value) <= 80 else f"{value[:80]} ...")
 
 
 CHECK = ClusterCheck(

@@ -30,6 +30,11 @@ class ZooKeeperAnswer:
     ensemble: tuple[ZooKeeperNode, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def left_over(self) -> bool:
+        """Whether a KRaft controller has taken over, and no broker uses this ZooKeeper any more."""
+        return self.view is not None and self.view.migrating and not self.view.registrations
+
 
 class ZooKeeperQuestion:
     """The bulk read and one `srvr` request per server, all started at once."""

@@ -54,6 +54,17 @@ BROKER_KEYS = (
 )
 _NOT_ALLOWED = 29
 TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
+#: Settings that matter only where a topic has them of its own, besides those above.
+_OWN_KEYS = (
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+    "cleanup.policy",
+    "segment.bytes",
+    "min.cleanable.dirty.ratio",
+    "min.compaction.lag.ms",
+)
+#: The source of a setting that a topic has of its own, in DescribeConfigs.
+_OF_THE_TOPIC = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +132,19 @@ def ask_broker(
 
 def ask_topic_configs(
     connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline
-) -> tuple[dict[str, dict[str, str]], str]:
-    """Returns (effective topic configs, why some are missing): the override of the topic, or the broker's default."""
-    request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, TOPIC_KEYS)
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]], str]:
+    """Returns the effective topic configs, those that the topics have of their own, and why some are missing.
+
+    A default is the broker's.
+    """
+    request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, (*TOPIC_KEYS, *_OWN_KEYS))
     described = connection.call(request, responses.describe_configs, deadline)
     # A topic that was deleted meanwhile is no failure.
-    refused = [f"{c.name}: {name_of(c.error)}" for c in described if c.error == _NOT_ALLOWED]
-    return {c.name: c.values for c in described if not c.error}, next(iter(refused), "")
+    refused = next((f"{c.name}: {name_of(c.error)}" for c in described if c.error == _NOT_ALLOWED), "")
+    described = [c for c in described if not c.error]
+    effective = {c.name: {key: c.values[key] for key in TOPIC_KEYS if key in c.values} for c in described}
+    own = {c.name: {k: v for k, v in c.values.items() if c.sources.get(k) == _OF_THE_TOPIC} for c in described}
+    return effective, {topic: values for topic, values in own.items() if values}, refused
 
 
 def ask_group_details(

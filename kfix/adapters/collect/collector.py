@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 from kfix import __version__
 from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover, note_unread
 from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
-from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
-from kfix.adapters.collect.details import Details
-from kfix.adapters.collect.group_details import GroupQuestions, leaders_of
+from kfix.adapters.collect.broker import BrokerAnswers, ask_broker
 from kfix.adapters.collect.kraft import KraftReading
-from kfix.adapters.collect.logs import newly_led, replicas_of, suspicious
-from kfix.adapters.collect.offsets_log import coordinators
-from kfix.adapters.collect.offsets_sizes import read_sizes
-from kfix.adapters.collect.probes import representatives
+from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.collect.quorum import kraft_settings
-from kfix.adapters.collect.rights import note_hidden_topics, with_rights
+from kfix.adapters.collect.rights import note_hidden_topics, topics_of, with_rights
+from kfix.adapters.collect.second_round import SecondRound
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
-from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.collect.unlisted import unlisted_brokers
 from kfix.adapters.collect.votes import majority_controller
 from kfix.adapters.deadline import Deadline
@@ -31,56 +26,20 @@ from kfix.adapters.names import PartitionNames
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
-from kfix.derive.compaction import segment_bytes_of
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
+from kfix.derive.record import recorded_by
 from kfix.derive.vantage import broker_called, vantage_of
-from kfix.derive.views import distinct, offsets_partitions
-from kfix.errors import UsageError
-from kfix.model.cluster.group_reading import GroupReading
+from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.snapshot import (
-    BrokerView,
     ClusterIdentity,
     Endpoint,
-    Group,
     Mode,
-    OffsetsLog,
-    Sample,
     Snapshot,
-    TopicPartition,
-    ZooKeeperView,
 )
-from kfix.model.cluster.transactions import TransactionLog
-
-
-def _remember_nothing(_: str) -> Memory:
-    return Memory()
-
-
-@dataclass(frozen=True, slots=True)
-class CollectOptions:
-    """What to read beyond the default.
-
-    groups         consumer groups to probe and to read in depth, by name
-    vantage        name of this place, for a snapshot that is merged with those of other places: it then records which
-                   servers were unreachable, and reads the logs of partitions with a replica that is unreachable here
-    every_log_end  reads the log end offsets of all partitions, so that a later snapshot can show lost records
-    before         such an earlier snapshot
-    recall         returns the groups and brokers of earlier snapshots, by cluster id
-    """
-
-    groups: tuple[str, ...] = ()
-    vantage: str = ""
-    every_log_end: bool = False
-    before: Sample | None = None
-    recall: Callable[[str], Memory] = _remember_nothing
-
 
 #: Share of the deadline for the first round, so that a hung broker leaves time for the second.
 _FIRST_ROUND = 0.6
 #: Timeout in seconds for brokers that are not registered: most are dead, and a dead host does not respond at all.
 _UNLISTED_SECONDS = 1.5
-#: Timeout in seconds for the topic configs from a broker where ZooKeeper was not read.
-_WITHOUT_ZOOKEEPER_SECONDS = 1.0
 
 
 def collect(target: Target, wanted: CollectOptions | None = None) -> Snapshot:
@@ -149,6 +108,12 @@ class _Collection:
             bootstrap.keep_hung(self._addresses.values(), patience)
         if not self._answers and authority.view is None:
             raise unreachable(self._questions)
+        if not self._answers and authority.view is not None and authority.left_over:
+            raise UnreachableError(
+                f"zookeeper {authority.connect}: is left over from a migration to KRaft and says nothing of the "
+                "cluster: its last controller was one of KRaft, and no broker is registered",
+                hint="give the brokers instead: --bootstrap-server HOST:PORT",
+            )
         snapshot = self._snapshot(taken_at, mode, authority)
         if self._wanted.vantage:
             tried = {broker_called(b): why for b, why in self._dead.items()}
@@ -284,42 +249,28 @@ class _Collection:
                 self._dead[broker] = task.error
                 if task.hung and self._lines[broker].accepted:
                     self._frozen[broker] = task.error
-        details = Details(self._questions, {b: self._lines[b] for b in views}, self._deadline)
-        controller = view.controller.broker if view is not None else majority_controller(views, mode)
-        topics = tuple(sorted({tp.topic for partitions in distinct(views)[0] for tp in partitions}))
+        record = recorded_by(view, None, views) if self._quorum is None else self._quorum.record()
+        lines = {b: self._lines[b] for b in views}
         listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
-        groups = details.groups(listed)
         cluster_id = authority.cluster_id or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
         memory = self._recalled(cluster_id)
-        apart = bool(self._wanted.vantage)
-        doubtful = suspicious(view, views, live, apart=apart)
-        changed = newly_led(self._wanted.before, view)
-        doubtful |= replicas_of(
-            view, None if self._wanted.every_log_end else {tp for tps in changed.values() for tp in tps}
-        )
-        # Log end offsets before high watermarks: a high watermark that is read later and is still lower is stuck.
-        log_ends = details.log_ends(doubtful)
-        visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
-        epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
-        reassignments = details.reassignments(controller) if self._quorum is None else None
-        # FindCoordinator would create a missing offsets topic, so it is not sent then.
-        count = max(map(offsets_partitions, distinct(views)[0]), default=0)
-        known = (*(g.name for g in groups), *memory.groups)
-        probes = details.probes(representatives(known, self._wanted.groups, count)) if count else ()
-        offsets_logs = self._offsets_logs(details, coordinators(view, views, count), groups)
-        group_readings = self._group_readings(view, views) if count else ()
-        transaction_log = self._transaction_log(open_producers(offsets_logs, group_readings, taken_at), view, views)
+        round_ = SecondRound(self._questions, lines, self._deadline, self._wanted, views, record)
+        read = round_.read(live, listed, memory.groups, taken_at)
+        reassignments = None
+        if self._quorum is None:
+            reassignments = round_.reassignments(
+                view.controller.broker if view is not None else majority_controller(views, mode)
+            )
         # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
-        topic_configs = self._topic_configs(details, view, topics, mode)
-        own = view.topic_configs.get(OFFSETS_TOPIC, {}).get("segment.bytes", "") if view is not None else ""
-        lines = {b: self._lines[b] for b in views}
-        configs = [answer.configs for answer in self._answers.values()]
-        note_hidden_topics(self._questions, lines, configs, frozenset(topics), self._deadline)
-        sizes = read_sizes(lines, coordinators(view, views, count), segment_bytes_of(own), self._deadline)
+        defaults = next((a.configs for a in self._answers.values() if a.configs), {})
+        topic_configs, own = round_.topic_configs(mode, defaults)
+        sizes = round_.offsets_sizes(own)
+        configs = [a.configs for a in self._answers.values()]
+        note_hidden_topics(self._questions, lines, configs, lambda: topics_of(views), self._deadline)
         quorum = None
         if self._quorum is not None:
             self._quorum.ask_eligible(self._lines, self._deadline)
-            quorum, reassignments = self._quorum.last()
+            quorum, reassignments = self._quorum.last(own)
         return Snapshot(
             taken_at=taken_at,
             kfix=__version__,
@@ -336,17 +287,17 @@ class _Collection:
             ensemble=authority.ensemble,
             broker_configs={b: a.configs for b, a in self._answers.items()},
             topic_configs=topic_configs,
-            groups=groups,
+            groups=read.groups,
             groups_complete=len(listed) == len(live) and bool(live),
             reassignments=reassignments,
-            probes=probes,
-            offsets_logs=offsets_logs,
-            group_readings=group_readings,
-            transaction_log=transaction_log,
+            probes=read.probes,
+            offsets_logs=read.offsets_logs,
+            group_readings=read.group_readings,
+            transaction_log=read.transaction_log,
             offsets_sizes=sizes,
-            log_ends=log_ends,
-            visible=visible,
-            epoch_ends=epoch_ends,
+            log_ends=read.log_ends,
+            visible=read.visible,
+            epoch_ends=read.epoch_ends,
             samples=(self._wanted.before,) if self._wanted.before is not None else (),
             addresses=dict(sorted(self._addresses.items())),
             silent=self._frozen
@@ -355,44 +306,3 @@ class _Collection:
             remembered_brokers=memory.brokers,
             sources=with_rights(self._questions.sources(), self._target.security.principal),
         )
-
-    def _offsets_logs(
-        self, details: Details, places: Mapping[TopicPartition, tuple[int, tuple[int, ...]]], groups: tuple[Group, ...]
-    ) -> tuple[OffsetsLog, ...]:
-        if not places:
-            return ()
-        # A broker that led a partition until just now still lists its groups, as one that was left behind does.
-        homes = ((TopicPartition(OFFSETS_TOPIC, partition_of_group(g.name, len(places))), g) for g in groups)
-        listed = {tp.partition for tp, g in homes if tp in places and places[tp][0] in g.listed_by}
-        wanted = {partition_of_group(name, len(places)) for name in self._wanted.groups}
-        return details.offsets_logs(places, listed, wanted)
-
-    def _group_readings(
-        self, zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView]
-    ) -> tuple[GroupReading, ...]:
-        # Questions of their own: the errors are part of the reading, and no source of the cluster has failed.
-        asked = GroupQuestions(Questions(), {b: self._lines[b] for b in views}, self._deadline)
-        return tuple(asked.read(group, lambda tps: leaders_of(tps, zookeeper, views)) for group in self._wanted.groups)
-
-    def _transaction_log(
-        self, producers: Mapping[int, int], zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView]
-    ) -> TransactionLog | None:
-        if not producers:
-            return None
-        tps = {tp for view in views.values() for tp in view.partitions if tp.topic == TRANSACTIONS_TOPIC}
-        lines = {b: self._lines[b] for b in views}
-        return name_producers(lines, leaders_of(tps, zookeeper, views), len(tps), producers, self._deadline)
-
-    def _topic_configs(
-        self, details: Details, view: ZooKeeperView | None, topics: tuple[str, ...], mode: Mode
-    ) -> Mapping[str, Mapping[str, str]]:
-        """Returns effective topic configs, from ZooKeeper where it was read: a broker needs 0.5 ms
-        per topic for this.
-        """
-        if view is None:
-            # Without ZooKeeper a broker in ZooKeeper mode most likely hangs here, too.
-            patience = self._deadline if mode is Mode.KRAFT else self._deadline.within(_WITHOUT_ZOOKEEPER_SECONDS)
-            return details.topic_configs(topics, patience) if topics else {}
-        defaults = next((a.configs for a in self._answers.values() if a.configs), {})
-        default = {key: defaults[key] for key in TOPIC_KEYS if key in defaults}
-        return {topic: default | dict(view.topic_configs.get(topic, {})) for topic in topics}

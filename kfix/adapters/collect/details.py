@@ -25,6 +25,7 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import (
+    TOPIC_CONFIGS,
     Assignment,
     BrokerView,
     CoordinatorProbe,
@@ -60,15 +61,18 @@ class Details:
         answers = {b: task.result(self._deadline) for b, task in tasks.items()}
         return {b: answer for b, answer in answers.items() if answer is not None}
 
-    def topic_configs(self, topics: tuple[str, ...], deadline: Deadline) -> dict[str, dict[str, str]]:
+    def topic_configs(
+        self, topics: tuple[str, ...], deadline: Deadline
+    ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]] | None:
+        """Returns the effective configs, and those that the topics have of their own; None if no broker answered."""
         for broker in self._connections:
             found = self._each("topic configs", [broker], lambda _, line: ask_topic_configs(line, topics, deadline))
             if broker in found:
-                configs, refused = found[broker]
+                effective, own, refused = found[broker]
                 if refused:
-                    self._questions.failed("topic configs", refused)
-                return configs
-        return {}
+                    self._questions.failed(TOPIC_CONFIGS, refused)
+                return effective, own
+        return None
 
     def groups(self, listed: Mapping[int, tuple[str, ...]]) -> tuple[Group, ...]:
         def ask(broker: int, line: BrokerConnection) -> list[responses.DescribedGroup]:

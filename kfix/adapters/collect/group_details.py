@@ -21,7 +21,8 @@ from kfix.adapters.kafka.group_answers import GroupDescription
 from kfix.adapters.kafka.responses import CommittedOffset, FoundCoordinator, PartitionOffset
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupPartition, GroupReading
-from kfix.model.cluster.snapshot import BrokerView, Endpoint, TopicPartition, ZooKeeperView
+from kfix.model.cluster.record import ClusterRecord
+from kfix.model.cluster.snapshot import BrokerView, Endpoint, TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
 
 T = TypeVar("T")
@@ -34,12 +35,12 @@ _Bounds = tuple[PartitionOffset | None, ...]
 
 
 def leaders_of(
-    tps: Iterable[TopicPartition], zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView]
+    tps: Iterable[TopicPartition], record: ClusterRecord | None, views: Mapping[int, BrokerView]
 ) -> dict[TopicPartition, int]:
-    """Returns {partition: leader}, by ZooKeeper or by the newest metadata; partitions without a leader are missing."""
+    """Returns {partition: leader}, by the record or by the newest metadata; partitions without a leader are missing."""
     found = {}
     for tp in tps:
-        state = zookeeper.states.get(tp) if zookeeper is not None else None
+        state = record.states.get(tp) if record is not None else None
         seen = [view.partitions[tp] for view in views.values() if tp in view.partitions]
         newest = max(seen, key=lambda each: each.leader_epoch, default=None)
         leader = state.leader if state is not None else newest.leader if newest is not None else -1

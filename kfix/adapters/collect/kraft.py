@@ -14,7 +14,9 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.derive.quorum import listed_alive
+from kfix.derive.record import recorded_by
 from kfix.model.cluster.quorum import EligibleLeaders, QuorumView
+from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, Endpoint, TopicPartition
 
 
@@ -56,6 +58,11 @@ class KraftReading:
         views = {b: answer.view for b, answer in self._answers.items()}
         return listed_alive(views, self._quorum.seen(offsets)) or frozenset(views)
 
+    def record(self) -> ClusterRecord | None:
+        """Returns the record by the broker with the newest metadata, as far as it is known before the last requests."""
+        views = {b: answer.view for b, answer in self._answers.items()}
+        return recorded_by(None, self._quorum.seen(self._offsets()), views)
+
     def ask_eligible(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
         """Reads who may lead the partitions without a leader, from the broker with the newest metadata."""
         newest = self._newest()
@@ -69,11 +76,18 @@ class KraftReading:
             )
             self._eligible = asked.result(deadline) or {}
 
-    def last(self) -> tuple[QuorumView, dict[TopicPartition, Assignment] | None]:
-        """Returns the quorum and the reassignments; nothing that is read before this waits for a controller."""
+    def last(
+        self, settings: Mapping[str, Mapping[str, str]] | None
+    ) -> tuple[QuorumView, dict[TopicPartition, Assignment] | None]:
+        """Returns the quorum and the reassignments; nothing that is read before this waits for a controller.
+
+        `settings` are {topic: the settings that it has of its own}, None if they were not read.
+        """
         features = next((a.features.finalized for a in self._answers.values() if a.features is not None), {})
         fenced = None if self._fenced is None else tuple(sorted(self._fenced))
-        quorum = replace(self._quorum.answer(self._offsets(), features, fenced), eligible=self._eligible)
+        quorum = replace(
+            self._quorum.answer(self._offsets(), features, fenced), eligible=self._eligible, topic_settings=settings
+        )
         if why := why_unread(quorum):
             # A quorum that was not read is not healthy: it may be lost, and the metadata frozen (docs/facts/kraft.md).
             self._questions.failed(SOURCE, why)

@@ -11,6 +11,7 @@ from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.derive.views import distinct
+from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (
     NO_LEADER,
     BrokerView,
@@ -20,7 +21,6 @@ from kfix.model.cluster.snapshot import (
     PartitionView,
     Sample,
     TopicPartition,
-    ZooKeeperView,
 )
 
 #: Most partitions of one kind per snapshot; the first ones show the problem, and the request stays cheap.
@@ -30,43 +30,43 @@ MOST_OF_ALL = 50_000
 
 
 def suspicious(
-    zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView], live: frozenset[int], *, apart: bool = False
+    record: ClusterRecord | None, views: Mapping[int, BrokerView], live: frozenset[int], *, apart: bool = False
 ) -> dict[TopicPartition, tuple[int, ...]]:
     """Returns partitions whose logs a finding may need, with their replicas, at most `MOST_PARTITIONS` per kind.
 
-    These are partitions without a leader, partitions where brokers and ZooKeeper disagree, partitions led by a broker
+    These are partitions without a leader, partitions where brokers and the record disagree, partitions led by a broker
     with stale metadata (its high watermark may be stuck), and partitions with a live replica that is not in the ISR.
     With `apart`, also partitions led here with replicas that are unreachable from here: they may be active elsewhere.
     """
     picked: dict[TopicPartition, tuple[int, ...]] = {}
-    for tp, replicas in _candidates(zookeeper, views, live):
+    for tp, replicas in _candidates(record, views, live):
         picked[tp] = replicas
         if len(picked) == MOST_PARTITIONS:
             break
-    return picked | dict(_parted(zookeeper, views)[:MOST_PARTITIONS]) if apart else picked
+    return picked | dict(_parted(record, views)[:MOST_PARTITIONS]) if apart else picked
 
 
 def _candidates(
-    zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView], live: frozenset[int]
+    record: ClusterRecord | None, views: Mapping[int, BrokerView], live: frozenset[int]
 ) -> Iterable[tuple[TopicPartition, tuple[int, ...]]]:
-    if zookeeper is None:
+    if record is None:
         for view in list(views.values())[:1]:
             found = view.partitions.items()
             yield from ((tp, p.replicas) for tp, p in found if p.leader == NO_LEADER or p.leader not in live)
         return
-    yield from _recorded_candidates(zookeeper, views, live)
+    yield from _recorded_candidates(record, views, live)
 
 
 def _recorded_candidates(
-    zookeeper: ZooKeeperView, views: Mapping[int, BrokerView], live: frozenset[int]
+    record: ClusterRecord, views: Mapping[int, BrokerView], live: frozenset[int]
 ) -> Iterable[tuple[TopicPartition, tuple[int, ...]]]:
     stale: set[int] = set()
     lagging: list[tuple[TopicPartition, tuple[int, ...]]] = []
     # Equal records of equal replicas are judged once: a large cluster has few different ones.
     judged: dict[Hashable, _Doubt | None] = {}
     maps, brokers = distinct(views)
-    for tp, state in zookeeper.states.items():
-        assignment = zookeeper.assignments.get(tp)
+    for tp, state in record.states.items():
+        assignment = record.assignments.get(tp)
         if assignment is None:
             continue
         seen = tuple([each.get(tp) for each in maps])
@@ -84,15 +84,15 @@ def _recorded_candidates(
             lagging.append((tp, assignment.replicas))
     if stale:
         yield from (
-            (tp, zookeeper.assignments[tp].replicas)
-            for tp, state in zookeeper.states.items()
-            if state.leader in stale and tp in zookeeper.assignments
+            (tp, record.assignments[tp].replicas)
+            for tp, state in record.states.items()
+            if state.leader in stale and tp in record.assignments
         )
     yield from lagging
 
 
 class _Doubt(NamedTuple):
-    """`stale` are the positions of the views with older metadata than ZooKeeper's record."""
+    """`stale` are the positions of the views with older metadata than the record."""
 
     open: bool
     stale: tuple[int, ...]
@@ -114,11 +114,11 @@ def _doubt_of(
 
 
 def _parted(
-    zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView]
+    record: ClusterRecord | None, views: Mapping[int, BrokerView]
 ) -> list[tuple[TopicPartition, tuple[int, ...]]]:
     """Partitions with an unreachable preferred leader first, then by name, so that two places choose the same ones."""
-    if zookeeper is not None:
-        known = [(tp, a.replicas) for tp, a in zookeeper.assignments.items()]
+    if record is not None:
+        known = [(tp, a.replicas) for tp, a in record.assignments.items()]
     else:
         known = [(tp, p.replicas) for view in views.values() for tp, p in view.partitions.items()]
     led = claims(dict(known), views)
@@ -162,27 +162,27 @@ def epochs_before(
     return found
 
 
-def newly_led(before: Sample | None, zookeeper: ZooKeeperView | None) -> dict[int, dict[TopicPartition, int]]:
+def newly_led(before: Sample | None, record: ClusterRecord | None) -> dict[int, dict[TopicPartition, int]]:
     """Returns {current leader: {partition: previous leader epoch}} for partitions with an election since `before`."""
     found: dict[int, dict[TopicPartition, int]] = {}
-    if before is None or zookeeper is None:
+    if before is None or record is None:
         return found
     for tp, (_, epoch, _) in before.leaders.items():
-        state = zookeeper.states.get(tp)
+        state = record.states.get(tp)
         if state is not None and state.leader >= 0 and state.leader_epoch > epoch:
             found.setdefault(state.leader, {})[tp] = epoch
     return found
 
 
 def replicas_of(
-    zookeeper: ZooKeeperView | None, wanted: Collection[TopicPartition] | None
+    record: ClusterRecord | None, wanted: Collection[TopicPartition] | None
 ) -> dict[TopicPartition, tuple[int, ...]]:
     """Returns the replicas of these partitions, or with None of all, at most `MOST_OF_ALL`."""
-    if zookeeper is None:
+    if record is None:
         return {}
     if wanted is not None:
-        return {tp: zookeeper.assignments[tp].replicas for tp in wanted if tp in zookeeper.assignments}
-    return {tp: each.replicas for tp, each in islice(zookeeper.assignments.items(), MOST_OF_ALL)}
+        return {tp: record.assignments[tp].replicas for tp in wanted if tp in record.assignments}
+    return {tp: each.replicas for tp, each in islice(record.assignments.items(), MOST_OF_ALL)}
 
 
 def ask_visible(

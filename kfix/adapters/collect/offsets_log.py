@@ -21,6 +21,7 @@ from kfix.adapters.kafka.questions import UNSTABLE
 from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
 from kfix.adapters.kafka.responses import PartitionOffset
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (
     BrokerView,
     LogEnd,
@@ -28,7 +29,6 @@ from kfix.model.cluster.snapshot import (
     OffsetsLog,
     OpenTransaction,
     TopicPartition,
-    ZooKeeperView,
 )
 
 #: Records and bytes of a partition that are read at most: of one without a listed group, of one that holds the group
@@ -54,11 +54,11 @@ class Part:
 
 
 def coordinators(
-    zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView], count: int
+    record: ClusterRecord | None, views: Mapping[int, BrokerView], count: int
 ) -> dict[TopicPartition, tuple[int, tuple[int, ...]]]:
     """Returns {offsets partition: (its leader, its replicas with the members of the ISR first)} of `count` partitions.
 
-    ZooKeeper's state counts where it was read, otherwise the metadata with the newest leader epoch.
+    The record counts where it was read, otherwise the metadata with the newest leader epoch.
     """
     found: dict[TopicPartition, tuple[int, tuple[int, ...]]] = {}
     for tp in (TopicPartition(OFFSETS_TOPIC, number) for number in range(count)):
@@ -67,7 +67,7 @@ def coordinators(
             key=lambda each: each.leader_epoch,
             default=None,
         )
-        state = zookeeper.states.get(tp) if zookeeper is not None else None
+        state = record.states.get(tp) if record is not None else None
         if seen is not None:
             leader, isr = (seen.leader, seen.isr) if state is None else (state.leader, state.isr)
             found[tp] = leader, (*isr, *(b for b in seen.replicas if b not in isr))

@@ -21,6 +21,7 @@ from kfix.adapters.kafka.group_records import GroupRecords
 from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
 from kfix.adapters.target import Target
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.record import record_of
 from kfix.errors import UnreachableError
 from kfix.model.cluster.offsets import SavedGroup, SavedSource
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
@@ -42,8 +43,8 @@ class PartitionOffsets:
 def partition_count(snapshot: Snapshot) -> int:
     """Returns the number of partitions of the offsets topic, 0 if it does not exist or is unknown."""
     known = {tp.partition for view in snapshot.views.values() for tp in view.partitions if tp.topic == OFFSETS_TOPIC}
-    if snapshot.zookeeper is not None:
-        known |= {tp.partition for tp in snapshot.zookeeper.assignments if tp.topic == OFFSETS_TOPIC}
+    if (record := record_of(snapshot)) is not None:
+        known |= {tp.partition for tp in record.assignments if tp.topic == OFFSETS_TOPIC}
     return len(known)
 
 
@@ -55,7 +56,7 @@ def read_partition(target: Target, snapshot: Snapshot, partition: int) -> Partit
     Raises UnreachableError, with what each replica answered, if no replica serves a record and one holds some.
     """
     tp = TopicPartition(OFFSETS_TOPIC, partition)
-    leader, replicas = coordinators(snapshot.zookeeper, snapshot.views, partition + 1).get(tp, (-1, ()))
+    leader, replicas = coordinators(record_of(snapshot), snapshot.views, partition + 1).get(tp, (-1, ()))
     in_sync = _in_sync(snapshot, tp)
     best: PartitionOffsets | None = None
     tried: list[str] = []
@@ -80,8 +81,9 @@ def read_partition(target: Target, snapshot: Snapshot, partition: int) -> Partit
 
 
 def _in_sync(snapshot: Snapshot, tp: TopicPartition) -> list[int]:
-    """Returns the ISR by ZooKeeper's state, otherwise by the metadata with the newest leader epoch."""
-    if snapshot.zookeeper is not None and (state := snapshot.zookeeper.states.get(tp)) is not None:
+    """Returns the ISR by the record, otherwise by the metadata with the newest leader epoch."""
+    record = record_of(snapshot)
+    if record is not None and (state := record.states.get(tp)) is not None:
         return [*state.isr]
     views = [view.partitions[tp] for view in snapshot.views.values() if tp in view.partitions]
     return [*max(views, key=lambda each: each.leader_epoch).isr] if views else []

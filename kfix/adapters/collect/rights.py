@@ -6,7 +6,7 @@ which need a right on the cluster alone, name them (docs/security.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from kfix.adapters.collect.logs import ask_log_ends
@@ -16,8 +16,9 @@ from kfix.adapters.kafka import requests, resources
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.rights import CLUSTER, GROUP, TOPIC, missing_right
+from kfix.derive.views import distinct
 from kfix.errors import UnreachableError
-from kfix.model.cluster.snapshot import Source
+from kfix.model.cluster.snapshot import BrokerView, Source
 
 _HIDDEN = "topics of broker"
 _AUTHORIZER = "authorizer.class.name"
@@ -36,21 +37,26 @@ def note_hidden_topics(
     questions: Questions,
     lines: Mapping[int, BrokerConnection],
     configs: Iterable[Mapping[str, str]],
-    known: frozenset[str],
+    known: Callable[[], frozenset[str]],
     deadline: Deadline,
 ) -> None:
     """Records a failed source for each broker that has replicas of topics which its metadata leaves out.
 
-    `known` are the topics of the metadata. Nothing is asked of a cluster without an authorizer.
+    `known` returns the topics of the metadata. Nothing is asked of a cluster without an authorizer.
     """
     if not any(each.get(_AUTHORIZER) for each in configs):
         return
+    listed = known()
     tasks = [
-        questions.start(f"{_HIDDEN} {broker}", lambda line=line: _check(line, known, deadline))  # type: ignore[misc]
+        questions.start(f"{_HIDDEN} {broker}", lambda line=line: _check(line, listed, deadline))  # type: ignore[misc]
         for broker, line in lines.items()
     ]
     for task in tasks:
         task.result(deadline)
+
+
+def topics_of(views: Mapping[int, BrokerView]) -> frozenset[str]:
+    return frozenset(tp.topic for partitions in distinct(views)[0] for tp in partitions)
 
 
 def with_rights(sources: Iterable[Source], principal: str) -> tuple[Source, ...]:

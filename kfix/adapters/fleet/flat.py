@@ -74,7 +74,11 @@ def _counts(column: Any) -> dict[str, int]:
 def snapshot_row(document: Mapping[str, Any]) -> Row:
     snapshot = document["snapshot"]
     zookeeper = snapshot["zookeeper"]
-    controller = None if zookeeper is None else zookeeper["controller"]["broker"]
+    quorum = snapshot.get("quorum")
+    if zookeeper is not None:
+        controller = zookeeper["controller"]["broker"]
+    else:
+        controller = quorum["leader"] if quorum is not None and quorum["leader"] >= 0 else None
     failures = document["failures"]
     kept = {key: value for key, value in document.items() if key not in _LEFT_OUT}
     return {
@@ -170,6 +174,35 @@ def group_rows(document: Mapping[str, Any]) -> Iterator[Row]:
             "partition": partition_of_group(group["name"], offsets[0]) if offsets else None,
             "coordinator": group["listed_by"][0] if group["listed_by"] else None,
             "state": group["state"] or None,
+        }
+
+
+def quorum_rows(document: Mapping[str, Any]) -> Iterator[Row]:
+    """Yields the nodes of a KRaft quorum: voters that the active controller knows or brokers name, and observers."""
+    quorum = document["snapshot"].get("quorum")
+    if quorum is None:
+        return
+    read = quorum["leader"] >= 0
+    voters = {node: each for node, *each in quorum["voters"]}
+    observers = {node: each for node, *each in quorum["observers"] if node not in voters}
+    asked = {node: each for node, *each in quorum["controllers"] if node >= 0}
+    addresses = {int(node): address for node, address in quorum["configured"].items()}
+    for node in sorted({*voters, *observers, *asked, *addresses}):
+        log_end, fetched, caught_up = voters.get(node) or observers.get(node) or (-1, -1.0, -1.0)
+        address, _, _, error = asked.get(node) or (addresses.get(node), False, False, None)
+        yield {
+            "cluster": document["cluster"],
+            "node": node,
+            "voter": node not in observers,
+            "address": address,
+            "active": node == quorum["leader"] if read else None,
+            "answered": not error if node in asked else None,
+            "error": error or None,
+            "epoch": quorum["epoch"] if read else None,
+            "log_end": log_end if log_end >= 0 else None,
+            "behind": max(0, quorum["high_watermark"] - log_end) if log_end >= 0 else None,
+            "fetched_seconds": fetched if fetched >= 0 else None,
+            "caught_up_seconds": caught_up if caught_up >= 0 else None,
         }
 
 

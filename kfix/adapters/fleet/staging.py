@@ -46,7 +46,17 @@ from kfix.adapters.fleet.places import write_bytes as _write_bytes
 from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.runs import Run, damaged, is_complete, parsed, run_of
 from kfix.adapters.fleet.spec import TableSpec
-from kfix.adapters.fleet.tables import BROKERS, GROUPS, PARTITION_STATES, PARTITIONS, RUNS, SNAPSHOTS, SOURCES, TOPICS
+from kfix.adapters.fleet.tables import (
+    BROKERS,
+    GROUPS,
+    PARTITION_STATES,
+    PARTITIONS,
+    QUORUM,
+    RUNS,
+    SNAPSHOTS,
+    SOURCES,
+    TOPICS,
+)
 from kfix.documents.opening import unpacked
 from kfix.errors import StoreError, UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Snapshot
@@ -80,6 +90,7 @@ _SMALL: Final[Mapping[TableSpec, Callable[[Mapping[str, Any]], Iterable[Mapping[
     TOPICS: flat.topic_rows,
     BROKERS: flat.broker_rows,
     GROUPS: flat.group_rows,
+    QUORUM: flat.quorum_rows,
     SOURCES: flat.source_rows,
 }
 

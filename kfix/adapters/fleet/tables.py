@@ -151,7 +151,13 @@ BROKERS: Final = TableSpec(
         Column("host", _TEXT, "the host of its listener", "", "no source names its address"),
         Column("port", _INT, "the port of its listener", "", "no source names its address"),
         Column("rack", _TEXT, "broker.rack", "", "none, or not known"),
-        Column("registered", _FLAG, "it is registered in ZooKeeper", "", "ZooKeeper was not read"),
+        Column(
+            "registered",
+            _FLAG,
+            "it is registered in ZooKeeper",
+            "",
+            "ZooKeeper was not read, or the cluster runs on KRaft",
+        ),
         Column("registered_ms", _INT, "since when it is registered", "ms since the epoch", _UNREGISTERED),
         Column(
             "broker_epoch",
@@ -200,6 +206,25 @@ GROUPS: Final = TableSpec(
         Column("state", _TEXT, "its state", "", "not known"),
     ),
 )
+_ONLY_ACTIVE = "no active controller answered, or it does not know the node"
+QUORUM: Final = TableSpec(
+    "quorum",
+    "one row for each node of a KRaft quorum: controllers are its voters, brokers its observers",
+    (
+        _CLUSTER,
+        Column("node", _INT, "the id of the controller or broker", "node id"),
+        Column("voter", _FLAG, "it votes, so it is a controller"),
+        Column("address", _TEXT, "the listener of the controller", "", "an observer, or not known"),
+        Column("active", _FLAG, "it is the active controller", "", "no active controller answered"),
+        Column("answered", _FLAG, "it answered at its own listener", "", "it was not asked"),
+        Column("error", _TEXT, "why it did not answer", "", "it answered, or was not asked"),
+        Column("epoch", _INT, "the epoch of the quorum", "epoch", "no active controller answered"),
+        Column("log_end", _INT, "the end of its metadata log", "offset", _ONLY_ACTIVE),
+        Column("behind", _INT, "records that it has not fetched, up to the high watermark", "records", _ONLY_ACTIVE),
+        Column("fetched_seconds", _REAL, "time since its last fetch", "seconds", _ONLY_ACTIVE),
+        Column("caught_up_seconds", _REAL, "time since it last had every record", "seconds", _ONLY_ACTIVE),
+    ),
+)
 RUNS: Final = TableSpec(
     "runs",
     "one row for each complete run",
@@ -241,7 +266,7 @@ PARTITION_STATES: Final = TableSpec(
     ),
 )
 #: The tables that a collected run fills; `runs` is committed last.
-COLLECTED: Final = (PARTITIONS, PARTITION_STATES, TOPICS, BROKERS, GROUPS, SOURCES, SNAPSHOTS)
+COLLECTED: Final = (PARTITIONS, PARTITION_STATES, TOPICS, BROKERS, GROUPS, QUORUM, SOURCES, SNAPSHOTS)
 
 #: Field -> (comment, unit) of `kfix.model.audit.audit.FindingRow`; those rows are never null.
 _FINDING: Final[Mapping[str, tuple[str, str]]] = {

@@ -140,6 +140,7 @@ class QuorumShape(StrictModel):
     fenced: Ids | None
     ignored_zookeeper: str = ""
     eligible: dict[str, list[tuple[Int32, Ids, Ids]]] = Field(default_factory=dict)
+    topic_settings: dict[str, _Settings] | None = None
 
 
 class GroupShape(LenientModel):

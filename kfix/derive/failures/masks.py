@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kfix.derive.casefile import CaseFile
 from kfix.derive.failures.rules import NO, NONE, UNREAD, YES, PartitionMasks
 from kfix.derive.partition_facts import partitions_of
+from kfix.derive.record import record_of
 from kfix.model.cluster.snapshot import NO_LEADER, Mode, PartitionState, PartitionView, Snapshot, TopicPartition
 from kfix.model.numbers import whole_number
 
@@ -66,7 +67,8 @@ class _Maker:
         self.live = live
         self.record = case.zookeeper_rules
         self.controller = _controller(snapshot)
-        self.deleting = snapshot.zookeeper.deleting if snapshot.zookeeper else frozenset[str]()
+        record = record_of(snapshot)
+        self.deleting = record.deleting if record is not None else frozenset[str]()
         self.bits = {broker: 1 << n for n, broker in enumerate(sorted(_brokers(case)))}
         self.min_isr, unclean = _min_isr_of(snapshot), _unclean_of(snapshot)
         others = live - {self.controller}
@@ -170,17 +172,18 @@ def _unclean_of(snapshot: Snapshot) -> _Setting:
 def _setting_of(snapshot: Snapshot, key: str) -> Callable[[str, int], str | None]:
     """Returns a function of (topic, broker): the topic's own value, otherwise the broker's; None if it is unknown.
 
-    Without ZooKeeper one broker's answer is known for each topic, which may be that broker's own default. It holds for
-    all brokers only if they have the same default.
+    Where no record has the topics' own settings, one broker's answer is known for each topic, which may be that
+    broker's own default. It holds for all brokers only if they have the same default.
     """
-    zookeeper = snapshot.zookeeper
+    record = record_of(snapshot)
+    settings = record.topic_settings if record is not None else None
     defaults = {b: c[key] for b, c in snapshot.broker_configs.items() if key in c}
     invalid = {s.name.removeprefix("znode /config/topics/") for s in snapshot.failed_sources}
 
     def of(topic: str, broker: int) -> str | None:
-        if zookeeper is None:
+        if settings is None:
             return snapshot.topic_configs.get(topic, {}).get(key) if len(set(defaults.values())) == 1 else None
-        own = zookeeper.topic_configs.get(topic, {}).get(key)
+        own = settings.get(topic, {}).get(key)
         if own is None and topic in invalid:
             return None
         return defaults.get(broker) if own is None else own

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from kfix.lab.definition.recipes import Recipe
 
 _DOWNLOADED_JAR = re.compile(r"Downloaded from .*/([^/ ]+\.jar)")
+#: In releases since 3.5, where most tools have left `kafka_2.13` by and by.
+_TOOLS = """    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka-tools</artifactId>
+      <version>${kafka.version}</version>
+    </dependency>
+"""
 _ERROR = re.compile(r"^\[ERROR\]\s+(\S.*)$")
 
 
@@ -32,10 +39,13 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kfix"
 
 
-def class_path(recipe: Recipe, kafka_home: str | None, progress: Callable[[str], None]) -> str:
+def class_path(recipe: Recipe, kafka_home: str | None, progress: Callable[[str], None], *, tools: bool = False) -> str:
+    """Returns the jars of a broker, with `tools` also those of Kafka's own tools, which newer brokers do without."""
     if kafka_home:
         return _of_distribution(recipe, Path(kafka_home))
     pom = resource_text(recipe.pom)
+    if tools:
+        pom = pom.replace("  </dependencies>", f"{_TOOLS}  </dependencies>")
     cached = cache_home() / f"classpath-{recipe.kafka}-{hashlib.sha256(pom.encode()).hexdigest()[:12]}.txt"
     if cached.is_file():
         text = cached.read_text(encoding="utf-8").strip()

@@ -71,6 +71,7 @@ class QuorumView:
     `configured` are {voter: address} by the brokers' settings. `fenced` is None if the brokers do not report it (before
     4.0). `ignored_zookeeper` is an address of ZooKeeper that was given, and not asked, since KRaft is the authority.
     `eligible` are partitions without a leader, by the broker with the newest metadata; empty where it does not tell.
+    `topic_settings` are {topic: the settings that it has of its own}; None if they were not read.
     """
 
     leader: int = -1
@@ -89,6 +90,7 @@ class QuorumView:
     fenced: tuple[int, ...] | None = None
     ignored_zookeeper: str = ""
     eligible: Mapping[TopicPartition, EligibleLeaders] = field(default_factory=dict)
+    topic_settings: Mapping[str, Mapping[str, str]] | None = None
 
     @property
     def read(self) -> bool:
@@ -106,12 +108,16 @@ class QuorumView:
         moved = [self.later[b] > self.offsets[b] for b in self.later if b in self.offsets]
         return any(moved) if moved else None
 
+    def applied(self, broker: int) -> int:
+        """Returns the newest metadata offset that the broker reported, -1 if it reported none."""
+        return max(self.offsets.get(broker, -1), self.later.get(broker, -1))
+
     def reached(self, broker: int) -> bool | None:
         """Returns whether the broker's metadata is as new as the high watermark was before it was read, or became so.
 
         None if either is unknown. A broker that has applied the last committed record is at the high watermark less 1.
         """
-        offset = max(self.offsets.get(broker, -1), self.later.get(broker, -1))
+        offset = self.applied(broker)
         return None if offset < 0 or self.high_watermark < 0 else offset >= self.high_watermark - 1
 
     def stale(self, broker: int) -> bool:

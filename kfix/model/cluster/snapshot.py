@@ -28,6 +28,8 @@ PROTOCOL = "inter.broker.protocol.version"
 #: Among a broker's settings, although it is no setting of Kafka: the default of `PROTOCOL`, which is the newest version
 #: that the software supports. Absent if the broker did not report it.
 NEWEST_PROTOCOL = f"{PROTOCOL} (newest)"
+#: The source of the settings of topics, if they were not read at all.
+TOPIC_CONFIGS = "topic configs"
 #: In the error of a ZooKeeper server that responds but refuses `srvr`.
 SRVR_REFUSED = "not allowed"
 

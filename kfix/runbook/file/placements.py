@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.derive.record import record_of
 from kfix.derive.restoring import OffsetsItem
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
@@ -138,13 +139,13 @@ def place(kind: str, request: PlacementRequest) -> tuple[Move, ...]:
 def world_of(snapshot: Snapshot, reader: ClusterReader) -> World:
     """Returns what placements are computed from. Sizes that a broker does not report stay unknown, never 0.
 
-    Raises UnreachableError if ZooKeeper was not read.
+    Raises UnreachableError if the record of the cluster was not read.
     """
-    zookeeper = snapshot.zookeeper
-    if zookeeper is None:
+    record = record_of(snapshot)
+    if record is None:
         raise UnreachableError("the assignments of replicas could not be read, so no placement can be computed")
     sizes: dict[TopicPartition, int] = {}
-    for broker in zookeeper.registrations:
+    for broker in record.registrations:
         try:
             found = reader.log_dirs(broker).sizes
         except UnreachableError:
@@ -152,9 +153,9 @@ def world_of(snapshot: Snapshot, reader: ClusterReader) -> World:
         for tp, size in found.items():
             sizes[tp] = max(size, sizes.get(tp, 0))
     return World(
-        live={b: r.rack for b, r in zookeeper.registrations.items()},
-        assignments={tp: a.replicas for tp, a in zookeeper.assignments.items()},
-        leaders={tp: s.leader for tp, s in zookeeper.states.items() if s.leader in zookeeper.registrations},
-        isr={tp: s.isr for tp, s in zookeeper.states.items()},
+        live={b: r.rack for b, r in record.registrations.items()},
+        assignments={tp: a.replicas for tp, a in record.assignments.items()},
+        leaders={tp: s.leader for tp, s in record.states.items() if s.leader in record.registrations},
+        isr={tp: s.isr for tp, s in record.states.items()},
         sizes=sizes,
     )

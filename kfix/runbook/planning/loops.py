@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from kfix.derive.record import record_of
 from kfix.derive.restoring import OffsetsItem
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.reading import ResourceKind
@@ -109,14 +110,14 @@ class Items:
         return Item(str(move.tp), {f"{name}.partition": move.tp, f"{name}.replicas": move.replicas})
 
     def _throttled(self) -> Iterator[tuple[ResourceKind, str]]:
-        zookeeper = self._seen.snapshot.zookeeper
-        if zookeeper is None:
+        record = record_of(self._seen.snapshot)
+        if record is None or record.topic_settings is None:
             raise UnreachableError("the lists of brokers and topics could not be read")
-        for broker in sorted(zookeeper.registrations):
+        for broker in sorted(record.registrations):
             found = self.reader.configs(ResourceKind.BROKER, str(broker), THROTTLES[ResourceKind.BROKER])
             if any(value.own for value in found.values()):
                 yield ResourceKind.BROKER, str(broker)
-        for topic, config in sorted(zookeeper.topic_configs.items()):
+        for topic, config in sorted(record.topic_settings.items()):
             if any(key in config for key in THROTTLES[ResourceKind.TOPIC]):
                 yield ResourceKind.TOPIC, topic
 

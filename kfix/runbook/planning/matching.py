@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kfix.derive.record import record_of
 from kfix.documents.problems import did_you_mean
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
@@ -92,9 +93,10 @@ def request(runbook: Runbook, topic: str, snapshot: Snapshot, by: str) -> Findin
 
 
 def _partitions(runbook: Runbook, topic: str, snapshot: Snapshot) -> tuple[TopicPartition, ...]:
-    if snapshot.zookeeper is None:
+    record = record_of(snapshot)
+    if record is None:
         raise UnreachableError("the list of topics could not be read, so nothing can be planned")
-    known = snapshot.zookeeper.assignments
+    known = record.assignments
     found = tuple(sorted(tp for tp in known if tp.topic == topic))
     if found:
         return found

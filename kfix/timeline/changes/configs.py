@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.incident.timeline import Event, Theme, Tone
-from kfix.timeline.when import between, where
+from kfix.timeline.when import between, records_of, where
 
 _SECRET = ("password", "secret", "jaas", "keystore", "truststore", "credential")
 
@@ -16,10 +16,14 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     for broker in sorted(before.broker_configs.keys() & after.broker_configs.keys()):
         for text in _differences(before.broker_configs[broker], after.broker_configs[broker], both=True):
             yield Event(at, Theme.CONFIG, Tone.ACT, f"broker {broker}: {text}", where(after), since, None, broker)
-    if before.zookeeper is None or after.zookeeper is None:
+    records = records_of(before, after)
+    if records is None:
         return
-    old, new = before.zookeeper.topic_configs, after.zookeeper.topic_configs
-    topics = {tp.topic for tp in before.zookeeper.assignments} & {tp.topic for tp in after.zookeeper.assignments}
+    old, new = (record.topic_settings for record in records)
+    if old is None or new is None:
+        return
+    was, now = ({tp.topic for tp in record.assignments} for record in records)
+    topics = was & now
     for topic in sorted(topics):
         for text in _differences(old.get(topic, {}), new.get(topic, {}), both=False):
             yield Event(at, Theme.CONFIG, Tone.ACT, f"topic {topic}: {text}", where(after), since)
@@ -28,7 +32,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 def _differences(old: Mapping[str, str], new: Mapping[str, str], *, both: bool) -> Iterator[str]:
     """Yields the differences. With `both`, a setting that one snapshot lacks was not read there and is skipped.
 
-    A topic's znode holds every override of the topic, so there a missing setting means "not set".
+    A record has every override of a topic that was asked for, so there a missing setting means "not set".
     """
     names = old.keys() & new.keys() if both else old.keys() | new.keys()
     for name in sorted(names):

@@ -1,4 +1,4 @@
-"""Topics that were created, deleted or expanded, and changed replica assignments, by ZooKeeper's record."""
+"""Topics that were created, deleted or expanded, and changed replica assignments, by the record."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Iterator
 
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.incident.timeline import Event, Theme, Tone
-from kfix.timeline.when import between, where
+from kfix.timeline.when import between, records_of, where
 from kfix.wording import several
 
 
 def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
-    if before.zookeeper is None or after.zookeeper is None:
+    records = records_of(before, after)
+    if records is None:
         return
     at, since = between(before, after)
-    old, new = before.zookeeper.assignments, after.zookeeper.assignments
+    old, new = (record.assignments for record in records)
     was, now = Counter(tp.topic for tp in old), Counter(tp.topic for tp in new)
     for topic in sorted(now.keys() - was.keys()):
         text = f"topic {topic} was created, {several(now[topic], 'partition')}"

@@ -15,7 +15,8 @@ from typing import Any
 
 from rich.console import Console
 
-from kfix.adapters.collect.collector import CollectOptions, collect
+from kfix.adapters.collect.collector import collect
+from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import resources, responses
 from kfix.adapters.kafka.codec import ByteReader

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.collect.collector import CollectOptions, collect
+from kfix.adapters.collect.collector import collect
+from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.saved import files
 from kfix.adapters.target import make_target
 

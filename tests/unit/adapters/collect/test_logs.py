@@ -1,6 +1,7 @@
 """What a look from a vantage asks beside the rest: what only another place can compare."""
 
 from kfix.adapters.collect.logs import claims, epochs_before, suspicious
+from kfix.derive.record import record_of
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.unit.derive.places import seen_by
 from tests.unit.diagnostics import cut_clusters
@@ -21,8 +22,8 @@ def test_the_others_are_asked_for_the_same_logs_and_where_the_epoch_before_ended
     there = seen_by(cut_clusters.zone_isolated(), "az2", {2, 3})
     assert there.zookeeper is not None
     live = frozenset(there.zookeeper.registrations)
-    assert suspicious(there.zookeeper, there.views, live) == {}
-    wanted = suspicious(there.zookeeper, there.views, live, apart=True)
+    assert suspicious(record_of(there), there.views, live) == {}
+    wanted = suspicious(record_of(there), there.views, live, apart=True)
     assert [tp for tp in wanted if tp.topic == "orders"][:4] == LED_BY_1
     asked = epochs_before(claims(wanted, there.views), there.views)
     assert {tp: epoch for found in asked.values() for tp, epoch in found.items() if tp in LED_BY_1} == dict.fromkeys(
@@ -34,5 +35,5 @@ def test_a_whole_cluster_is_asked_for_nothing_more() -> None:
     whole = healthy()
     assert whole.zookeeper is not None
     live = frozenset(whole.zookeeper.registrations)
-    assert suspicious(whole.zookeeper, whole.views, live, apart=True) == {}
+    assert suspicious(record_of(whole), whole.views, live, apart=True) == {}
     assert epochs_before(claims({TopicPartition("orders", 0): (1, 2, 3)}, whole.views), whole.views) == {}

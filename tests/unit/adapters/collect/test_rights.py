@@ -33,7 +33,7 @@ class Line:
 
 def errors(line, known, configs=AUTHORIZED):
     questions = Questions()
-    note_hidden_topics(questions, {7: line}, configs, frozenset(known), Deadline.after(5))
+    note_hidden_topics(questions, {7: line}, configs, lambda: frozenset(known), Deadline.after(5))
     return [source.error for source in questions.sources() if not source.ok]
 
 

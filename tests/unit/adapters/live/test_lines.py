@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kfix.adapters.collect.authority import ZooKeeperAnswer
-from kfix.adapters.collect.collector import CollectOptions, _Collection
+from kfix.adapters.collect.collector import _Collection
+from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.collect.tasks import Questions, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.security import Security
