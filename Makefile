@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-spark-versions test-hadoop fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-security test-spark-versions test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -43,6 +43,10 @@ proofs: setup-dev
 # Real brokers, real Spark, a real browser.
 real: setup-dev
 	@$(PYTEST) tests/cluster tests/spark tests/browser
+
+# Every line of Kafka with every security and mechanism, with and without an authorizer: about an hour on two cores.
+test-security: setup-dev
+	@KFIX_TEST_SECURITY=all $(PYTEST) tests/cluster/test_secured_labs.py tests/cluster/test_missing_rights.py
 
 # Spark 4.0 and 4.3 beside the locked 4.1: downloads 900 MB, takes about 30 minutes.
 test-spark-versions: setup-dev

@@ -149,7 +149,9 @@ def plain_reason(error: OSError | UnicodeError) -> str:
     # An invalid name, such as one with an empty part, raises UnicodeError in Python's idna codec.
     if isinstance(error, socket.gaierror | UnicodeError):
         return "the host name cannot be resolved"
-    ssl = sys.modules.get("ssl")  # It is loaded by who uses TLS (kfix.adapters.kafka.security).
+    ssl = sys.modules.get("ssl")  # It is loaded by who uses TLS (kfix.adapters.tls.settings).
     if ssl is not None and isinstance(error, ssl.SSLError):
-        return f"TLS failed: {error.reason or error}"
+        from kfix.adapters.tls.reasons import tls_reason  # noqa: PLC0415 - imports ssl
+
+        return tls_reason(error)
     return (error.strerror or str(error)).lower()

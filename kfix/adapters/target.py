@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kfix.adapters.endpoint import parse_endpoints
-from kfix.adapters.kafka.security import Security, load_security
+from kfix.adapters.kafka.security import Security
+from kfix.adapters.properties.load import ClientProperties, load_client_properties
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Endpoint, ReachedBy
@@ -47,17 +48,24 @@ def make_target(
     timeout: float = 5.0,
     controllers: str | None = None,
 ) -> Target:
-    if not bootstrap and not zookeeper:
+    given = ClientProperties(Security()) if command_config is None else load_client_properties(command_config)
+    if not bootstrap and not zookeeper and not given.bootstrap:
         raise UsageError(
             "no cluster given: neither --bootstrap-server nor --zookeeper",
-            hint="one of them is enough: --bootstrap-server HOST:PORT",
+            hint="one of them is enough: --bootstrap-server HOST:PORT, or bootstrap.servers in --command-config",
         )
     if not 0 < timeout <= 3600:
         raise UsageError(f"--timeout: {timeout:g} is not between 0 and 3600 seconds")
+    if bootstrap:
+        servers = parse_bootstrap(bootstrap)
+    else:
+        # With --zookeeper alone the brokers are those that ZooKeeper names: the file may be another cluster's.
+        own = "" if zookeeper else given.bootstrap
+        servers = parse_bootstrap(own, f"{command_config}: bootstrap.servers") if own else ()
     return Target(
-        bootstrap=parse_bootstrap(bootstrap) if bootstrap else (),
+        bootstrap=servers,
         zookeeper=parse_connect(zookeeper) if zookeeper else None,
-        security=load_security(command_config),
+        security=given.security,
         timeout=timeout,
         command_config=command_config,
         controllers=parse_bootstrap(controllers, "--bootstrap-controller") if controllers else (),

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kfix.adapters.properties.load import load_client_properties
 from kfix.adapters.target import Target, make_target
+from kfix.errors import UsageError
 
 if TYPE_CHECKING:
     from kfix.model.plan.plan import Plan
@@ -49,6 +51,15 @@ class Access:
             self.bootstrap_servers, self.zookeeper, self.command_config, self.timeout, self.controllers
         )
         return replace(target, name=self.name, besides=self.besides)
+
+    def notes(self) -> tuple[str, ...]:
+        """Returns one line for each key of the client properties that kfix does not use; () if they cannot be read."""
+        if self.command_config is None:
+            return ()
+        try:
+            return load_client_properties(self.command_config).notes
+        except UsageError:
+            return ()
 
     def for_plan(self, plan: Plan) -> Access:
         """What the plan knows of its cluster stands in for what the caller left out."""

@@ -32,13 +32,15 @@ class LabStatus:
     kafka: str
     mode: str  # zk or kraft
     bootstrap_servers: str
-    sasl_bootstrap_servers: str | None
+    sasl_bootstrap_servers: str | None  # of the second listener
     zookeeper_connect: str  # empty on KRaft
     controllers: str  # HOST:PORT of each controller, empty with ZooKeeper
     active_controller: int | None  # on KRaft; None if no controller answers as the active one
     folder: str
     processes: tuple[ProcessStatus, ...]
     incident: str | None
+    security: str = ""  # of the second listener: a protocol, and the mechanism where there is one
+    client_properties: tuple[str, ...] = ()  # files for --command-config, of a secured lab
     network: tuple[str, ...] = ()  # what is cut or slow, a sentence each
 
 
@@ -65,6 +67,8 @@ def status_of(lab: LabHandle) -> LabStatus:
         folder=str(lab.store.dir),
         processes=tuple(_process(lab, state, *place, notes) for place in places),
         incident=state.incident,
+        security=" ".join(filter(None, (state.spec.listener, state.spec.mechanism_used))),
+        client_properties=lab.client_files,
         network=sentences(state.network),
     )
 

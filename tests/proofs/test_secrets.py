@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
 from kfix.cli.app import app
+from kfix.lab.security.certificates import CertificateAuthority, pem
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from tests.proofs.scenarios import SCENARIOS
@@ -30,7 +31,7 @@ ssl.truststore.type=PEM
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     ca = tmp_path / "ca.pem"
-    ca.write_text("")
+    ca.write_text(pem(CertificateAuthority.new("kfix test").certificate))
     path = tmp_path / "client.properties"
     path.write_text(CONFIG.format(ca=ca))
     path.chmod(0o600)

@@ -54,6 +54,7 @@ BROKER_KEYS = (
     "zookeeper.connect",
     "zookeeper.session.timeout.ms",
 )
+_NOT_ALLOWED = 29
 TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
 #: Settings that matter only where a topic has them of its own, besides those above.
 _OWN_KEYS = (
@@ -139,10 +140,16 @@ def _untyped(listed: ByteReader) -> tuple[int, list[ListedGroup]]:
 
 def ask_topic_configs(
     connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline
-) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
-    """Returns the effective topic configs, and those that the topics have of their own; a default is the broker's."""
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]], str]:
+    """Returns the effective topic configs, those that the topics have of their own, and why some are missing.
+
+    A default is the broker's.
+    """
     request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, (*TOPIC_KEYS, *_OWN_KEYS))
-    described = [c for c in connection.call(request, responses.describe_configs, deadline) if not c.error]
+    described = connection.call(request, responses.describe_configs, deadline)
+    # A topic that was deleted meanwhile is no failure.
+    refused = next((f"{c.name}: {name_of(c.error)}" for c in described if c.error == _NOT_ALLOWED), "")
+    described = [c for c in described if not c.error]
     effective = {c.name: {key: c.values[key] for key in TOPIC_KEYS if key in c.values} for c in described}
     own = {c.name: {k: v for k, v in c.values.items() if c.sources.get(k) == _OF_THE_TOPIC} for c in described}
-    return effective, {topic: values for topic, values in own.items() if values}
+    return effective, {topic: values for topic, values in own.items() if values}, refused

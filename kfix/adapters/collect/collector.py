@@ -13,6 +13,7 @@ from kfix.adapters.collect.broker import BrokerAnswers, ask_broker
 from kfix.adapters.collect.kraft import KraftReading
 from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.collect.quorum import kraft_settings
+from kfix.adapters.collect.rights import note_hidden_topics, topics_of, with_rights
 from kfix.adapters.collect.second_round import SecondRound
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.collect.unlisted import unlisted_brokers
@@ -264,6 +265,8 @@ class _Collection:
         defaults = next((a.configs for a in self._answers.values() if a.configs), {})
         topic_configs, own = round_.topic_configs(mode, defaults)
         sizes = round_.offsets_sizes(own)
+        configs = [a.configs for a in self._answers.values()]
+        note_hidden_topics(self._questions, lines, configs, lambda: topics_of(views), self._deadline)
         quorum = None
         if self._quorum is not None:
             self._quorum.ask_eligible(self._lines, self._deadline)
@@ -304,5 +307,5 @@ class _Collection:
             remembered_alive=memory.alive,
             remembered_dead=memory.dead,
             remembered_well=memory.well,
-            sources=self._questions.sources(),
+            sources=with_rights(self._questions.sources(), self._target.security.principal),
         )

@@ -28,6 +28,7 @@ from kfix.adapters.kafka.new_groups import ListedGroup
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import (
+    TOPIC_CONFIGS,
     Assignment,
     BrokerView,
     CoordinatorProbe,
@@ -68,7 +69,10 @@ class Details:
         for broker in self._connections:
             found = self._each("topic configs", [broker], lambda _, line: ask_topic_configs(line, topics, deadline))
             if broker in found:
-                return found[broker]
+                effective, own, refused = found[broker]
+                if refused:
+                    self._questions.failed(TOPIC_CONFIGS, refused)
+                return effective, own
         return None
 
     def groups(self, listed: Mapping[int, tuple[ListedGroup, ...]]) -> tuple[Group, ...]:
@@ -119,6 +123,9 @@ class Details:
             finished += answers.get(broker) or [
                 without_answer(p, f"broker {broker}: no answer in time") for p in probes
             ]
+        for refused in [p for p in finished if not p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED][:1]:
+            why = name_of(refused.find_error or refused.fetch_error or 0)
+            self._questions.failed("coordinator probe", f"coordinator of group {refused.group}: {why}")
         # No right to ask for a group that does not exist says nothing about its coordinator.
         told = (p for p in finished if not (p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED))
         return tuple(sorted(told, key=lambda p: (p.partition, p.group)))

@@ -28,6 +28,8 @@ _CLIENT_ID = "kfix"
 #: The default of socket.request.max.bytes, and more than any response that kfix requests: the metadata of a million
 #: partitions has 60 MB.
 _LARGEST_ANSWER = 100 << 20
+#: The first two bytes of a TLS alert, where the length of a response is expected: its type, and TLS's major version.
+_TLS_ALERTS = {0x1503}
 
 
 class BrokerConnection:
@@ -140,7 +142,8 @@ class BrokerConnection:
         if self._security.mechanism:
             from kfix.adapters.kafka.sasl import authenticate  # noqa: PLC0415 - only a cluster with SASL needs it
 
-            authenticate(self._security, lambda request: self._exchange([request], deadline)[0], str(self.endpoint))
+            exchange = lambda request: self._exchange([request], deadline)[0]  # noqa: E731 - used once
+            authenticate(self._security, exchange, str(self.endpoint), deadline.left)
 
     def _check_versions(self, deadline: Deadline) -> None:
         [reader] = self._exchange([requests.api_versions()], deadline)
@@ -183,6 +186,10 @@ class BrokerConnection:
 
     def _answer(self, correlation: int, flexible: bool, deadline: Deadline, *, fresh: bool) -> ByteReader:
         size = struct.unpack(">i", self._read(4, deadline, fresh=fresh))[0]
+        if size >> 16 in _TLS_ALERTS:
+            raise UnreachableError(
+                f"{self.endpoint}: it requires TLS: set security.protocol=SSL or SASL_SSL (--command-config)"
+            )
         if not 4 <= size <= _LARGEST_ANSWER:
             raise ProtocolError(f"{self.endpoint}: the server does not speak the Kafka protocol")
         reader = ByteReader(self._read(size, deadline, fresh=fresh))

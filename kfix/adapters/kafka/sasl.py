@@ -1,10 +1,12 @@
-"""SASL over an open connection: PLAIN, and SCRAM as in RFC 5802."""
+"""SASL over an open connection: PLAIN, SCRAM as in RFC 5802, and OAUTHBEARER as in RFC 7628."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
+import json
 import secrets
 from collections.abc import Callable
 
@@ -13,6 +15,7 @@ from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.security import Security
+from kfix.adapters.oauth.settings import OAuth
 from kfix.errors import UnreachableError
 from kfix.model.numbers import whole_number
 
@@ -26,7 +29,8 @@ class AuthenticationError(UnreachableError):
     """The broker refused the authentication. The message never contains the password."""
 
 
-def authenticate(security: Security, exchange: Exchange, where: str) -> None:
+def authenticate(security: Security, exchange: Exchange, where: str, seconds: float) -> None:
+    """Raises AuthenticationError. `seconds` limits what is asked besides the broker, as for a token."""
     error, offered = responses.sasl_handshake(exchange(requests.sasl_handshake(security.mechanism)))
     if error and not offered:
         raise AuthenticationError(f"{where}: {name_of(error)}: this listener does not use SASL (security.protocol)")
@@ -36,6 +40,9 @@ def authenticate(security: Security, exchange: Exchange, where: str) -> None:
         )
     if security.mechanism == "PLAIN":
         _send(exchange, f"\0{security.username}\0{security.password}".encode(), where, security)
+        return
+    if security.oauth is not None:
+        _oauth(security, security.oauth, exchange, where, seconds)
         return
     try:
         _scram(security, exchange, where)
@@ -50,6 +57,31 @@ def _send(exchange: Exchange, token: bytes, where: str, security: Security) -> b
             f"{where}: authentication refused for user {security.username!r}: {message or name_of(error)}"
         )
     return answer
+
+
+def _oauth(security: Security, settings: OAuth, exchange: Exchange, where: str, seconds: float) -> None:
+    from kfix.adapters.oauth.tokens import token_of  # noqa: PLC0415 - imports urllib
+
+    token = token_of(settings, seconds, where)
+    extensions = "".join(f"{key}={value}\x01" for key, value in settings.extensions)
+    answer = _send(exchange, f"n,,\x01auth=Bearer {token}\x01{extensions}\x01".encode(), where, security)
+    if not answer:
+        return
+    # A broker that refuses the token says why, waits for one more message, and then ends the authentication.
+    with contextlib.suppress(AuthenticationError):
+        _send(exchange, b"\x01", where, security)
+    raise AuthenticationError(
+        f"{where}: the broker refused the token{_status(answer)}: check its issuer, audience and expiry, and the clocks"
+    )
+
+
+def _status(answer: bytes) -> str:
+    """Returns the error that a broker names in JSON (RFC 7628, 3.2.2)."""
+    try:
+        status = json.loads(answer).get("status")
+    except (ValueError, AttributeError):
+        return ""
+    return f" ({status})" if isinstance(status, str) and status.replace("_", "").isalnum() else ""
 
 
 def _scram(security: Security, exchange: Exchange, where: str) -> None:

@@ -12,6 +12,7 @@ from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import PartitionResult
+from kfix.adapters.kafka.rights import missing_right
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.adapters.zookeeper.write import delete_controller
@@ -125,4 +126,6 @@ class LiveChanger:
                 result = line.call(request, decode, Deadline.after(self._target.timeout + 2))
             except UnreachableError as error:
                 return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
-        return ChangeResult(result.error, name_of(result.error), result.message)
+        why = missing_right(request.api_key, result.error, self._target.security.principal)
+        message = " ".join(filter(None, (result.message, why and f"({why})")))
+        return ChangeResult(result.error, name_of(result.error), message)

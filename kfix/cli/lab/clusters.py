@@ -91,6 +91,24 @@ def up(
         str | None,
         typer.Option("--sasl", envvar="KFIX_LAB_SASL", metavar="USER:PASSWORD", help="A second listener, with SASL."),
     ] = None,
+    security: Annotated[
+        str,
+        typer.Option(
+            "--security",
+            metavar="WORD",
+            help="A second listener, and the controllers: plaintext, tls, mtls, sasl_plaintext or sasl_ssl.",
+        ),
+    ] = "plaintext",
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            "--mechanism", metavar="WORD", help="Of SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."
+        ),
+    ] = None,
+    acls: Annotated[
+        bool,
+        typer.Option("--acls", help="An authorizer; the client of the second listener gets the least rights of kfix."),
+    ] = False,
     name: Annotated[str, typer.Option("--name", help="Name of the lab.")] = "lab",
 ) -> None:
     """Start a cluster of real brokers on this machine."""
@@ -112,13 +130,19 @@ def up(
         heap_mb=heap,
         kafka_home=kafka_home,
         sasl=parse_sasl(sasl) if sasl else None,
+        security=security,
+        mechanism=mechanism,
+        acls=acls,
     )
     end_like_ctrl_c()
     with progress() as report:
         lab = Lab.up(spec, progress=report)
     say(f"lab {lab.name} is up")
     say(f"  --bootstrap-server {lab.bootstrap_servers}")
-    if lab.sasl_bootstrap_servers:
+    if spec.is_secured:
+        for file in lab.client_files:
+            say(f"  --command-config {file}")
+    elif lab.sasl_bootstrap_servers:
         say(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
     say(f"  {_keeper(lab.status())}")
 
@@ -148,7 +172,9 @@ def status(name: Name = None, as_json: Json = False) -> None:
         highlight=False,
     )
     if found.sasl_bootstrap_servers:
-        console.print(f"--bootstrap-server {found.sasl_bootstrap_servers} with SASL", soft_wrap=True, highlight=False)
+        console.print(
+            f"--bootstrap-server {found.sasl_bootstrap_servers} with {found.security}", soft_wrap=True, highlight=False
+        )
     console.print(rows)
 
 

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kfix.adapters.kafka.security import read_properties
+from kfix.adapters.properties.load import ClientProperties
+from kfix.adapters.properties.parsing import NONE, read_properties
 from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError, UsageError
-from kfix.fleet.inventory.meaning import properties_problems
+from kfix.fleet.inventory.meaning import properties_of
 from kfix.fleet.inventory.words import name_problem, server_problems
 from kfix.model.audit.inventory import ClusterEntry, Inventory
 
@@ -37,9 +38,11 @@ def read_folder(folder: Path) -> tuple[Inventory, str]:
             continue
         places[name] = path
         wrong = [f"{path}:1:1: {text}" for text in [name_problem(name)] if text]
-        wrong += [p if p.startswith(str(path)) else f"{path}:1:1: {p}" for p in properties_problems(path)]
-        if not wrong:
-            clusters[name] = _entry(name, path, wrong)
+        given = properties_of(path)
+        if isinstance(given, tuple):
+            wrong += [p if p.startswith(str(path)) else f"{path}:1:1: {p}" for p in given]
+        elif not wrong:
+            clusters[name] = _entry(name, path, given, wrong)
             digest.update(f"{name}\0".encode() + read_file(path) + b"\0")
         problems += wrong
     if problems:
@@ -66,14 +69,17 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
         raise UsageError(f"{folder}: cannot read the inventory: {(error.strerror or '').lower()}") from None
 
 
-def _entry(name: str, path: Path, wrong: list[str]) -> ClusterEntry:
-    values = read_properties(path)
-    found = {}
-    for key, what in (("bootstrap.servers", "bootstrap"), ("zookeeper.connect", "zookeeper")):
-        text, line = values.get(key, ("", 0))
-        found[what] = text
+def _entry(name: str, path: Path, given: ClientProperties, wrong: list[str]) -> ClusterEntry:
+    places = read_properties(path)
+    for key, what, text in (
+        ("bootstrap.servers", "bootstrap", given.bootstrap),
+        ("zookeeper.connect", "zookeeper", given.zookeeper),
+    ):
         if text:
-            wrong += [f"{path}:{line}:1: {key}: {p.partition(': ')[2]}" for p in server_problems(text, what)]
-    if not any(found.values()):
+            at = places.get(key, NONE)
+            wrong += [
+                f"{path}:{at.line}:{at.column}: {key}: {p.partition(': ')[2]}" for p in server_problems(text, what)
+            ]
+    if not given.bootstrap and not given.zookeeper:
         wrong.append(f"{path}:1:1: has no bootstrap.servers: the address of the cluster {name!r} is unknown")
-    return ClusterEntry(name, found["bootstrap"], found["zookeeper"], str(path))
+    return ClusterEntry(name, given.bootstrap, given.zookeeper, str(path))

@@ -46,17 +46,18 @@ def load_inventory(path: FilePath, today: date | None = None) -> Loaded:
             return Loaded(inventory, digest)
         path /= FILE
     text = read_text(path, "inventory")
-    inventory = parse_inventory(text, str(path), path.parent)
+    properties = PropertiesFiles(path.parent)
+    inventory = parse_inventory(text, str(path), path.parent, properties)
     now = today or datetime.now(UTC).date()
-    return Loaded(inventory, hashlib.sha256(text.encode()).hexdigest(), tuple(_warnings(inventory, now)))
+    return Loaded(inventory, hashlib.sha256(text.encode()).hexdigest(), (*_warnings(inventory, now), *properties.notes))
 
 
-def parse_inventory(text: str, origin: str, folder: FilePath) -> Inventory:
-    """Returns the inventory in a text; relative paths in it start from `folder`.
+def parse_inventory(text: str, origin: str, folder: FilePath, properties: PropertiesFiles | None = None) -> Inventory:
+    """Returns the inventory in a text; relative paths in it start from `folder`, as those of `properties`.
 
     Raises InvalidFileError with all mistakes.
     """
-    properties = PropertiesFiles(folder)
+    properties = properties or PropertiesFiles(folder)
     model = read_model(
         text,
         FleetModel,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path as FilePath
 from typing import Any, Final
 
-from kfix.adapters.kafka.security import load_security, read_properties
+from kfix.adapters.properties.load import ClientProperties, load_client_properties
 from kfix.documents.problems import Path, Problem
 from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.words import clock, day, moment, name_problem, server_problems
@@ -23,43 +23,45 @@ class PropertiesFiles:
 
     def __init__(self, folder: FilePath) -> None:
         self._folder = folder
-        self._problems: dict[str, tuple[str, ...]] = {}
-        self._servers: dict[str, str] = {}
+        self._found: dict[str, ClientProperties | tuple[str, ...]] = {}
 
     def path(self, given: str) -> FilePath:
         return self._folder / given
 
     def problems(self, given: str) -> tuple[str, ...]:
-        if given not in self._problems:
-            self._problems[given] = properties_problems(self.path(given))
-        return self._problems[given]
+        found = self._read(given)
+        return found if isinstance(found, tuple) else ()
 
     def servers(self, given: str) -> str:
         """Returns the file's `bootstrap.servers`, "" if it has none or cannot be read."""
-        if given not in self._servers:
-            self._servers[given] = "" if self.problems(given) else bootstrap_of(self.path(given))
-        return self._servers[given]
+        found = self._read(given)
+        return "" if isinstance(found, tuple) else found.bootstrap
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the files that were read have and kfix does not use."""
+        return tuple(note for each in self._found.values() if not isinstance(each, tuple) for note in each.notes)
+
+    def _read(self, given: str) -> ClientProperties | tuple[str, ...]:
+        if given not in self._found:
+            self._found[given] = properties_of(self.path(given))
+        return self._found[given]
 
 
-def properties_problems(path: FilePath) -> tuple[str, ...]:
-    """Returns the mistakes of a client properties file, () if it is valid."""
+def properties_of(path: FilePath) -> ClientProperties | tuple[str, ...]:
+    """Returns the content of a client properties file, or its mistakes."""
     if not str(path).isprintable():
         return (f"{str(path)!r} is not a valid path",)
     try:
         if not path.exists():
             return (f"{path}: the file does not exist",)
-        load_security(path)
+        return load_client_properties(path)
     except InvalidFileError as error:
         return error.problems
     except OSError as error:
         return (f"{str(path)[:80]}: cannot be read: {(error.strerror or '').lower()}",)
     except UsageError as error:
         return (str(error),)
-    return ()
-
-
-def bootstrap_of(path: FilePath) -> str:
-    return read_properties(path).get("bootstrap.servers", ("", 0))[0]
 
 
 def problems_of(data: Any, properties: PropertiesFiles) -> Iterator[Problem]:

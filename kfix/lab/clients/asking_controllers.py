@@ -42,10 +42,10 @@ class Eligible:
     last_known: tuple[int, ...]
 
 
-def quorum_seen_by(address: str, seconds: float = _SECONDS) -> QuorumState | None:
+def quorum_seen_by(address: str, seconds: float = _SECONDS, security: Security | None = None) -> QuorumState | None:
     """Returns what a controller answers as the active one; None if it is another one. Raises UnreachableError."""
     host, _, port = address.rpartition(":")
-    with BrokerConnection(Endpoint(host, int(port)), Security(), controller=True) as line:
+    with BrokerConnection(Endpoint(host, int(port)), security or Security(), controller=True) as line:
         found = line.call(
             kraft_messages.describe_quorum(0), lambda r: kraft_messages.quorum(r, 0), Deadline.after(seconds)
         )
@@ -60,11 +60,13 @@ def quorum_seen_by(address: str, seconds: float = _SECONDS) -> QuorumState | Non
     )
 
 
-def active_controller(addresses: Mapping[int, str], seconds: float = _SECONDS) -> QuorumState | None:
+def active_controller(
+    addresses: Mapping[int, str], seconds: float = _SECONDS, security: Security | None = None
+) -> QuorumState | None:
     """Asks each controller, until one answers as the active one: only that one does. `addresses` is {id: address}."""
     for address in addresses.values():
         try:
-            found = quorum_seen_by(address, seconds)
+            found = quorum_seen_by(address, seconds, security)
         except UnreachableError:
             continue
         if found is not None:

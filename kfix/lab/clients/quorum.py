@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from kfix.adapters.kafka.responses import MetadataResponse
+    from kfix.adapters.kafka.security import Security
     from kfix.lab.clients.asking_controllers import QuorumState
     from kfix.lab.definition.state import Assignment
     from kfix.model.cluster.snapshot import TopicPartition
@@ -32,17 +33,23 @@ _UNKNOWN_TOPIC = "UNKNOWN_TOPIC_OR_PART"
 
 
 class QuorumClient(LabClient):
-    """`controllers` are {id: address} of the controllers' listeners."""
+    """`controllers` are {id: address} of the controllers' listeners, and `security` is how to log in there."""
 
-    def __init__(self, controllers: Mapping[int, str], addresses: Callable[[], Mapping[int, str]]) -> None:
+    def __init__(
+        self,
+        controllers: Mapping[int, str],
+        addresses: Callable[[], Mapping[int, str]],
+        security: Security | None = None,
+    ) -> None:
         super().__init__(addresses)
         self._controllers = controllers
+        self._security = security
 
     # --- the record -----------------------------------------------------------------------------------------------
 
     def quorum(self) -> QuorumState | None:
         """Returns what the active controller answers; None if no controller answers as the active one."""
-        return active_controller(self._controllers)
+        return active_controller(self._controllers, security=self._security)
 
     def controller(self) -> int | None:
         quorum = self.quorum()

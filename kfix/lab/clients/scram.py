@@ -1,4 +1,4 @@
-"""The SCRAM user of a lab with a second listener."""
+"""Logins at the second listener of a lab: the SCRAM user, and whether every broker accepts a client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kfix.adapters.kafka.security import Security
 from kfix.errors import UnreachableError
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.confluent import create_scram
-from kfix.lab.definition.properties import SASL_PROTOCOL, SCRAM
+from kfix.lab.definition.protocols import SASL_PROTOCOL, SCRAM
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -18,12 +18,20 @@ if TYPE_CHECKING:
     from kfix.lab.clients.access import LabClient
 
 
-def create_user(access: LabClient, user: str, password: str, addresses: Iterable[str]) -> None:
-    """Creates the SCRAM credentials of a user and returns when every broker accepts them."""
+def create_user(access: LabClient, user: str, password: str) -> None:
+    """Creates the SCRAM credentials of a user."""
     create_scram(access.admin(), user, password)
-    ways = [Security(SASL_PROTOCOL, mechanism, user, password) for mechanism in SCRAM]
+
+
+def scram_ways(user: str, password: str) -> tuple[Security, ...]:
+    return tuple(Security(SASL_PROTOCOL, mechanism, user, password) for mechanism in SCRAM)
+
+
+def await_logins(addresses: Iterable[str], ways: Iterable[Security]) -> None:
+    """Returns when every broker accepts a client in each of these ways."""
     for address in addresses:
-        wait_for(f"{address} accepts the user", lambda at=address: all(_accepts(at, way) for way in ways), 20)  # type: ignore[misc]
+        for way in ways:
+            wait_for(f"{address} accepts {way.recorded}", lambda at=address, by=way: _accepts(at, by), 20)  # type: ignore[misc]
 
 
 def _accepts(address: str, security: Security) -> bool:

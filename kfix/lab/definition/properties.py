@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.lab.definition.protocols import SASL_PROTOCOL, SCRAM
 from kfix.lab.definition.recipes import KRAFT, ZK
 
 if TYPE_CHECKING:
@@ -13,11 +14,9 @@ if TYPE_CHECKING:
     from kfix.lab.definition.spec import LabSpec
     from kfix.lab.definition.state import BrokerDef, ControllerDef, ZooKeeperDef
 
-SASL_PROTOCOL = "SASL_PLAINTEXT"
 CONTROL, CONTROLLER = "CONTROL", "CONTROLLER"
 _PROTOCOLS = {"PLAINTEXT": "PLAINTEXT", SASL_PROTOCOL: SASL_PROTOCOL}
 _SHARE_REPLICAS = "share.coordinator.state.topic.replication.factor"
-SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 
 # Small and quick, and no setting that would heal an incident by itself.
 DEFAULTS: dict[str, str] = {
@@ -70,7 +69,7 @@ def broker_settings(spec: LabSpec, broker: BrokerDef, connect: str, address: str
     if broker.control_port is not None:
         # The controller's connections to a broker use their own port, so that they can be cut alone (KIP-291).
         settings["listeners"] += f",{CONTROL}://{address}:{broker.control_port}"
-        settings["listener.security.protocol.map"] = _protocol_map(CONTROL)
+        settings["listener.security.protocol.map"] = _protocol_map(spec, CONTROL)
         settings["control.plane.listener.name"] = CONTROL
         settings["inter.broker.listener.name"] = "PLAINTEXT"
     settings["zookeeper.connect"] = connect
@@ -134,8 +133,9 @@ def _own(spec: LabSpec, broker: BrokerDef, address: str, log_dir: Path) -> dict[
         "listeners": f"PLAINTEXT://{address}:{broker.port}",
         "log.dirs": str(log_dir),
     }
-    if spec.sasl is not None:
-        settings["listeners"] += f",{SASL_PROTOCOL}://{address}:{broker.sasl_port}"
+    if spec.listener:
+        settings["listeners"] += f",{spec.listener}://{address}:{broker.sasl_port}"
+    if spec.sasl is not None and not spec.is_secured:
         settings |= _sasl_settings(*spec.sasl)
     if broker.rack is not None:
         settings["broker.rack"] = broker.rack
@@ -144,7 +144,10 @@ def _own(spec: LabSpec, broker: BrokerDef, address: str, log_dir: Path) -> dict[
 
 def _of_quorum(spec: LabSpec, quorum: Mapping[ControllerDef, str]) -> dict[str, str]:
     """Returns how a node finds the controllers."""
-    settings = {"controller.listener.names": CONTROLLER, "listener.security.protocol.map": _protocol_map(CONTROLLER)}
+    settings = {
+        "controller.listener.names": CONTROLLER,
+        "listener.security.protocol.map": _protocol_map(spec, CONTROLLER),
+    }
     if spec.dynamic_quorum:
         servers = ",".join(f"{address}:{each.port}" for each, address in quorum.items())
         return settings | {"controller.quorum.bootstrap.servers": servers}
@@ -152,8 +155,12 @@ def _of_quorum(spec: LabSpec, quorum: Mapping[ControllerDef, str]) -> dict[str, 
     return settings | {"controller.quorum.voters": voters}
 
 
-def _protocol_map(listener: str) -> str:
-    return ",".join(f"{name}:{each}" for name, each in {**_PROTOCOLS, listener: "PLAINTEXT"}.items())
+def _protocol_map(spec: LabSpec, listener: str) -> str:
+    protocols = dict(_PROTOCOLS)
+    if spec.is_secured:
+        protocols[spec.listener] = spec.listener
+    protocols[listener] = spec.listener if listener == CONTROLLER and spec.is_secured else "PLAINTEXT"
+    return ",".join(f"{name}:{each}" for name, each in protocols.items())
 
 
 def _sasl_settings(user: str, password: str) -> dict[str, str]:

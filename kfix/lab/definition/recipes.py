@@ -36,7 +36,8 @@ _NEW_GROUPS = {
 class Recipe:
     """`mains` is {role of a process: its main class}; `jars` the number that Maven resolves; `elr` is whether brokers
     keep eligible leader replicas (KIP-966); `segment_key` is the setting of topics for segments of less than a
-    megabyte; `loads_again` is whether coordinators load an offsets topic that was deleted and created again.
+    megabyte; `loads_again` is whether coordinators load an offsets topic that was deleted and created again;
+    `validates_tokens` is whether brokers check the signature of a token (KIP-768).
     """
 
     kafka: str
@@ -50,6 +51,7 @@ class Recipe:
     elr: bool = False
     segment_key: str = "segment.bytes"
     loads_again: bool = True
+    validates_tokens: bool = True
     jvm_flags: tuple[str, ...] = _FAST_SMALL_JVM
 
     def __str__(self) -> str:
@@ -57,7 +59,7 @@ class Recipe:
 
 
 _TABLE = (
-    Recipe("2.7.1", ZK, "kafka-reload4j.pom.xml", 35, _ZOOKEEPER_MODE),
+    Recipe("2.7.1", ZK, "kafka-reload4j.pom.xml", 35, _ZOOKEEPER_MODE, validates_tokens=False),
     Recipe("3.9.2", ZK, "kafka-reload4j.pom.xml", 56, _ZOOKEEPER_MODE, loads_again=False),
     Recipe("3.9.2", KRAFT, "kafka-reload4j.pom.xml", 56, _KRAFT_MODE, loads_again=False),
     Recipe(

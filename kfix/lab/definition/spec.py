@@ -8,6 +8,15 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
+from kfix.lab.definition.protocols import (
+    MECHANISMS,
+    OAUTHBEARER,
+    PLAINTEXT,
+    PROTOCOLS,
+    SASL_PROTOCOL,
+    USER,
+    check_security,
+)
 from kfix.lab.definition.recipes import KRAFT, recipe_of
 
 if TYPE_CHECKING:
@@ -34,7 +43,9 @@ OWNED_SETTINGS: dict[str, str] = {
     "broker.rack": "--racks",
     "listeners": "the lab's own ports",
     "advertised.listeners": "the lab's own ports",
-    "sasl.enabled.mechanisms": "--sasl",
+    "sasl.enabled.mechanisms": "--sasl and --mechanism",
+    "authorizer.class.name": "--acls",
+    "super.users": "--acls",
     "security.inter.broker.protocol": "the lab's own listeners",
     "inter.broker.listener.name": "the lab's own listeners",
     "listener.security.protocol.map": "the lab's own listeners",
@@ -68,6 +79,9 @@ class LabSpec:
     kafka_home: str | None = None
     sasl: tuple[str, str] | None = field(default=None, repr=False)  # user and password
     zones: int = 0  # network namespaces, each with a broker and a ZooKeeper server; 0: all on the loopback interface
+    security: str = PLAINTEXT  # of a second listener, and of the controllers
+    mechanism: str | None = None  # of SASL; None: PLAIN
+    acls: bool = False
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -75,6 +89,9 @@ class LabSpec:
         (_check_quorum if self.recipe.mode == KRAFT else _check_ensemble)(self)
         if self.heap_mb < _MIN_HEAP_MB:
             raise UsageError(f"a heap of {self.heap_mb} MB is too small for a broker", hint=f"at least {_MIN_HEAP_MB}")
+        check_security(
+            self.security, self.mechanism, sasl=self.sasl is not None, zones=bool(self.zones), acls=self.acls
+        )
         if self.sasl is not None:
             _check_sasl(*self.sasl)
         for key in self.settings:
@@ -118,7 +135,36 @@ class LabSpec:
     @property
     def listeners(self) -> int:
         """Returns the number of ports a broker needs."""
-        return 1 + (self.sasl is not None) + bool(self.zones)
+        return 1 + bool(self.listener) + bool(self.zones)
+
+    @property
+    def is_secured(self) -> bool:
+        return self.security != PLAINTEXT
+
+    @property
+    def has_tls(self) -> bool:
+        return self.listener.endswith("SSL")
+
+    @property
+    def listener(self) -> str:
+        """Returns the protocol, which is the name, too, of the second listener; empty without one."""
+        if self.is_secured:
+            return PROTOCOLS[self.security]
+        return SASL_PROTOCOL if self.sasl is not None else ""
+
+    @property
+    def has_identity_provider(self) -> bool:
+        return self.mechanism_used == OAUTHBEARER and self.recipe.validates_tokens
+
+    @property
+    def principal(self) -> str:
+        """Returns who the lab's client is at the second listener."""
+        return f"User:{self.sasl[0]}" if self.sasl is not None else f"User:CN={USER}"
+
+    @property
+    def mechanism_used(self) -> str:
+        """Returns the mechanism of `--security sasl_...`, else an empty text."""
+        return (self.mechanism or MECHANISMS[0]) if self.security.startswith("sasl_") else ""
 
     @property
     def offsets_replication(self) -> int:

@@ -24,7 +24,7 @@ class BrokerDef:
     rack: str | None
     original: bool = True
     retired: bool = False  # a broker with another id has its port now
-    sasl_port: int | None = None
+    sasl_port: int | None = None  # the second listener, of --sasl or --security
     zone: str | None = None
     control_port: int | None = None  # the listener of the controller, if the lab has zones
 
@@ -74,6 +74,8 @@ class LabState:
     incident: str | None = None
     network: Network | None = None
     controllers: tuple[ControllerDef, ...] = ()
+    secret: str = field(default="", repr=False)  # of a secured lab: of its key stores, and of its controllers
+    oidc_port: int | None = None  # of the identity provider, with OAUTHBEARER
     cluster_id: str = ""  # KRaft: what every node's disk is formatted with
     upgraded: dict[str, str] = field(default_factory=dict)  # {role and id, such as `broker-1`: its version of Kafka}
     version: int = field(default=VERSION)
@@ -125,6 +127,7 @@ class LabState:
         }
         for node in self.zookeepers:
             used |= {node.port, node.peer_port, node.election_port}
+        used |= {self.oidc_port} if self.oidc_port is not None else set()
         return used | {each.port for each in self.controllers}
 
     def with_process(self, record: ProcessRecord) -> LabState:
@@ -178,6 +181,8 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
             controllers=tuple(ControllerDef(**each) for each in raw.get("controllers", ())),
             cluster_id=raw.get("cluster_id", ""),
             upgraded=dict(raw.get("upgraded", {})),
+            secret=raw.get("secret", ""),
+            oidc_port=raw.get("oidc_port"),
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise LabError(

@@ -111,7 +111,7 @@ def add_broker(lab: LabHandle, new_id: int, rack: str | None, ports: Sequence[in
             port,
             rack,
             original=False,
-            sasl_port=more[0] if lab.state.spec.sasl else None,
+            sasl_port=more[0] if lab.state.spec.listener else None,
             zone=rack if network is not None else None,
             control_port=more[-1] if network is not None else None,
         )

@@ -11,6 +11,7 @@ from kfix.lab.definition.properties import (
     zookeeper_settings,
 )
 from kfix.lab.definition.recipes import ZK
+from kfix.lab.definition.secured import secured_settings
 from kfix.lab.definition.state import ControllerDef, ZooKeeperDef
 
 if TYPE_CHECKING:
@@ -25,10 +26,12 @@ def settings_of(state: LabState, node: Node, disk: Path) -> dict[str, str]:
         ensemble = {each: state.host_of(each).address for each in state.zookeepers}
         return zookeeper_settings(node, ensemble, disk)
     if isinstance(node, ControllerDef):
-        return controller_settings(state.spec, node, quorum_of(state), disk)
+        return controller_settings(state.spec, node, quorum_of(state), disk) | secured_settings(state)
     if state.spec.recipe.mode == ZK:
-        return broker_settings(state.spec, node, zookeeper_connect(state), address, disk)
-    return kraft_broker_settings(state.spec, node, quorum_of(state), address, disk)
+        settings = broker_settings(state.spec, node, zookeeper_connect(state), address, disk)
+    else:
+        settings = kraft_broker_settings(state.spec, node, quorum_of(state), address, disk)
+    return settings | secured_settings(state)
 
 
 def zookeeper_connect(state: LabState) -> str:

@@ -14,6 +14,7 @@ from kfix.lab.waiting import POLL_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from kfix.adapters.kafka.security import Security
     from kfix.lab.clients.access import LabClient
     from kfix.lab.clients.asking_controllers import QuorumState
     from kfix.lab.definition.state import BrokerDef, LabState
@@ -86,7 +87,7 @@ class ControllerQuorum(Authority):
     def client(self, addresses: Callable[[], Mapping[int, str]]) -> LabClient:
         from kfix.lab.clients.quorum import QuorumClient  # noqa: PLC0415 - loads the client libraries
 
-        return QuorumClient(self.addresses(), addresses)
+        return QuorumClient(self.addresses(), addresses, self._security())
 
     def buries_now(self) -> bool:
         """Only an active controller fences a dead broker, and it needs a majority of the voters."""
@@ -101,7 +102,12 @@ class ControllerQuorum(Authority):
         """Returns what the active controller answers; None if no controller answers as the active one."""
         from kfix.lab.clients.asking_controllers import active_controller  # noqa: PLC0415 - brings the adapters
 
-        return active_controller(self.addresses())
+        return active_controller(self.addresses(), security=self._security())
+
+    def _security(self) -> Security:
+        from kfix.lab.security.own import controller_security  # noqa: PLC0415 - brings the adapters
+
+        return controller_security(self.state)
 
     def applied(self) -> dict[int, int]:
         """Returns {broker: offset up to which it has applied the quorum's log} of the brokers that answer."""
@@ -129,18 +135,22 @@ class ControllerQuorum(Authority):
 
     def _serve(self, wanted: frozenset[int]) -> bool:
         if not self._majority(self.state):
-            return all(_answers(address) for number, address in self.addresses().items() if number in wanted)
+            return self._answer(wanted)
         active = self.active()
         if active is None or not all(active.log_ends.get(number, -1) >= 0 for number in wanted):
             return False
-        return all(_answers(address) for number, address in self.addresses().items() if number in wanted)
+        return self._answer(wanted)
+
+    def _answer(self, wanted: frozenset[int]) -> bool:
+        security = self._security()
+        return all(_answers(address, security) for number, address in self.addresses().items() if number in wanted)
 
 
-def _answers(address: str) -> bool:
+def _answers(address: str, security: Security) -> bool:
     from kfix.lab.clients.asking_controllers import quorum_seen_by  # noqa: PLC0415 - brings the adapters
 
     try:
-        quorum_seen_by(address)
+        quorum_seen_by(address, security=security)
     except UnreachableError:
         return False
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.definition.secured import CLIENT_FILES, folder_of
 from kfix.lab.definition.state import no_such
 from kfix.lab.nodes.configs import zookeeper_connect
 from kfix.lab.nodes.controllers import ControllerQuorum
@@ -45,8 +46,14 @@ class LabHandle:
 
     @property
     def sasl_bootstrap_servers(self) -> str | None:
-        """None without `LabSpec.sasl`."""
+        """The addresses of the second listener; None without `LabSpec.sasl` and `LabSpec.security`."""
         return ",".join(self.nodes.sasl_addresses(self.state)) or None
+
+    @property
+    def client_files(self) -> tuple[str, ...]:
+        """The client properties of a secured lab, for `--command-config`; none without `LabSpec.security`."""
+        found = (folder_of(self.state) / name for name in CLIENT_FILES.values())
+        return tuple(str(path) for path in found if path.is_file())
 
     @property
     def zookeeper_connect(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kfix.errors import LabError, UsageError
 from kfix.lab.definition.properties import format_arguments, render
+from kfix.lab.definition.secured import identity_provider
 from kfix.lab.definition.state import no_such, word_of
 from kfix.lab.definition.store import private
 from kfix.lab.nodes.classpath import class_path, resource_text
@@ -116,7 +117,7 @@ class Nodes:
         if not log4j.exists():
             write_private(log4j, resource_text(recipe.log4j).encode())
         return [
-            *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m", *flags),
+            *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m", *flags, *_urls(state)),
             *(f"-Dkfix.lab={state.name}", f"-Dkfix.lab.id={state.id}", f"-Dkfix.lab.role={role}-{number}"),
             # A killed JVM leaves its native libraries in the temp folder; from this one `down` removes them.
             *(f"-Djava.io.tmpdir={state.data}", f"-XX:ErrorFile={state.data}/crash-{role}-{number}.log"),
@@ -210,3 +211,9 @@ class Nodes:
         if record is None:
             raise no_such(state, role, number)
         return record
+
+
+def _urls(state: LabState) -> tuple[str, ...]:
+    """Returns the flag without which Kafka 4 asks no identity provider."""
+    issuer = identity_provider(state)
+    return (f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={issuer}/jwks,{issuer}/token",) if issuer else ()

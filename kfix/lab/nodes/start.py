@@ -7,16 +7,20 @@ import contextlib
 import secrets
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.errors import KfixError, UsageError
+from kfix.lab.definition.protocols import SCRAM, USER
 from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.definition.rights import READING
 from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, ZooKeeperDef
 from kfix.lab.definition.store import Store, data_folder, private
 from kfix.lab.network.commands import require_rights
 from kfix.lab.network.topology import lay, lift, plan_network
 from kfix.lab.nodes.classpath import class_path
+from kfix.lab.nodes.identity import start_identity_provider
 from kfix.lab.nodes.nodes import JAVA, PortTakenError
 from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.process.host import LOOPBACK, program
@@ -26,6 +30,7 @@ from kfix.private import write_private
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kfix.lab.clients.access import LabClient
     from kfix.lab.definition.spec import LabSpec
     from kfix.lab.nodes.handle import LabHandle
 
@@ -61,9 +66,16 @@ def start_lab(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) ->
 
 
 def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> None:
-    nodes = lab.nodes
     state = _claim(spec, lab.store)
+    spec = state.spec
     private(Path(state.data))
+    if spec.is_secured:
+        from kfix.lab.security.files import write_authority  # noqa: PLC0415 - brings cryptography
+
+        progress("signing the certificates")
+        write_authority(state)
+        if state.oidc_port is not None:
+            start_identity_provider(lab.nodes, state, state.oidc_port)
     authority = lab.authority
     progress(f"starting {authority.title} and {len(spec.ids)} brokers")
     authority.start_lab()
@@ -71,18 +83,42 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
     progress(f"{authority.title} serves; waiting for the brokers")
     with lab.access() as access:
         wait_brokers(lab, access, spec.ids)
-        if spec.sasl is not None:
-            progress("creating the SCRAM credentials")
-            from kfix.lab.clients.scram import create_user  # noqa: PLC0415 - brings the client libraries
-
-            create_user(access, *spec.sasl, nodes.sasl_addresses(lab.state))
+        if spec.listener:
+            _open_listener(lab, access, progress)
     progress(f"{len(spec.ids)} brokers are up")
+
+
+def _open_listener(lab: LabHandle, access: LabClient, progress: Callable[[str], None]) -> None:
+    """Returns when every broker lets the lab's user in at the second listener."""
+    from kfix.lab.clients.scram import await_logins, create_user, scram_ways  # noqa: PLC0415 - brings the clients
+
+    state, spec = lab.state, lab.state.spec
+    addresses = lab.nodes.sasl_addresses(state)
+    if spec.sasl is not None and spec.mechanism_used in {"", *SCRAM}:
+        progress("creating the SCRAM credentials")
+        create_user(access, *spec.sasl)
+    if not spec.is_secured:
+        await_logins(addresses, scram_ways(*(spec.sasl or ("", ""))))
+        return
+    from kfix.adapters.properties.load import load_security  # noqa: PLC0415 - brings the adapters
+    from kfix.lab.security.files import write_clients  # noqa: PLC0415 - brings cryptography
+
+    if spec.acls:
+        from kfix.lab.clients.rights import grant  # noqa: PLC0415 - brings the clients
+
+        progress(f"granting the rights of {spec.principal}")
+        grant(access.admin(), spec.principal, READING)
+    write_clients(state, ",".join(addresses))
+    await_logins(addresses, [load_security(Path(each)) for each in lab.client_files])
 
 
 def _claim(spec: LabSpec, store: Store) -> LabState:
     lab_id = secrets.token_hex(8)
+    if spec.mechanism_used and spec.sasl is None:
+        spec = replace(spec, sasl=(USER, secrets.token_urlsafe(18)))
     with store.choosing_ports() as taken:
         count = _PORTS_A_ZOOKEEPER * spec.servers + spec.listeners * len(spec.ids) + len(spec.controller_ids)
+        count += spec.has_identity_provider
         ports = iter(free_ports(count, taken, LOOPBACK.can_bind))
         network = plan_network(lab_id, spec.zone_names) if spec.zones else None
         state = LabState(
@@ -99,7 +135,7 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
                     each,
                     next(ports),
                     spec.rack_of(each),
-                    sasl_port=next(ports) if spec.sasl else None,
+                    sasl_port=next(ports) if spec.listener else None,
                     zone=spec.zone_of(position),
                     control_port=next(ports) if spec.zones else None,
                 )
@@ -110,6 +146,8 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
                 ControllerDef(each, next(ports), _uuid(), spec.zone_of(position))
                 for position, each in enumerate(spec.controller_ids)
             ),
+            secret=secrets.token_urlsafe(18) if spec.is_secured else "",
+            oidc_port=next(ports) if spec.has_identity_provider else None,
             cluster_id=_uuid() if spec.recipe.mode == KRAFT else "",
         )
         store.save(state)

@@ -11,6 +11,7 @@ from kfix.adapters.kafka.security import Security
 from kfix.adapters.live.reader import LiveReader
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.target import Target
+from kfix.adapters.tls.settings import Tls
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import RefusedError
 from kfix.model.cluster.client_security import ClientSecurity
@@ -96,7 +97,7 @@ def test_the_way_to_the_cluster_is_under_the_plans_hash(stage: Stage, tmp_path: 
 
 
 def test_a_live_reader_says_how_it_was_let_in_and_no_secret(tmp_path: Path) -> None:
-    security = Security("SASL_SSL", "PLAIN", "anna", "hunter2", key_password="hunter2")
+    security = Security("SASL_SSL", "PLAIN", "anna", "hunter2", Tls(key="hunter2", key_password="hunter2"))
     reader = LiveReader(Target((), security=security), parse_connect("z:1"), ClusterIdentity("c", Mode.ZOOKEEPER), {})
     assert reader.identity().security == ClientSecurity("SASL_SSL", "PLAIN", "anna")
     assert "hunter2" not in repr(reader.identity())

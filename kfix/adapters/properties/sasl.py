@@ -1,0 +1,66 @@
+"""The `sasl.*` keys of a client properties file."""
+
+from __future__ import annotations
+
+from kfix.adapters.kafka.security import Security
+from kfix.adapters.oauth.settings import Aws, OAuth
+from kfix.adapters.properties.jaas import Jaas, JaasError, parse_jaas
+from kfix.adapters.properties.reading import PropertiesReading
+from kfix.adapters.tls.settings import Tls
+
+OAUTHBEARER, AWS = "OAUTHBEARER", "AWS_MSK_IAM"
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, AWS)
+_NAMES = ("sasl.mechanism", "sasl.mechanisms")
+_CALLBACK = "sasl.client.callback.handler.class"
+_AWS_CALLBACK = "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+_HANDLER = "sasl.login.callback.handler.class"
+_MODULES = {
+    "PLAIN": "PlainLoginModule",
+    "SCRAM-SHA-256": "ScramLoginModule",
+    "SCRAM-SHA-512": "ScramLoginModule",
+    OAUTHBEARER: "OAuthBearerLoginModule",
+    AWS: "IAMLoginModule",
+}
+
+
+def read_sasl(reading: PropertiesReading, protocol: str, tls: Tls) -> Security:
+    """Returns the settings with their mechanism; adds the mistakes to the reading."""
+    mechanism = reading.get(*_NAMES, default="GSSAPI")
+    if mechanism not in MECHANISMS:
+        reading.problem(f"sasl.mechanism {mechanism} is not supported, use one of {', '.join(MECHANISMS)}", *_NAMES)
+        return Security(protocol, tls=tls)
+    jaas = _jaas(reading, mechanism)
+    if reading.has(_CALLBACK) and (mechanism, reading.get(_CALLBACK)) != (AWS, _AWS_CALLBACK):
+        reading.problem(f"{_CALLBACK} is not supported: it names a class of Java", _CALLBACK)
+    if mechanism == OAUTHBEARER:
+        from kfix.adapters.properties.oauth import read_oauth  # noqa: PLC0415 - only this mechanism needs it
+
+        oauth = read_oauth(reading, jaas)
+        return Security(protocol, mechanism, oauth.user, tls=tls, oauth=oauth)
+    if mechanism == AWS:
+        return _aws(protocol, tls, jaas)
+    if reading.has(_HANDLER):
+        reading.problem(f"{_HANDLER} is not supported: it names a class of Java", _HANDLER)
+    username = jaas.options.get("username") or reading.get("sasl.username")
+    password = jaas.options.get("password") or reading.get("sasl.password")
+    if not username and not reading.problems:
+        reading.problem(f"{mechanism} needs sasl.jaas.config (or sasl.username and sasl.password)", "sasl.jaas.config")
+    return Security(protocol, mechanism, username, password, tls=tls)
+
+
+def _aws(protocol: str, tls: Tls, jaas: Jaas) -> Security:
+    """Returns the settings of AWS MSK IAM: AWS's library makes a token, which the same port takes as OAUTHBEARER."""
+    oauth = OAuth(aws=Aws(jaas.options.get("awsProfileName", ""), jaas.options.get("awsRoleArn", "")))
+    return Security(protocol, OAUTHBEARER, tls=tls, oauth=oauth)
+
+
+def _jaas(reading: PropertiesReading, mechanism: str) -> Jaas:
+    try:
+        found = parse_jaas(reading.get("sasl.jaas.config"))
+    except JaasError as error:
+        reading.problem(f"sasl.jaas.config: {error}", "sasl.jaas.config")
+        return Jaas()
+    expected = _MODULES[mechanism]
+    if found.module and found.module != expected:
+        reading.problem(f"sasl.jaas.config: {mechanism} needs the {expected}", "sasl.jaas.config")
+    return found

@@ -1,0 +1,55 @@
+"""What a failed TLS connection means, in plain words, and what to do about it."""
+
+from __future__ import annotations
+
+import ssl
+
+#: OpenSSL's codes of a certificate that was not accepted (x509_vfy.h).
+_VERIFY = {
+    9: "the server's certificate is not valid yet: compare the clocks",
+    10: "the server's certificate has expired: renew it",
+    18: "the server's certificate is self-signed and not in ssl.truststore.*: add it there",
+    19: "the CA of the server's certificate is unknown: add it to ssl.truststore.*",
+    20: "the CA of the server's certificate is unknown: add it to ssl.truststore.*",
+    21: "the CA of the server's certificate is unknown: add it to ssl.truststore.*",
+    23: "the server's certificate is revoked",
+    62: "the server's certificate is for another host",
+    64: "the server's certificate is for another host",
+}
+_OTHER_HOST = (62, 64)
+#: Alerts of the server, as OpenSSL names them, of any version of TLS.
+_ALERTS = {
+    "CERTIFICATE_REQUIRED": "the server requires a client certificate: set ssl.keystore.*",
+    "BAD_CERTIFICATE": "the server requires another client certificate: check ssl.keystore.*",
+    "CERTIFICATE_UNKNOWN": "the server does not accept the client certificate of ssl.keystore.*",
+    "UNKNOWN_CA": "the server does not know the CA of the client certificate of ssl.keystore.*",
+    "CERTIFICATE_EXPIRED": "the client certificate of ssl.keystore.* has expired: renew it",
+    "CERTIFICATE_REVOKED": "the client certificate of ssl.keystore.* is revoked",
+    "HANDSHAKE_FAILURE": "server and client have no cipher suite in common, or the server requires a client "
+    "certificate: check ssl.cipher.suites and ssl.keystore.*",
+    "PROTOCOL_VERSION": "server and client have no TLS version in common: check ssl.enabled.protocols",
+}
+#: How Java's refusal of a client of TLS 1.3 arrives: it sends the alert with other keys than OpenSSL expects.
+_UNREADABLE = "DECRYPTION_FAILED_OR_BAD_RECORD_MAC"
+_NOT_TLS = {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "UNEXPECTED_EOF_WHILE_READING"}
+
+
+def tls_reason(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = _VERIFY.get(error.verify_code, error.verify_message)
+        if error.verify_code in _OTHER_HOST:
+            detail = error.verify_message.partition("'")[2].rpartition("'")[0]
+            return (
+                f"TLS failed: {why} than {detail or 'this one'}: connect by a name in it, or set an empty "
+                "ssl.endpoint.identification.algorithm"
+            )
+        return f"TLS failed: {why}"
+    reason = error.reason or ""
+    for alert, meaning in _ALERTS.items():
+        if reason.endswith(f"ALERT_{alert}"):
+            return f"TLS failed: {meaning}"
+    if reason == _UNREADABLE:
+        return "TLS failed: the server refused the client; it may require a client certificate: check ssl.keystore.*"
+    if reason in _NOT_TLS or isinstance(error, ssl.SSLEOFError):
+        return "TLS failed: the server does not use TLS at this port, or ended the handshake: check security.protocol"
+    return f"TLS failed: {reason.lower().replace('_', ' ') or error}"

@@ -1,0 +1,41 @@
+"""How the brokers of a lab are secured: the words of `--security` and `--mechanism`, and which fit together."""
+
+from __future__ import annotations
+
+from kfix.errors import UsageError
+
+PLAINTEXT, TLS, MTLS = "plaintext", "tls", "mtls"
+#: {word of --security: Kafka's protocol, which is the name of the listener, too}.
+PROTOCOLS = {
+    PLAINTEXT: "PLAINTEXT",
+    TLS: "SSL",
+    MTLS: "SSL",
+    "sasl_plaintext": "SASL_PLAINTEXT",
+    "sasl_ssl": "SASL_SSL",
+}
+SASL_PROTOCOL = "SASL_PLAINTEXT"
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+OAUTHBEARER = "OAUTHBEARER"
+MECHANISMS = ("PLAIN", *SCRAM, OAUTHBEARER)
+#: The principal of a secured lab's clients, and that of its controllers among themselves.
+USER, CONTROLLER_USER = "kfix", "controller"
+
+
+def check_security(security: str, mechanism: str | None, *, sasl: bool, zones: bool, acls: bool) -> None:
+    """Raises UsageError."""
+    if security not in PROTOCOLS:
+        raise UsageError(f"--security {security}: no such security", hint=f"one of {', '.join(PROTOCOLS)}")
+    if mechanism is not None and mechanism not in MECHANISMS:
+        raise UsageError(f"--mechanism {mechanism}: no such mechanism", hint=f"one of {', '.join(MECHANISMS)}")
+    with_sasl = security.startswith("sasl_")
+    if mechanism is not None and not with_sasl:
+        raise UsageError(f"--mechanism needs SASL, not --security {security}", hint="--security sasl_ssl")
+    if security != PLAINTEXT and zones:
+        raise UsageError("--security and --zones exclude each other", hint="omit one of them")
+    if sasl and security != PLAINTEXT and not with_sasl:
+        raise UsageError(f"--sasl needs SASL, not --security {security}", hint="--security sasl_ssl, or omit --sasl")
+    if acls and not with_sasl and security != MTLS:
+        raise UsageError(
+            f"--acls needs clients with a name, and --security {security} has none",
+            hint="--security mtls, sasl_plaintext or sasl_ssl",
+        )

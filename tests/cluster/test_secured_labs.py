@@ -1,0 +1,241 @@
+"""Secured clusters as they are deployed: client properties as Kafka's tools take them, and what each mistake says.
+
+`make test-security` runs every line of Kafka with every security and mechanism; otherwise a core part runs.
+"""
+
+import gzip
+import itertools
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kfix.lab import Lab, LabSpec
+from kfix.lab.definition.secured import folder_of
+from kfix.lab.security.certificates import CertificateAuthority, pem
+from kfix.lab.security.files import authority_of
+from kfix.lab.security.oidc import read_settings, signed_token
+from tests.cluster.conftest import Kfix
+from tests.cluster.remedy import Operator
+
+LINES = (("2.7.1", "zk"), ("3.9.2", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+WAYS = (("tls", None), ("mtls", None), *itertools.product(("sasl_plaintext", "sasl_ssl"), MECHANISMS))
+CORE = (
+    (LINES[0], ("mtls", None)),
+    (LINES[0], ("sasl_plaintext", "OAUTHBEARER")),
+    (LINES[3], ("sasl_ssl", "SCRAM-SHA-512")),
+    (LINES[3], ("sasl_ssl", "OAUTHBEARER")),
+)
+LABS = tuple(itertools.product(LINES, WAYS)) if os.environ.get("KFIX_TEST_SECURITY") == "all" else CORE
+
+
+def called(each):
+    (version, mode), (security, mechanism) = each
+    return "-".join(filter(None, (version, mode, security, mechanism)))
+
+
+@pytest.fixture(scope="module", params=LABS, ids=called)
+def lab(request, tmp_path_factory):
+    (version, mode), (security, mechanism) = request.param
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("labs")))
+        spec = LabSpec(name="secured", kafka=version, mode=mode, ids=(7,), security=security, mechanism=mechanism)
+        lab = Lab.up(spec)
+        yield lab
+        lab.down()
+
+
+@pytest.fixture
+def kfix(lab, tmp_path):
+    return Kfix(lab, tmp_path / "state")
+
+
+def secrets_of(lab):
+    return {lab.state.secret, lab.state.spec.sasl[1] if lab.state.spec.sasl else lab.state.secret}
+
+
+def holders(folder, secrets):
+    found = []
+    for file in Path(folder).rglob("*"):
+        if file.is_file():
+            data = file.read_bytes()
+            data = gzip.decompress(data) if file.suffix == ".gz" else data
+            found += [file] if any(secret.encode() in data for secret in secrets) else []
+    return found
+
+
+def changed(lab, tmp_path, **keys):
+    """The client properties with other values; None removes a key. Dots are written as two underscores."""
+    lines = Path(lab.client_files[0]).read_text().splitlines()
+    names = {key.replace("__", "."): value for key, value in keys.items()}
+    kept = [line for line in lines if line.partition("=")[0] not in names]
+    file = tmp_path / "changed.properties"
+    file.write_text("\n".join([*kept, *(f"{key}={value}" for key, value in names.items() if value is not None)]) + "\n")
+    return file
+
+
+def one_line(said):
+    assert said.out == ""
+    [line] = [line for line in said.err.splitlines() if line.startswith("kfix:")]
+    return line
+
+
+def test_every_form_of_client_properties_reads_everything_without_another_option(lab, kfix, tmp_path):
+    assert len(lab.client_files) == (3 if lab.state.spec.has_tls else 1)
+    for file in lab.client_files:
+        said = kfix.run("diagnose", "--json", "--command-config", file)
+        assert (said.code, said.json["could_not_read"], said.json["findings"]) == (0, [], []), file
+    saved = tmp_path / "snapshot.json"
+    kept = kfix.run("snapshot", "save", saved, "--command-config", lab.client_files[0])
+    assert kept.code == 0, kept.err
+    assert holders(tmp_path, secrets_of(lab)) == []
+
+
+def test_a_plan_is_carried_out_over_the_secured_listener_and_no_secret_is_left(lab, tmp_path):
+    if lab.state.spec.recipe.mode == "kraft":
+        return  # kfix changes nothing on KRaft
+    ann = Operator(lab, tmp_path, "ann")
+    ann.where = ("--command-config", lab.client_files[0])
+    with lab.access() as access:
+        access.write_config("brokers", "7", {"leader.replication.throttled.rate": "1000"})
+    planned = ann.plan("sweep-throttles")
+    assert planned.plan["cluster"]["security"]["protocol"] == lab.state.spec.listener
+    said = ann.apply(planned, level="plan")
+    assert all(secret not in said.out + said.err for secret in secrets_of(lab))
+    assert holders(tmp_path, secrets_of(lab)) == []
+    words = [(entry / "cmdline").read_bytes() for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    assert not [line for line in words for secret in secrets_of(lab) if secret.encode() in line]
+
+
+def test_a_client_without_the_properties_is_told_what_the_port_requires(lab, kfix):
+    said = kfix.run("diagnose", "--bootstrap-server", lab.sasl_bootstrap_servers)
+    expected = "requires TLS" if lab.state.spec.has_tls else "requires SASL"
+    assert (said.code, expected in one_line(said)) == (22, True), said.err
+
+
+def test_a_wrong_password_is_one_line_without_it(lab, kfix, tmp_path):
+    spec, right = lab.state.spec, Path(lab.client_files[0]).read_text()
+    if spec.sasl is None or spec.sasl[1] not in right:
+        return  # a client without a password
+    file = tmp_path / "wrong.properties"
+    file.write_text(right.replace(lab.state.spec.sasl[1], "wr0ng"))
+    said = kfix.run("diagnose", "--command-config", file)
+    with_token = "refused client 'kfix': HTTP 401 invalid_client"
+    expected = with_token if spec.mechanism_used == "OAUTHBEARER" else "authentication refused for user 'kfix'"
+    assert (said.code, expected in one_line(said)) == (22, True), said.err
+    assert "wr0ng" not in said.err
+
+
+@pytest.mark.parametrize("claims", [{"exp": 1}, {"aud": "other"}, {"iss": "http://other"}], ids=str)
+def test_a_token_that_the_broker_refuses_is_one_line_without_it(lab, kfix, tmp_path, claims):
+    if lab.state.oidc_port is None:
+        return
+    token = signed_token(read_settings(folder_of(lab.state) / "oidc.json"), "kfix", **claims)
+    (tmp_path / "token").write_text(token)
+    file = changed(lab, tmp_path, sasl__oauthbearer__token__endpoint__url=f"file://{tmp_path}/token")
+    said = kfix.run("diagnose", "--command-config", file)
+    assert (said.code, "the broker refused the token (invalid_token)" in one_line(said)) == (22, True), said.err
+    assert token not in said.err
+
+
+def test_a_token_of_aws_reaches_the_broker_which_is_not_of_aws(lab, kfix, tmp_path, monkeypatch):
+    if lab.state.spec.mechanism_used != "OAUTHBEARER":
+        return
+    for name, value in (
+        ("ACCESS_KEY_ID", "AKIDEXAMPLE"),
+        ("SECRET_ACCESS_KEY", "hunter2-aws"),
+        ("REGION", "eu-west-1"),
+    ):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    file = changed(
+        lab,
+        tmp_path,
+        sasl__mechanism="AWS_MSK_IAM",
+        sasl__jaas__config="software.amazon.msk.auth.iam.IAMLoginModule required;",
+        sasl__login__callback__handler__class=None,
+        sasl__oauthbearer__token__endpoint__url=None,
+        sasl__client__callback__handler__class="software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+    )
+    said = kfix.run("diagnose", "--command-config", file)
+    assert (said.code, "the broker refused the token (invalid_token)" in one_line(said)) == (22, True), said.err
+    assert "hunter2" not in said.err
+
+
+def test_tls_at_a_port_without_it_is_one_line(lab, kfix):
+    if not lab.state.spec.has_tls:
+        return
+    where = ("--bootstrap-server", lab.bootstrap_servers, "--command-config", lab.client_files[0])
+    said = kfix.run("diagnose", *where)
+    assert (said.code, "does not use TLS at this port" in one_line(said)) == (22, True), said.err
+
+
+def test_an_unknown_authority_is_named(lab, kfix, tmp_path):
+    if not lab.state.spec.has_tls:
+        return
+    (tmp_path / "other.pem").write_text(pem(CertificateAuthority.new("other").certificate))
+    file = changed(
+        lab,
+        tmp_path,
+        ssl__truststore__location=tmp_path / "other.pem",
+        ssl__truststore__type="PEM",
+        ssl__truststore__password=None,
+    )
+    said = kfix.run("diagnose", "--command-config", file)
+    assert (said.code, "the CA of the server's certificate is unknown" in one_line(said)) == (22, True), said.err
+
+
+def test_a_name_that_the_certificate_does_not_have_is_named(lab, kfix):
+    if not lab.state.spec.has_tls:
+        return
+    port = lab.sasl_bootstrap_servers.rpartition(":")[2]
+    where = ("--bootstrap-server", f"localhost:{port}", "--command-config", lab.client_files[0])
+    said = kfix.run("diagnose", *where)
+    assert (said.code, "is for another host than localhost" in one_line(said)) == (22, True), said.err
+
+
+def test_without_the_check_of_the_name_another_one_will_do(lab, kfix, tmp_path):
+    if not lab.state.spec.has_tls:
+        return
+    port = lab.sasl_bootstrap_servers.rpartition(":")[2]
+    file = changed(lab, tmp_path, ssl__endpoint__identification__algorithm="")
+    said = kfix.run("diagnose", "--bootstrap-server", f"localhost:{port}", "--command-config", file)
+    assert said.code == 0, said.err
+
+
+def test_a_missing_a_foreign_and_an_expired_client_certificate_are_named(lab, kfix, tmp_path):
+    if lab.state.spec.security != "mtls":
+        return
+    none = {"location": None, "type": None, "password": None}
+    file = changed(lab, tmp_path, ssl__key__password=None, **{f"ssl__keystore__{k}": v for k, v in none.items()})
+    said = kfix.run("diagnose", "--command-config", file)
+    assert (said.code, "require a client certificate" in one_line(said)) == (22, True), said.err
+    foreign = CertificateAuthority.new("other").issue("kfix")
+    (tmp_path / "foreign.p12").write_bytes(foreign.key_store(lab.state.secret))
+    file = changed(lab, tmp_path, ssl__keystore__location=tmp_path / "foreign.p12")
+    said = kfix.run("diagnose", "--command-config", file)
+    assert (said.code, "client" in one_line(said), "ssl.keystore.*" in one_line(said)) == (22, True, True)
+
+
+def test_an_expired_certificate_of_a_broker_is_named(lab, kfix):
+    if not lab.state.spec.has_tls or lab.state.spec.recipe.mode == "kraft":
+        return  # controllers of KRaft have the same certificate
+    store = folder_of(lab.state) / "node.p12"
+    before = store.read_bytes()
+    expired = authority_of(lab.state).issue("node", ["127.0.0.1"], timedelta(-1))
+    store.write_bytes(expired.key_store(lab.state.secret))
+    try:
+        lab.restart(7)
+        said = kfix.run("diagnose", "--command-config", lab.client_files[0])
+        assert (said.code, "the server's certificate has expired" in one_line(said)) == (22, True), said.err
+    finally:
+        store.write_bytes(before)
+        lab.restart(7)
+    assert kfix.run("diagnose", "--command-config", lab.client_files[0]).code == 0
+
+
+def test_the_files_of_a_secured_lab_are_for_its_user_alone(lab):
+    files = list(folder_of(lab.state).iterdir())
+    assert {file.stat().st_mode & 0o077 for file in files} == {0}
+    assert holders(lab.store.dir / "logs", secrets_of(lab)) == []
