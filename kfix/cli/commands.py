@@ -15,6 +15,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         "kfix.cli.explain:explain",
         "Explain a finding: why it matters, how kfix knows, the remedies, and what not to do.",
     ),
+    "schema": Command(
+        "kfix.cli.schema:schema",
+        "Print the JSON Schema of a JSON output or of a file that kfix reads: kfix schema diagnosis.",
+    ),
     "whatif": Command(
         "kfix.cli.whatif:whatif",
         "Forecast what would stop if brokers went down: every broker, every rack and every pair, or one failure.",
