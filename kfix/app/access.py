@@ -20,7 +20,7 @@ class Access:
     `controllers` is "HOST:PORT,..." of KRaft controllers. `command_config` is the file of client properties for TLS and
     SASL. `timeout` is in seconds, for reading all sources of the cluster once. `name` is the cluster's name in the
     inventory that the rest was taken from (app/profiles.py); `besides` are the options that were given besides the
-    name, which count more than the inventory.
+    name, which count more than the inventory; `expected_id` is the cluster's id in the inventory.
     """
 
     bootstrap_servers: str | None = None
@@ -30,6 +30,7 @@ class Access:
     name: str = ""
     besides: tuple[str, ...] = ()
     controllers: str | None = None
+    expected_id: str = ""
 
     def options(self) -> list[str]:
         """Returns the options that reach the same cluster, as words of a command to paste."""
@@ -43,12 +44,21 @@ class Access:
         }
         return [word for option, value in named.items() if value for word in (option, str(value))]
 
+    def beside_the_address(self) -> list[str]:
+        """Returns the options that a command on a plan repeats: the name, or the client properties, if given.
+
+        The plan itself has the addresses.
+        """
+        if self.name:
+            return ["-c", self.name, *self.besides]
+        return ["--command-config", str(self.command_config)] if self.command_config else []
+
     def target(self) -> Target:
         """Raises UsageError for what is no address, no file of properties or no time."""
         target = make_target(
             self.bootstrap_servers, self.zookeeper, self.command_config, self.timeout, self.controllers
         )
-        return replace(target, name=self.name, besides=self.besides)
+        return replace(target, name=self.name, besides=self.besides, expected_id=self.expected_id)
 
     def for_plan(self, plan: Plan) -> Access:
         """What the plan knows of its cluster stands in for what the caller left out."""

@@ -13,6 +13,7 @@ from kfix import __version__
 from kfix.cli.commands import COMMANDS
 from kfix.cli.failing import DOCUMENT, Document, answered
 from kfix.cli.loading import LazyGroup
+from kfix.cli.naming import NAMED, VARIABLE, named_before, refuse_elsewhere
 from kfix.errors import KfixError, UsageError
 from kfix.harmless import lines
 from kfix.report.failure import Machine, machine_output
@@ -42,6 +43,13 @@ class Boundary(LazyGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         ctx.meta[DOCUMENT] = Document(machine_output(args))
         return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        if ctx.params.get("cluster") is not None and not ctx.resilient_parsing:
+            ctx.meta[NAMED] = named = named_before(ctx)
+            refuse_elsewhere(named, name, command, rest)
+        return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         document = ctx.meta[DOCUMENT]
@@ -105,6 +113,16 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            "-c",
+            envvar=VARIABLE,
+            metavar="NAME",
+            help="The cluster of this name in the inventory, for the command that follows.",
+        ),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,

@@ -32,6 +32,25 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "show": Command("kfix.cli.snapshot:show", "Show what a snapshot holds, source by source."),
         },
     ),
+    "context": CommandGroup(
+        "Clusters by name: which the inventory has, which one commands are about, and whether it can be reached.",
+        {
+            "list": Command(
+                "kfix.cli.context:list_", "List the clusters of the inventory by name, and mark the one in use."
+            ),
+            "use": Command("kfix.cli.context:use", "Choose the cluster of commands that name none."),
+            "show": Command(
+                "kfix.cli.context:show", "Show what a name stands for: addresses, security, expected settings, mutes."
+            ),
+            "add": Command(
+                "kfix.cli.context:add", "Add a cluster to the inventory; every other line of the file stays as it is."
+            ),
+            "test": Command(
+                "kfix.cli.context:reach",
+                "Connect to the cluster of a name, read-only: what answers, its id, its mode, and the security in use.",
+            ),
+        },
+    ),
     "inspect": CommandGroup(
         "Read the disks of brokers without a broker; nothing is written to them.",
         {

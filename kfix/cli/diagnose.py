@@ -24,7 +24,7 @@ from kfix.cli.options import (
 )
 from kfix.cli.output_files import require_plain_file
 from kfix.cli.pasting import ask_for_paste
-from kfix.cli.reaching import access_of
+from kfix.cli.reaching import access_of, named_outright, typed
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
@@ -131,7 +131,7 @@ def diagnose(
     if from_files:
         if before is not None:
             raise UsageError("--before needs a live cluster; leave out --from")
-        if bootstrap_server or cluster or zookeeper or bootstrap_controller:
+        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper or bootstrap_controller:
             raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server, --cluster and --zookeeper")
         ask_for_paste(from_files)
         diagnosis, snapshot = diagnose_saved(

@@ -20,7 +20,7 @@ from kfix.cli.options import (
     Timeout,
     ZooKeeper,
 )
-from kfix.cli.reaching import access_of
+from kfix.cli.reaching import access_of, named_outright, typed
 from kfix.cli.runbook.plan import apply, plan
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
@@ -73,7 +73,7 @@ def save(
     wanted = _wanted(partition or [], group or [], disks=bool(log_dir))
     now, access = time.time(), None
     if log_dir:
-        if bootstrap_server or cluster or zookeeper:
+        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper:
             raise UsageError("--log-dir reads this machine's disks: leave out --bootstrap-server, -c and --zookeeper")
         rescued = save_from_disks(log_dir, wanted, now)
     else:

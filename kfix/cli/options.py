@@ -22,7 +22,7 @@ ClusterName = Annotated[
         "--cluster",
         "-c",
         metavar="NAME",
-        help="The cluster of this name in the inventory: KFIX_FLEET, else fleet.yaml in the settings folder.",
+        help="The cluster of this name in the inventory (kfix context list).",
     ),
 ]
 ZooKeeper = Annotated[

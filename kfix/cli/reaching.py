@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import typer
 
 from kfix.app.access import Access
+from kfix.cli.naming import NAMED, VARIABLE, Named
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
+
+_ENVIRONMENT: Final = "ENVIRONMENT"
+
+
+def named_outright(ctx: typer.Context, cluster: str | None) -> Named | None:
+    """Returns the name of this command line, before or after the command. Raises UsageError for two names."""
+    given = ctx.meta.get(NAMED)
+    before = given if given is not None and given.by != VARIABLE else None
+    if cluster is not None and before is not None and before.name != cluster:
+        raise UsageError(f"-c {before.name} and -c {cluster} name two clusters", hint="give one of them")
+    return before if cluster is None else Named(cluster)
+
+
+def typed(ctx: typer.Context, bootstrap_server: str | None) -> bool:
+    """Whether the address is one of the command line, and not of KFIX_BOOTSTRAP_SERVER."""
+    source = ctx.get_parameter_source("bootstrap_server")
+    return bootstrap_server is not None and (source is None or source.name != _ENVIRONMENT)
 
 
 def access_of(
@@ -19,18 +38,37 @@ def access_of(
     command_config: Path | None,
     timeout: float,
     controllers: str | None = None,
+    *,
+    of_a_plan: bool = False,
 ) -> Access:
-    """Returns the access of a command's options; a name counts more than an address in KFIX_BOOTSTRAP_SERVER.
+    """Returns the access of a command's options.
+
+    In this order: a name or an address of the command line, KFIX_CLUSTER, KFIX_BOOTSTRAP_SERVER, and the name that
+    `kfix context use` chose. With `of_a_plan`, the plan's own cluster counts more than the last of these.
 
     Raises UsageError if both a name and an address are given, or no inventory has this name.
     """
-    if cluster is None:
-        return Access(bootstrap_server, zookeeper, command_config, timeout, controllers=controllers)
-    source = ctx.get_parameter_source("bootstrap_server")
-    if bootstrap_server is not None and (source is None or source.name != "ENVIRONMENT"):
+    address = typed(ctx, bootstrap_server)
+    by_address = Access(bootstrap_server, zookeeper, command_config, timeout, controllers=controllers)
+    name = named_outright(ctx, cluster)
+    if name is not None and address:
         raise UsageError("--cluster names a cluster of the inventory; leave out --bootstrap-server")
+    if name is None:
+        if address or zookeeper or controllers:
+            return by_address
+        name = ctx.meta.get(NAMED) or _chosen(ctx, ask=not bootstrap_server and not of_a_plan)
+    if name is None:
+        return by_address
     from kfix.app.profiles import named  # noqa: PLC0415 - only who names a cluster needs the inventory
 
-    return named(
-        cluster, Access(None, zookeeper, command_config, timeout, controllers=controllers), the_app(ctx).environ
-    )
+    given = Access(None, zookeeper, command_config, timeout, controllers=controllers)
+    return named(name.name, given, the_app(ctx).environ, name.by)
+
+
+def _chosen(ctx: typer.Context, *, ask: bool) -> Named | None:
+    if not ask:
+        return None
+    from kfix.app.contexts import used_name  # noqa: PLC0415 - only who names no cluster at all needs it
+
+    name = used_name(the_app(ctx).environ)
+    return Named(name, "kfix context use") if name else None

@@ -242,7 +242,9 @@ def apply(
     --approve, --ack and --countersign require --plan.
     """
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=plan_file is not None
+    )
     out = Out.of(json_output)
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
     if plan_file is not None:
