@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from kfix.adapters.target import Target, make_target
 
 if TYPE_CHECKING:
+    from kfix.model.audit.inventory import ClusterEntry, Mute
     from kfix.model.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A cluster as the inventory has it, and all mutes of the inventory."""
+
+    entry: ClusterEntry
+    mutes: tuple[Mute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +29,8 @@ class Access:
     `controllers` is "HOST:PORT,..." of KRaft controllers. `command_config` is the file of client properties for TLS and
     SASL. `timeout` is in seconds, for reading all sources of the cluster once. `name` is the cluster's name in the
     inventory that the rest was taken from (app/profiles.py); `besides` are the options that were given besides the
-    name, which count more than the inventory; `expected_id` is the cluster's id in the inventory.
+    name, which count more than the inventory; `expected_id` is the cluster's id in the inventory, and `listed` is
+    the whole entry.
     """
 
     bootstrap_servers: str | None = None
@@ -31,6 +41,7 @@ class Access:
     besides: tuple[str, ...] = ()
     controllers: str | None = None
     expected_id: str = ""
+    listed: Listed | None = None
 
     def options(self) -> list[str]:
         """Returns the options that reach the same cluster, as words of a command to paste."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.app.access import Access
+from kfix.app.access import Access, Listed
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 
@@ -46,7 +46,7 @@ def named(name: str, given: Access, environ: Mapping[str, str], by: str = "--clu
 
     Raises UsageError if there is no inventory or it has no such cluster, InvalidFileError if it is not valid.
     """
-    entry, _ = entry_of(name, environ, by)
+    entry, inventory = entry_of(name, environ, by)
     return Access(
         entry.bootstrap or None,
         given.zookeeper or entry.zookeeper or None,
@@ -56,4 +56,5 @@ def named(name: str, given: Access, environ: Mapping[str, str], by: str = "--clu
         tuple(given.options()),
         given.controllers or entry.bootstrap_controller or None,
         entry.id,
+        Listed(entry, inventory.mutes),
     )

@@ -10,8 +10,18 @@ from typing import Annotated
 
 import typer
 
+from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
-from kfix.app.diagnosis import EVERYTHING, Choice, choice_of, chosen, diagnose_saved, group_story, require_topics
+from kfix.app.diagnosis import (
+    EVERYTHING,
+    Choice,
+    as_the_inventory_says,
+    choice_of,
+    chosen,
+    diagnose_saved,
+    group_story,
+    require_topics,
+)
 from kfix.cli.failing import DOCUMENT, Document
 from kfix.cli.options import (
     BootstrapController,
@@ -30,6 +40,7 @@ from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.diagnosis.rule import Rule
+from kfix.model.expected import EXPECTED
 from kfix.model.timing import TIMING
 from kfix.report.findings.formats import Format, document, exit_code_of
 from kfix.report.findings.screen import print_first, print_screen
@@ -143,7 +154,11 @@ def diagnose(
         )
     else:
         access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+        placed.cluster = access.name or placed.cluster
+        if access.listed is not None and not _given(ctx, "restart_grace"):
+            restart_grace = access.listed.entry.restart_grace
         options = DiagnoseOptions(
+            expected=EXPECTED if access.listed is None else access.listed.entry.expected,
             groups=(group,) if group else (),
             debounce=debounce,
             restart_grace=restart_grace,
@@ -152,13 +167,17 @@ def diagnose(
             keep=keep,
             before=before,
             # Where errors are piped, only the confirmed verdict counts.
-            first=partial(_first_verdict, choice) if sys.stderr.isatty() else None,
-            interrupted=_not_confirmed(choice, verbose=verbose, machine=wanted is not Format.TEXT or group is not None),
+            first=partial(_first_verdict, choice, access) if sys.stderr.isatty() else None,
+            interrupted=_not_confirmed(
+                choice, access, verbose=verbose, machine=wanted is not Format.TEXT or group is not None
+            ),
             waiting=lambda seconds: say(
                 f"some of this may pass by itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
         )
         diagnosis, snapshot = the_app(ctx).clusters.diagnose(access, options)
+        if group is None:
+            diagnosis = as_the_inventory_says(diagnosis, access)
     if stats:
         print_lines(traffic_lines(snapshot), PlainConsole(sys.stderr))
     if group is not None:
@@ -185,17 +204,22 @@ def _placed(ctx: typer.Context, output: str | None, cluster: str) -> Document:
     return placed
 
 
-def _first_verdict(choice: Choice, diagnosis: Diagnosis) -> None:
-    print_first(chosen(diagnosis, choice), PlainConsole(sys.stderr))
+def _given(ctx: typer.Context, option: str) -> bool:
+    source = ctx.get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"
 
 
-def _not_confirmed(choice: Choice, *, verbose: bool, machine: bool) -> Callable[[Diagnosis], None]:
+def _first_verdict(choice: Choice, access: Access, diagnosis: Diagnosis) -> None:
+    print_first(chosen(as_the_inventory_says(diagnosis, access), choice), PlainConsole(sys.stderr))
+
+
+def _not_confirmed(choice: Choice, access: Access, *, verbose: bool, machine: bool) -> Callable[[Diagnosis], None]:
     """Returns what shows the first snapshot's diagnosis if Ctrl-C ends the command; a program gets the error only."""
 
     def show(diagnosis: Diagnosis) -> None:
         if not machine:
             say("interrupted before the second snapshot: not confirmed, some of this may pass by itself")
-            _print(chosen(diagnosis, choice), verbose=verbose)
+            _print(chosen(as_the_inventory_says(diagnosis, access), choice), verbose=verbose)
 
     return show
 

@@ -2,18 +2,20 @@
 
 A check fails with its warnings and critical findings, consequences of other findings included; advice alone passes, and
 is its output. While a source was not read, a check that found nothing is an error, since the source might have shown
-something: what could not be judged never passes.
+something: what could not be judged never passes. A check whose findings are all muted is skipped, and so are the
+failures and errors of a cluster in maintenance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from kfix.harmless import for_terminal, one_line, shown
-from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.model.diagnosis.finding import Diagnosis, Finding, MutedFinding, Severity
 from kfix.model.diagnosis.rule import Rule
 from kfix.report.findings.table import finding_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
@@ -28,7 +30,11 @@ def findings_junit(diagnosis: Diagnosis, rules: Iterable[Rule]) -> str:
     found: dict[str, list[Finding]] = {}
     for finding in diagnosis.walk():
         found.setdefault(finding.code, []).append(finding)
-    cases = [_case(rule, found.get(rule.code, []), diagnosis.could_not_read) for rule in rules]
+    muted: dict[str, list[MutedFinding]] = {}
+    for each in diagnosis.muted:
+        for finding in each.finding.walk():
+            muted.setdefault(finding.code, []).append(replace(each, finding=finding))
+    cases = [_case(rule, found.get(rule.code, []), muted.get(rule.code, []), diagnosis) for rule in rules]
     if runs := cut_short(diagnosis):
         case = Element("testcase", classname="kfix.runs", name="unfinished runs")
         message = f"run {runs[0].id} of {runs[0].user} is unfinished"
@@ -45,10 +51,13 @@ def failure_junit(sentence: str, hint: str = "") -> str:
     return _report(_SUITE, [case])
 
 
-def _case(rule: Rule, found: Sequence[Finding], unread: Sequence[str]) -> Element:
+def _case(rule: Rule, found: Sequence[Finding], muted: Sequence[MutedFinding], diagnosis: Diagnosis) -> Element:
+    unread = diagnosis.could_not_read
     case = Element("testcase", classname=f"kfix.{rule.subject}", name=f"{rule.code} {rule.slug}")
     bad = sorted((f for f in found if f.severity > Severity.INFO), key=lambda f: -f.severity)
-    if rule.code == UNREAD and unread:
+    if diagnosis.maintenance and (bad or unread):
+        _add(case, "skipped", "maintenance", f"in maintenance: {diagnosis.maintenance}", _text(bad))
+    elif rule.code == UNREAD and unread:
         _add(case, "error", "unread", f"not read: {unread[0]}{_more(unread)}", "\n".join(map(one_line, unread)))
     elif bad:
         worst = bad[0]
@@ -56,6 +65,10 @@ def _case(rule: Rule, found: Sequence[Finding], unread: Sequence[str]) -> Elemen
     elif unread:
         why = f"not judged, because a source was not read: {unread[0]}{_more(unread)}"
         _add(case, "error", "unread", why, "\n".join(map(one_line, unread)))
+    elif muted:
+        first = muted[0]
+        why = f"muted until {first.until}: {first.reason}{_more(muted)}"
+        _add(case, "skipped", "muted", why, _text(each.finding for each in muted))
     if advice := [f for f in found if f.severity is Severity.INFO and f.code != UNREAD]:
         SubElement(case, "system-out").text = for_terminal(_text(advice))
     return case

@@ -3,7 +3,8 @@
 Each check that was judged is a rule with its page as help; each finding is a result, consequences of other findings
 included. Topic-partitions are logical locations, since a cluster has no files. `partialFingerprints` are made of the
 cluster and the finding's key, which are the same in the next diagnosis. A source that was not read is a notification
-of the invocation, which then was not successful: without a result, nothing is healthy for that.
+of the invocation, which then was not successful: without a result, nothing is healthy for that. What the inventory
+mutes, and everything of a cluster in maintenance, is a result that is suppressed.
 """
 
 from __future__ import annotations
@@ -28,8 +29,17 @@ _LEVELS: Final = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Sever
 
 def findings_sarif(diagnosis: Diagnosis, rules: Sequence[Rule]) -> str:
     index = {rule.code: number for number, rule in enumerate(rules)}
+    at_work = _suppressed(f"in maintenance: {diagnosis.maintenance}") if diagnosis.maintenance else {}
     results = [
-        _result(diagnosis, finding, head, index) for finding, head in _all(diagnosis.findings) if finding.code != UNREAD
+        _result(diagnosis, finding, head, index) | at_work
+        for finding, head in _all(diagnosis.findings)
+        if finding.code != UNREAD
+    ]
+    results += [
+        _result(diagnosis, finding, head, index) | _suppressed(f"muted until {muted.until}: {muted.reason}")
+        for muted in diagnosis.muted
+        for finding, head in _all((muted.finding,))
+        if finding.code != UNREAD
     ]
     taken = datetime.fromtimestamp(diagnosis.taken_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     notes = [_notification(text, "error", {"id": UNREAD}) for text in diagnosis.could_not_read]
@@ -100,7 +110,7 @@ def _all(findings: Iterable[Finding], head: str = "") -> Iterator[tuple[Finding,
         yield from _all(finding.folded, head or finding.key)
 
 
-def _result(diagnosis: Diagnosis, finding: Finding, head: str, index: Mapping[str, int]) -> Mapping[str, Any]:
+def _result(diagnosis: Diagnosis, finding: Finding, head: str, index: Mapping[str, int]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": _LEVELS[finding.severity],
@@ -122,6 +132,10 @@ def _result(diagnosis: Diagnosis, finding: Finding, head: str, index: Mapping[st
     if finding.code in index:
         result["ruleIndex"] = index[finding.code]
     return result
+
+
+def _suppressed(why: str) -> dict[str, Any]:
+    return {"suppressions": [{"kind": "external", "status": "accepted", "justification": why}]}
 
 
 def _message(finding: Finding) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,15 +52,18 @@ class OneCluster:
     home: Path
     id: str = "id-of-orders"
     asked: list[Access] = field(default_factory=list)
+    options: list[DiagnoseOptions] = field(default_factory=list)
+    seen: Callable[[], Snapshot] = healthy
 
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]:
+        self.options.append(options)
         snapshot = self.snapshot(access, SnapshotOptions(), pin=options.keep)
         return diagnose(snapshot), snapshot
 
     def snapshot(self, access: Access, _: SnapshotOptions, *, pin: bool = True) -> Snapshot:
         self.asked.append(access)
         target = access.target()
-        found = healthy()
+        found = self.seen()
         found = replace(found, cluster=replace(found.cluster, id=self.id), reached_by=target.reached_by)
         if target.name:
             refuse_another(target, found, self.home / "kfix", pin=pin)
