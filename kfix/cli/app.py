@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from kfix import __version__
+from kfix.cli import completion
 from kfix.cli.commands import COMMANDS
 from kfix.cli.failing import DOCUMENT, Document, answered
 from kfix.cli.loading import LazyGroup
@@ -121,6 +122,7 @@ def root(
             envvar=VARIABLE,
             metavar="NAME",
             help="The cluster of this name in the inventory, for the command that follows.",
+            autocompletion=completion.contexts,
         ),
     ] = None,
     version: Annotated[

@@ -12,6 +12,7 @@ from kfix.app.contexts import add as add_entry
 from kfix.app.contexts import contexts, one_of, settings
 from kfix.app.contexts import reach as reach_cluster
 from kfix.app.contexts import use as use_name
+from kfix.cli import completion
 from kfix.cli.naming import NAMED
 from kfix.cli.options import AsJson
 from kfix.cli.seam import the_app
@@ -22,8 +23,14 @@ from kfix.report.snapshots.contexts import contexts_json, reached_json, reached_
 from kfix.report.terminal import say, say_json
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="A cluster of the inventory.")]
+_Known = typer.Argument(metavar="[NAME]", help="A cluster of the inventory.", autocompletion=completion.contexts)
 _NameOrUsed = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="A cluster of the inventory (default: the one in use).")
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="A cluster of the inventory (default: the one in use).",
+        autocompletion=completion.contexts,
+    ),
 ]
 
 
@@ -38,7 +45,7 @@ def list_(ctx: typer.Context, json_output: AsJson = False) -> None:
 
 def use(
     ctx: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A cluster of the inventory.")] = None,
+    name: Annotated[str | None, _Known] = None,
     none: Annotated[bool, typer.Option("--none", help="Use none: commands have to name their cluster again.")] = False,
 ) -> None:
     """Choose the cluster of commands that name none. KFIX_CLUSTER, -c and an address count more."""

@@ -22,6 +22,7 @@ from kfix.app.diagnosis import (
     group_story,
     require_topics,
 )
+from kfix.cli import completion
 from kfix.cli.failing import DOCUMENT, Document
 from kfix.cli.options import (
     BootstrapController,
@@ -69,13 +70,25 @@ def diagnose(
         ),
     ] = None,
     group: Annotated[
-        str | None, typer.Option("--group", metavar="GROUP", help="Explain why this consumer group is blocked.")
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="GROUP",
+            help="Explain why this consumer group is blocked.",
+            autocompletion=completion.groups,
+        ),
     ] = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only findings about this topic.")
+        list[str] | None,
+        typer.Option(
+            "--topic", metavar="TOPIC", help="Only findings about this topic.", autocompletion=completion.topics
+        ),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="CODE,...", help="Only these codes, such as KFX101.")
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="CODE,...", help="Only these codes, such as KFX101.", autocompletion=completion.codes
+        ),
     ] = None,
     min_severity: Annotated[
         str,

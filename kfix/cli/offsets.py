@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kfix.app.offsets import Wanted, encode_offsets, save_from_disks, save_live, write_offsets
+from kfix.cli import completion
 from kfix.cli.options import (
     AsJson,
     BootstrapServer,
@@ -48,7 +49,13 @@ def save(
         ),
     ] = None,
     group: Annotated[
-        list[str] | None, typer.Option("--group", metavar="GROUP", help="Only the offsets of this group (repeatable).")
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="GROUP",
+            help="Only the offsets of this group (repeatable).",
+            autocompletion=completion.groups,
+        ),
     ] = None,
     log_dir: Annotated[
         list[Path] | None,
@@ -125,7 +132,10 @@ def restore(
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     group: Annotated[
-        str | None, typer.Option("--group", metavar="GROUP", help="Only the offsets of this group.")
+        str | None,
+        typer.Option(
+            "--group", metavar="GROUP", help="Only the offsets of this group.", autocompletion=completion.groups
+        ),
     ] = None,
     back: Annotated[
         bool, typer.Option("--back", help="Also replace committed offsets that are newer than the saved ones.")
