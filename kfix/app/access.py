@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedCluster:
     """A cluster as the inventory has it, and all mutes of the inventory."""
 
     entry: ClusterEntry
@@ -41,7 +41,7 @@ class Access:
     besides: tuple[str, ...] = ()
     controllers: str | None = None
     expected_id: str = ""
-    listed: Listed | None = None
+    listed: ListedCluster | None = None
 
     def options(self) -> list[str]:
         """Returns the options that reach the same cluster, as words of a command to paste."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.app.access import Access, Listed
+from kfix.app.access import Access, ListedCluster
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 
@@ -56,5 +56,5 @@ def named(name: str, given: Access, environ: Mapping[str, str], by: str = "--clu
         tuple(given.options()),
         given.controllers or entry.bootstrap_controller or None,
         entry.id,
-        Listed(entry, inventory.mutes),
+        ListedCluster(entry, inventory.mutes),
     )

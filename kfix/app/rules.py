@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kfix.app.diagnosis import EVERYTHING, Choice
-from kfix.model.diagnosis.rule import Rule
+from kfix.model.diagnosis.rule import JudgedRule
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import page, subject
 
 
-def judged_rules(choice: Choice = EVERYTHING) -> tuple[Rule, ...]:
+def judged_rules(choice: Choice = EVERYTHING) -> tuple[JudgedRule, ...]:
     """Returns the checks of one cluster that this choice judges, by code: latent risks only with `prevention`."""
     checks = (
         check
@@ -16,6 +16,6 @@ def judged_rules(choice: Choice = EVERYTHING) -> tuple[Rule, ...]:
         if (choice.prevention or not check.prevention) and (not choice.codes or check.code in choice.codes)
     )
     return tuple(
-        Rule(check.code, check.slug, check.title, check.severity, check.prevention, subject(check), page(check))
+        JudgedRule(check.code, check.slug, check.title, check.severity, check.prevention, subject(check), page(check))
         for check in sorted(checks, key=lambda check: check.code)
     )

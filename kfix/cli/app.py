@@ -12,7 +12,7 @@ import typer
 from kfix import __version__
 from kfix.cli import completion
 from kfix.cli.commands import COMMANDS
-from kfix.cli.failing import DOCUMENT, Document, answered
+from kfix.cli.failing import DOCUMENT, OutputDocument, answered
 from kfix.cli.loading import LazyGroup
 from kfix.cli.naming import NAMED, VARIABLE, named_before, refuse_elsewhere
 from kfix.errors import KfixError, UsageError
@@ -42,7 +42,7 @@ class Boundary(LazyGroup):
             return super().main(*args, **options)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        ctx.meta[DOCUMENT] = Document(machine_output(args))
+        ctx.meta[DOCUMENT] = OutputDocument(machine_output(args))
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -74,7 +74,7 @@ class Boundary(LazyGroup):
             raise _failed(bug, document) from None
 
 
-def _failed(bug: Exception, document: Document) -> Exception:
+def _failed(bug: Exception, document: OutputDocument) -> Exception:
     """Returns what to raise for an exception that is no error of kfix: an exit, or the exception itself."""
     if isinstance(bug, OSError) and bug.errno in _OUTPUT_LOST:
         say(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)

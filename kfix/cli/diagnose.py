@@ -23,7 +23,7 @@ from kfix.app.diagnosis import (
     require_topics,
 )
 from kfix.cli import completion
-from kfix.cli.failing import DOCUMENT, Document
+from kfix.cli.failing import DOCUMENT, OutputDocument
 from kfix.cli.options import (
     BootstrapController,
     BootstrapServer,
@@ -40,7 +40,7 @@ from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
-from kfix.model.diagnosis.rule import Rule
+from kfix.model.diagnosis.rule import JudgedRule
 from kfix.model.expected import EXPECTED
 from kfix.model.timing import TIMING
 from kfix.report.findings.formats import Format, document, exit_code_of
@@ -207,9 +207,9 @@ def _format(given: Format | None, *, json: bool, nagios: bool) -> Format:
     return named.pop() if named else Format.TEXT
 
 
-def _placed(ctx: typer.Context, output: str | None, cluster: str) -> Document:
+def _placed(ctx: typer.Context, output: str | None, cluster: str) -> OutputDocument:
     """Returns the document that the boundary fills if the command fails. Raises UsageError for an unusable file."""
-    placed: Document = ctx.meta.setdefault(DOCUMENT, Document())
+    placed: OutputDocument = ctx.meta.setdefault(DOCUMENT, OutputDocument())
     if output is not None and output != _STDOUT:
         require_plain_file(output)
         placed.output = output
@@ -237,12 +237,12 @@ def _not_confirmed(choice: Choice, access: Access, *, verbose: bool, machine: bo
     return show
 
 
-def _report(diagnosis: Diagnosis, choice: Choice, wanted: Format, placed: Document, *, verbose: bool) -> int:
+def _report(diagnosis: Diagnosis, choice: Choice, wanted: Format, placed: OutputDocument, *, verbose: bool) -> int:
     if wanted is Format.TEXT and placed.output is None:
         _print(diagnosis, verbose=verbose)
     else:
 
-        def rules() -> tuple[Rule, ...]:
+        def rules() -> tuple[JudgedRule, ...]:
             from kfix.app.rules import judged_rules  # noqa: PLC0415 - only for formats that list the checks
 
             return judged_rules(choice)
@@ -256,7 +256,7 @@ def _print(diagnosis: Diagnosis, *, verbose: bool) -> None:
     print_findings(diagnosis, console) if verbose else print_screen(diagnosis, console)
 
 
-def _write(text: str, placed: Document) -> None:
+def _write(text: str, placed: OutputDocument) -> None:
     if placed.output is None:
         say_document(text)
         return
@@ -266,7 +266,7 @@ def _write(text: str, placed: Document) -> None:
     write_output(text if text.endswith("\n") else f"{text}\n", placed.output)
 
 
-def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, wanted: Format, placed: Document) -> int:
+def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, wanted: Format, placed: OutputDocument) -> int:
     """Returns the exit code: 0 if its coordinator is healthy, 21 if it is blocked, 22 if that is unknown."""
     from kfix.report.findings.group_story import group_json, group_text, print_group  # noqa: PLC0415 - only for --group
 

@@ -9,12 +9,12 @@ from kfix.errors import KfixError
 from kfix.report.failure import NAGIOS_UNKNOWN, Machine, failure_json, failure_line
 from kfix.report.terminal import nothing_printed, say, say_document
 
-#: The key of a context's `meta` under which the boundary keeps the `Document`.
+#: The key of a context's `meta` under which the boundary keeps the `OutputDocument`.
 DOCUMENT: Final = "kfix.document"
 
 
 @dataclass(slots=True)
-class Document:
+class OutputDocument:
     """The document of a command: the program that reads it, the file that it goes to (None: standard output).
 
     `cluster` is the name by which that program knows the cluster. `done` is true once the document is written.
@@ -26,7 +26,7 @@ class Document:
     done: bool = False
 
 
-def answered(document: Document, sentence: str, code: int, hint: str = "") -> int:
+def answered(document: OutputDocument, sentence: str, code: int, hint: str = "") -> int:
     """Writes the error for a machine, unless the command has written its document; returns the exit code.
 
     It goes where the document would have gone: a file that is left as it was would pass for the result of today.
@@ -49,7 +49,7 @@ def _replace(path: str, text: str) -> None:
         say(f"kfix: {error}", err=True)
 
 
-def _failure(document: Document, sentence: str, code: int, hint: str) -> str:
+def _failure(document: OutputDocument, sentence: str, code: int, hint: str) -> str:
     # Each format is loaded only where it is used: this module is part of every start.
     if document.machine is Machine.SARIF:
         from kfix.report.findings.sarif import failure_sarif  # noqa: PLC0415

@@ -8,31 +8,31 @@ from typing import Any, Final
 
 from kfix.errors import UsageError
 
-#: The key of a context's `meta` under which the root keeps the `Named`.
+#: The key of a context's `meta` under which the root keeps the `GivenName`.
 NAMED: Final = "kfix.named"
 VARIABLE: Final = "KFIX_CLUSTER"
-#: The metavar by which `kfix.cli.options.ClusterName` is told from a pattern of clusters.
+#: The metavar of `kfix.cli.options.ClusterName`; that of a pattern of clusters is another one.
 _ONE: Final = "NAME"
 #: Commands about the inventory itself take the name for what they show.
 _FREE: Final = "context"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class GivenName:
     """A cluster by its name in the inventory, and what gave the name."""
 
     name: str
     by: str = "--cluster"
 
 
-def named_before(ctx: Any) -> Named:
+def named_before(ctx: Any) -> GivenName:
     """Returns the name that the root of all commands was given, on the command line or by KFIX_CLUSTER."""
     source = ctx.get_parameter_source("cluster")
     by_variable = source is not None and source.name == "ENVIRONMENT"
-    return Named(ctx.params["cluster"], VARIABLE) if by_variable else Named(ctx.params["cluster"])
+    return GivenName(ctx.params["cluster"], VARIABLE) if by_variable else GivenName(ctx.params["cluster"])
 
 
-def refuse_elsewhere(named: Named, name: str | None, command: Any, rest: Sequence[str]) -> None:
+def refuse_elsewhere(named: GivenName, name: str | None, command: Any, rest: Sequence[str]) -> None:
     """Raises UsageError for `kfix -c NAME` before a command that is not about one cluster: it would be ignored."""
     if named.by == VARIABLE or name == _FREE:
         return

@@ -8,20 +8,20 @@ from typing import Final
 import typer
 
 from kfix.app.access import Access
-from kfix.cli.naming import NAMED, VARIABLE, Named
+from kfix.cli.naming import NAMED, VARIABLE, GivenName
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 
 _ENVIRONMENT: Final = "ENVIRONMENT"
 
 
-def named_outright(ctx: typer.Context, cluster: str | None) -> Named | None:
+def named_outright(ctx: typer.Context, cluster: str | None) -> GivenName | None:
     """Returns the name of this command line, before or after the command. Raises UsageError for two names."""
     given = ctx.meta.get(NAMED)
     before = given if given is not None and given.by != VARIABLE else None
     if cluster is not None and before is not None and before.name != cluster:
         raise UsageError(f"-c {before.name} and -c {cluster} name two clusters", hint="give one of them")
-    return before if cluster is None else Named(cluster)
+    return before if cluster is None else GivenName(cluster)
 
 
 def typed(ctx: typer.Context, bootstrap_server: str | None) -> bool:
@@ -65,10 +65,10 @@ def access_of(
     return named(name.name, given, the_app(ctx).environ, name.by)
 
 
-def _chosen(ctx: typer.Context, *, ask: bool) -> Named | None:
+def _chosen(ctx: typer.Context, *, ask: bool) -> GivenName | None:
     if not ask:
         return None
     from kfix.app.contexts import used_name  # noqa: PLC0415 - only who names no cluster at all needs it
 
     name = used_name(the_app(ctx).environ)
-    return Named(name, "kfix context use") if name else None
+    return GivenName(name, "kfix context use") if name else None

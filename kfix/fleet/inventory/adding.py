@@ -32,13 +32,13 @@ def with_entry(text: str, path: Path, name: str, fields: Mapping[str, Any]) -> s
         return made
     if name in parse_inventory(text, str(path), path.parent).clusters:
         raise UsageError(f"{path}: already has a cluster {name!r}", hint="kfix context show NAME prints it")
-    made = _inserted(text, block)
-    if made is None or parse(made).data != _expected(text, name, fields):
+    inserted = _inserted(text, block)
+    if inserted is None or parse(inserted).data != _expected(text, name, fields):
         raise UsageError(
             lines(f"{path}: is written in a way that nothing is added to; add under {_CLUSTERS}:", *block.splitlines())
         )
-    parse_inventory(made, str(path), path.parent)
-    return made
+    parse_inventory(inserted, str(path), path.parent)
+    return inserted
 
 
 def _block(name: str, fields: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from kfix.model.diagnosis.finding import Severity
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class JudgedRule:
     """One check that a diagnosis judged: its worst severity, its subject, such as "leadership", and its page."""
 
     code: str

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from kfix.model.diagnosis.finding import Diagnosis
-from kfix.model.diagnosis.rule import Rule
+from kfix.model.diagnosis.rule import JudgedRule
 from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.screen import screen_lines
 from kfix.report.findings.table import findings_text
@@ -27,7 +27,7 @@ class Format(StrEnum):
 
 
 def document(
-    wanted: Format, diagnosis: Diagnosis, rules: Callable[[], tuple[Rule, ...]], *, verbose: bool = False
+    wanted: Format, diagnosis: Diagnosis, rules: Callable[[], tuple[JudgedRule, ...]], *, verbose: bool = False
 ) -> str:
     """Returns the document; `rules` returns the checks that were judged, for the formats that list them."""
     # Each of these formats is for some programs only, and loads what the others do not need.

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from kfix.harmless import for_terminal, one_line, shown
 from kfix.model.diagnosis.finding import Diagnosis, Finding, MutedFinding, Severity
-from kfix.model.diagnosis.rule import Rule
+from kfix.model.diagnosis.rule import JudgedRule
 from kfix.report.findings.table import finding_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
 from kfix.report.findings.verdict import UNREAD, cut_short
@@ -26,7 +26,7 @@ _SUITE: Final = "kfix diagnose"
 _WIDTH: Final = 100
 
 
-def findings_junit(diagnosis: Diagnosis, rules: Iterable[Rule]) -> str:
+def findings_junit(diagnosis: Diagnosis, rules: Iterable[JudgedRule]) -> str:
     found: dict[str, list[Finding]] = {}
     for finding in diagnosis.walk():
         found.setdefault(finding.code, []).append(finding)
@@ -51,7 +51,7 @@ def failure_junit(sentence: str, hint: str = "") -> str:
     return _report(_SUITE, [case])
 
 
-def _case(rule: Rule, found: Sequence[Finding], muted: Sequence[MutedFinding], diagnosis: Diagnosis) -> Element:
+def _case(rule: JudgedRule, found: Sequence[Finding], muted: Sequence[MutedFinding], diagnosis: Diagnosis) -> Element:
     unread = diagnosis.could_not_read
     case = Element("testcase", classname=f"kfix.{rule.subject}", name=f"{rule.code} {rule.slug}")
     bad = sorted((f for f in found if f.severity > Severity.INFO), key=lambda f: -f.severity)

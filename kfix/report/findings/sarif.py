@@ -1,6 +1,6 @@
 """A diagnosis as SARIF 2.1.0, for the code scanning of CI systems.
 
-Each check that was judged is a rule with its page as help; each finding is a result, consequences of other findings
+Each check is a rule with its page as help; each finding is a result, consequences of other findings
 included. Topic-partitions are logical locations, since a cluster has no files. `partialFingerprints` are made of the
 cluster and the finding's key, which are the same in the next diagnosis. A source that was not read is a notification
 of the invocation, which then was not successful: without a result, nothing is healthy for that. What the inventory
@@ -17,7 +17,7 @@ from typing import Any, Final
 from kfix import __version__
 from kfix.harmless import for_json, one_line
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
-from kfix.model.diagnosis.rule import Rule
+from kfix.model.diagnosis.rule import JudgedRule
 from kfix.report.findings.table import sentence
 from kfix.report.findings.verdict import UNREAD, cut_short, exit_code
 
@@ -27,7 +27,7 @@ FINGERPRINT: Final = "kfixFinding/v1"
 _LEVELS: Final = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def findings_sarif(diagnosis: Diagnosis, rules: Sequence[Rule]) -> str:
+def findings_sarif(diagnosis: Diagnosis, rules: Sequence[JudgedRule]) -> str:
     index = {rule.code: number for number, rule in enumerate(rules)}
     at_work = _suppressed(f"in maintenance: {diagnosis.maintenance}") if diagnosis.maintenance else {}
     results = [
@@ -86,7 +86,7 @@ def _log(run: Mapping[str, Any]) -> str:
     return for_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def _tool(rules: Iterable[Rule]) -> Mapping[str, Any]:
+def _tool(rules: Iterable[JudgedRule]) -> Mapping[str, Any]:
     # Rules without severities of single findings: a result has its own level.
     described = [
         {

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from kfix.app.access import Access
 from kfix.app.application import App
-from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
+from kfix.app.clusters import DiagnoseOptions, OpenCluster, SnapshotOptions
 from kfix.app.pins import Contexts, refuse_another
 from kfix.cli.app import app
 from kfix.errors import RefusedError
@@ -73,7 +73,7 @@ class OneCluster:
         raise AssertionError(access)
 
     @contextmanager
-    def open(self, access: Access, snapshot: Snapshot | None = None) -> Iterator[None]:
+    def open(self, access: Access, snapshot: Snapshot | None = None) -> Iterator[OpenCluster]:
         raise AssertionError(access, snapshot)
         yield
 

@@ -12,7 +12,7 @@ from lxml import etree
 from kfix.app.diagnosis import Choice
 from kfix.app.rules import judged_rules
 from kfix.model.diagnosis.finding import Diagnosis
-from kfix.model.diagnosis.rule import Rule
+from kfix.model.diagnosis.rule import JudgedRule
 from kfix_diagnostics.engine import Options, diagnose
 from tests.places import ROOT
 from tests.unit.derive.places import two
@@ -34,7 +34,7 @@ def merged() -> Diagnosis:
 
 
 @cache
-def rules(*, prevention: bool = False) -> tuple[Rule, ...]:
+def rules(*, prevention: bool = False) -> tuple[JudgedRule, ...]:
     return judged_rules(Choice(prevention=prevention))
 
 
