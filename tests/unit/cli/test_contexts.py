@@ -361,3 +361,16 @@ def test_an_unnamed_target_is_never_refused(tmp_path: Path) -> None:
     Contexts(tmp_path).pin("a", "other")
     with pytest.raises(RefusedError):
         refuse_another(replace(target, name="a"), found, tmp_path, pin=True)
+
+
+def test_several_inventories_are_checked_each_and_all_mistakes_are_reported(site: Site, tmp_path: Path) -> None:
+    good, one, two = (tmp_path / name for name in ("good.yaml", "one.yaml", "two.yaml"))
+    good.write_text(FLEET)
+    for bad in (one, two):
+        bad.write_text(f"{HEAD}clusters:\n  a: {{bootstrap: nowhere}}\n")
+    assert site.run("fleet", "check", str(good), str(good))[1].count(": valid") == 2
+    code, _, err = site.run("fleet", "check", str(one), str(good), str(two))
+    assert code == 2
+    assert f"{one}:4:" in err
+    assert f"{two}:4:" in err
+    assert site.run("fleet", "check", str(good), str(one), "--json")[0] == 2
