@@ -24,6 +24,7 @@ from kfix.app.diagnosis import (
 )
 from kfix.cli import completion
 from kfix.cli.failing import DOCUMENT, OutputDocument
+from kfix.cli.naming import NAMED
 from kfix.cli.options import (
     BootstrapController,
     BootstrapServer,
@@ -151,7 +152,9 @@ def diagnose(
             "--group needs a name, and excludes --only, --topic, --min-severity, --prevention, and formats other than "
             "text and json"
         )
-    placed = _placed(ctx, output, cluster or bootstrap_server or zookeeper or "")
+    before_it = ctx.meta.get(NAMED)
+    name = cluster or (before_it.name if before_it is not None else "")
+    placed = _placed(ctx, output, name or bootstrap_server or zookeeper or "")
     if from_files:
         if before is not None:
             raise UsageError("--before needs a live cluster; leave out --from")

@@ -1,8 +1,8 @@
 """Builds the wheel, installs it with pipx and uv, with each extra, on each Python at hand, and tries what is there.
 
 `python -m tests.install [EXTRA ...]` (default: all of `EXTRAS` but `spark`, which downloads 400 MB) prints a row for
-each installation; it ends with 1 if one failed. The hooks of pre-commit are tried with `pre-commit try-repo`. pipx, uv and
-pre-commit are installed into a temporary folder; packages come from the registry that pip is set up for.
+each installation; it ends with 1 if one failed. The hooks of pre-commit are tried with `pre-commit try-repo`. pipx, uv
+and pre-commit are installed into a temporary folder; packages come from the registry that pip is set up for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.places import ROOT
@@ -28,21 +28,22 @@ MODULES = {
     "spark": ("pyspark", "pandas"),
     "docs": ("mkdocs",),
 }
+NOTHING: Mapping[str, str] = {}
 SAMPLES = {"coordinator-stuck": 21, "healthy": 0}
 _INVALID = "apiVersion: kfix/v1\nkind: Fleet\nclusters:\n  a: {bootstrap: nowhere}\n"
 _VALID = "apiVersion: kfix/v1\nkind: Fleet\nclusters:\n  a: {bootstrap: 'localhost:1'}\n"
 
 
-def run(*words: str | Path, cwd: Path = ROOT, **more: str) -> subprocess.CompletedProcess[str]:
+def run(*words: str | Path, cwd: Path = ROOT, more: Mapping[str, str] = NOTHING) -> subprocess.CompletedProcess[str]:
     """Runs a command without the environment of this project."""
     env = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"} and not k.startswith("KFIX_")}
     return subprocess.run(
-        [*map(str, words)], cwd=cwd, env=env | more, capture_output=True, text=True, check=False, timeout=1200
+        [*map(str, words)], cwd=cwd, env={**env, **more}, capture_output=True, text=True, check=False, timeout=1200
     )
 
 
-def must(*words: str | Path, cwd: Path = ROOT, code: int = 0, **more: str) -> str:
-    done = run(*words, cwd=cwd, **more)
+def must(*words: str | Path, cwd: Path = ROOT, code: int = 0, more: Mapping[str, str] = NOTHING) -> str:
+    done = run(*words, cwd=cwd, more=more)
     if done.returncode != code:
         said = (done.stdout + done.stderr)[-2000:]
         raise AssertionError(f"{' '.join(map(str, words))}: exit code {done.returncode}, not {code}\n{said}")
@@ -78,13 +79,13 @@ def tried(kfix: Path, python: Path, extra: str) -> None:
 
 def with_uv(uv: Path, wheel: Path, python: Path, extra: str, folder: Path) -> tuple[Path, Path]:
     more = {"UV_TOOL_DIR": str(folder / "tools"), "UV_TOOL_BIN_DIR": str(folder / "bin")}
-    must(uv, "tool", "install", "--quiet", "--python", python, _named(wheel, extra), **more)
+    must(uv, "tool", "install", "--quiet", "--python", python, _named(wheel, extra), more=more)
     return folder / "bin" / "kfix", folder / "tools" / "kafka-kfix" / "bin" / "python"
 
 
 def with_pipx(pipx: Path, wheel: Path, python: Path, extra: str, folder: Path) -> tuple[Path, Path]:
     more = {"PIPX_HOME": str(folder / "pipx"), "PIPX_BIN_DIR": str(folder / "bin")}
-    must(pipx, "install", "--quiet", "--python", python, _named(wheel, extra), **more)
+    must(pipx, "install", "--quiet", "--python", python, _named(wheel, extra), more=more)
     return folder / "bin" / "kfix", folder / "pipx" / "venvs" / "kafka-kfix" / "bin" / "python"
 
 
@@ -103,11 +104,11 @@ def with_pre_commit(pre_commit: Path, folder: Path) -> None:
     more = {"PRE_COMMIT_HOME": str(folder / "hooks")}
     repo = must("git", "rev-parse", "--show-toplevel").strip()
     words = (pre_commit, "try-repo", repo, "--ref", "HEAD", "--all-files", "--verbose")
-    said = must(*words, cwd=site, **more)
+    said = must(*words, cwd=site, more=more)
     assert said.count("Passed") == 2, said
     (site / "fleet.yaml").write_text(_INVALID)
     (site / "runbooks" / "coordinator-stuck.yaml").write_text("apiVersion: kfix/v1\nkind: Runbook\n")
-    done = run(*words, cwd=site, **more)
+    done = run(*words, cwd=site, more=more)
     assert done.returncode == 1, done.stdout
     assert "fleet.yaml:4:" in done.stdout, done.stdout
     assert "coordinator-stuck.yaml:1:1" in done.stdout, done.stdout
