@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-security test-spark-versions test-hadoop fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-security test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -51,6 +51,11 @@ test-security: setup-dev
 # Spark 4.0 and 4.3 beside the locked 4.1: downloads 900 MB, takes about 30 minutes.
 test-spark-versions: setup-dev
 	@$(BIN)/python -m tests.spark.versions
+
+# The wheel as users install it: pipx and uv, each extra, each Python at hand, and the hooks with the real pre-commit. About
+# five minutes; `make test-install EXTRAS=spark` downloads 400 MB more.
+test-install: setup-dev
+	@$(BIN)/python -m tests.install $(EXTRAS)
 
 # An audit on YARN and HDFS: Maven downloads Hadoop's servers (170 jars), which run on loopback.
 test-hadoop: setup-dev

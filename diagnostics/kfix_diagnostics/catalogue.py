@@ -105,6 +105,11 @@ def page(check: Check | FleetCheck) -> str:
     return (sys.modules[_function(check).__module__].__doc__ or "").strip()
 
 
+def subject(check: Check) -> str:
+    """Returns the folder of the check's file, such as "leadership"."""
+    return _function(check).__module__.split(".")[1]
+
+
 def _function(check: Check | FleetCheck) -> Callable[..., object]:
     return check.describe if isinstance(check, PartitionCheck) else check.check
 

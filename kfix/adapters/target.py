@@ -18,8 +18,8 @@ class Target:
     """A cluster to read. `timeout` (seconds) limits one snapshot, all sources together.
 
     `name` is the cluster's name in an inventory, "" if it was given by its address; `besides` are the options that were
-    given besides the name. `controllers` are listeners of KRaft controllers, where the brokers' settings do not name
-    them as they are reached from here.
+    given besides the name, and `expected_id` is the id that the inventory has for it. `controllers` are listeners of
+    KRaft controllers, where the brokers' settings do not name them as they are reached from here.
     """
 
     bootstrap: tuple[Endpoint, ...]
@@ -30,6 +30,7 @@ class Target:
     name: str = ""
     besides: tuple[str, ...] = ()
     controllers: tuple[Endpoint, ...] = ()
+    expected_id: str = ""
 
     @property
     def reached_by(self) -> ReachedBy:

@@ -11,7 +11,16 @@ from kfix.adapters.target import Target, make_target
 from kfix.errors import UsageError
 
 if TYPE_CHECKING:
+    from kfix.model.audit.inventory import ClusterEntry, Mute
     from kfix.model.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCluster:
+    """A cluster as the inventory has it, and all mutes of the inventory."""
+
+    entry: ClusterEntry
+    mutes: tuple[Mute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +31,8 @@ class Access:
     `controllers` is "HOST:PORT,..." of KRaft controllers. `command_config` is the file of client properties for TLS and
     SASL. `timeout` is in seconds, for reading all sources of the cluster once. `name` is the cluster's name in the
     inventory that the rest was taken from (app/profiles.py); `besides` are the options that were given besides the
-    name, which count more than the inventory.
+    name, which count more than the inventory; `expected_id` is the cluster's id in the inventory, and `listed` is
+    the whole entry.
     """
 
     bootstrap_servers: str | None = None
@@ -32,6 +42,8 @@ class Access:
     name: str = ""
     besides: tuple[str, ...] = ()
     controllers: str | None = None
+    expected_id: str = ""
+    listed: ListedCluster | None = None
 
     def options(self) -> list[str]:
         """Returns the options that reach the same cluster, as words of a command to paste."""
@@ -45,12 +57,21 @@ class Access:
         }
         return [word for option, value in named.items() if value for word in (option, str(value))]
 
+    def beside_the_address(self) -> list[str]:
+        """Returns the options that a command on a plan repeats: the name, or the client properties, if given.
+
+        The plan itself has the addresses.
+        """
+        if self.name:
+            return ["-c", self.name, *self.besides]
+        return ["--command-config", str(self.command_config)] if self.command_config else []
+
     def target(self) -> Target:
         """Raises UsageError for what is no address, no file of properties or no time."""
         target = make_target(
             self.bootstrap_servers, self.zookeeper, self.command_config, self.timeout, self.controllers
         )
-        return replace(target, name=self.name, besides=self.besides)
+        return replace(target, name=self.name, besides=self.besides, expected_id=self.expected_id)
 
     def notes(self) -> tuple[str, ...]:
         """Returns one line for each key of the client properties that kfix does not use; () if they cannot be read."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from kfix.app.access import Access
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class OpenCluster(Protocol):
 class DiagnoseOptions:
     """`debounce`, `restart_grace` and `transaction_grace` are in seconds.
 
+    `expected` are the settings against which latent risks are measured.
     `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
     remembers the snapshot for later diagnoses. `waiting` hears the seconds between two snapshots (docs/adr/003),
     and `first`, before that, the diagnosis of the first one, which the second may correct; without it, none is made.
@@ -45,6 +47,7 @@ class DiagnoseOptions:
     restart_grace: float = TIMING.restart_grace
     transaction_grace: float = TIMING.transaction_grace
     prevention: bool = False
+    expected: Expected = EXPECTED
     keep: bool = True
     before: Path | None = None
     waiting: Callable[[float], None] = lambda _seconds: None

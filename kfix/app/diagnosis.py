@@ -23,6 +23,7 @@ from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.timing import TIMING
 
 if TYPE_CHECKING:
+    from kfix.app.access import Access
     from kfix.model.diagnosis.group_story import GroupStory
 
 _USUAL = DiagnoseOptions()
@@ -44,7 +45,11 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         add_unfinished = _unfinished_runs()
 
         options = Options(
-            restart_grace=asked.restart_grace, prevention=asked.prevention, transaction_grace=asked.transaction_grace
+            restart_grace=asked.restart_grace,
+            prevention=asked.prevention,
+            expected_rf=asked.expected.rf,
+            expected_min_isr=asked.expected.min_isr,
+            transaction_grace=asked.transaction_grace,
         )
         seen, earlier = examine(first.result(), options), None
         pause = settle_seconds(seen, asked.debounce)
@@ -156,6 +161,15 @@ def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, 
     return Choice(codes, tuple(topics), SEVERITIES.index(min_severity), prevention)
 
 
+def as_the_inventory_says(diagnosis: Diagnosis, access: Access) -> Diagnosis:
+    """Returns the diagnosis with the mutes and the maintenance window of the cluster, if it was named."""
+    if access.listed is None:
+        return diagnosis
+    from kfix.model.audit.muting import as_listed  # noqa: PLC0415 - only for a cluster of the inventory
+
+    return as_listed(diagnosis, access.listed.entry, access.listed.mutes)
+
+
 def require_topics(snapshot: Snapshot, topics: Sequence[str]) -> None:
     """Raises UsageError for a topic that no source of the snapshot names: "nothing found" would be a false answer."""
     if not topics:
@@ -183,11 +197,13 @@ def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
 
     if not choice.codes and not choice.topics and not choice.least:
         return diagnosis
+    muted = tuple(m for m in diagnosis.muted if fits(m.finding))
     if not choice.codes and not choice.topics:
-        return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)))
+        return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)), muted=muted)
     picked = [f.with_folded(()) for f in diagnosis.walk() if fits(f) and f.severity >= choice.least]
     # A run has no code and no topic.
-    return replace(diagnosis, findings=tuple(sorted(picked, key=lambda f: (-f.severity, f.key))), unfinished=())
+    found = tuple(sorted(picked, key=lambda f: (-f.severity, f.key)))
+    return replace(diagnosis, findings=found, unfinished=(), muted=muted)
 
 
 def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:

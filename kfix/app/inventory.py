@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from kfix.errors import UsageError
+from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.load import Loaded, load_inventory, the_path
 from kfix.fleet.inventory.select import select
 from kfix.fleet.inventory.words import day
 
-__all__ = ["Loaded", "chosen", "the_day"]
+__all__ = ["Loaded", "checked", "chosen", "the_day"]
 
 
 def chosen(
@@ -23,6 +23,20 @@ def chosen(
     """
     loaded = load_inventory(the_path(inventory))
     return replace(loaded, inventory=select(loaded.inventory, clusters=clusters, tags=tags, owners=owners))
+
+
+def checked(files: Sequence[str]) -> tuple[Loaded, ...]:
+    """Returns the inventories. Raises InvalidFileError with every mistake in all of them."""
+    loaded: list[Loaded] = []
+    problems: list[str] = []
+    for file in files:
+        try:
+            loaded.append(load_inventory(the_path(file)))
+        except InvalidFileError as error:
+            problems += error.problems
+    if problems:
+        raise InvalidFileError(tuple(problems))
+    return tuple(loaded)
 
 
 def the_day(text: str | None, option: str = "--date") -> date | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from kfix.adapters.collect.collector import collect
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.app.access import Access
@@ -71,7 +70,7 @@ def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluste
     """Opens a cluster for a run. Without a snapshot it is read once to learn its addresses."""
     from kfix.adapters.live.cluster import LiveCluster  # noqa: PLC0415 - only who changes something
 
-    known = snapshot or collect(target)
+    known = snapshot or read_cluster(target, keep=False)
     if known.cluster.mode is Mode.KRAFT:
         raise RefusedError("this cluster runs on KRaft: this release heals clusters on ZooKeeper only")
     if target.zookeeper is None and not known.cluster.zookeeper:

@@ -1,35 +1,52 @@
-"""Clusters by name: an entry of the fleet's inventory stands for the address and the client properties of a cluster."""
+"""Contexts: clusters by name. An entry of the fleet's inventory stands for the address and the client properties."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kfix.app.access import Access
+from kfix.app.access import Access, ListedCluster
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
-from kfix.model.places import config_home
 
-#: The inventory for one user, in the settings folder; $KFIX_FLEET names another.
-FILE = "fleet.yaml"
-_HINT = f"list it under clusters: in {FILE} of kfix's settings folder, or set KFIX_FLEET to an inventory"
+if TYPE_CHECKING:
+    from kfix.model.audit.inventory import ClusterEntry, Inventory
+
+_HINT = "list it under clusters: in fleet.yaml (kfix context add), or set KFIX_FLEET to an inventory"
 
 
-def named(name: str, given: Access, environ: Mapping[str, str]) -> Access:
+def the_inventory(environ: Mapping[str, str], by: str) -> tuple[Path, Inventory]:
+    """Returns the inventory that names are looked up in, and its path; `by` is what gave the name, for messages.
+
+    Raises UsageError if there is none, InvalidFileError if it is not valid.
+    """
+    # Importing pydantic and the YAML reader takes 0.1 s, which a command with an address does not need.
+    from kfix.fleet.inventory.load import load_inventory  # noqa: PLC0415
+    from kfix.fleet.inventory.places import first_there, places  # noqa: PLC0415
+
+    path = first_there(environ)
+    if path is None:
+        looked = ", ".join(map(str, places(environ)))
+        raise UsageError(f"{by}: there is no inventory at {looked}", hint=_HINT)
+    return path, load_inventory(path).inventory
+
+
+def entry_of(name: str, environ: Mapping[str, str], by: str = "--cluster") -> tuple[ClusterEntry, Inventory]:
+    """Returns the entry of this name, and its inventory. Raises UsageError if there is none."""
+    path, inventory = the_inventory(environ, f"{by} {name}")
+    if name not in inventory.clusters:
+        near = did_you_mean(name, inventory.clusters)
+        raise UsageError(f"{by}: {path} has no cluster {name!r}{near}", hint="kfix context list shows all")
+    return inventory.clusters[name], inventory
+
+
+def named(name: str, given: Access, environ: Mapping[str, str], by: str = "--cluster") -> Access:
     """Returns the access to the cluster of this name; what the caller gave besides the name counts more.
 
     Raises UsageError if there is no inventory or it has no such cluster, InvalidFileError if it is not valid.
     """
-    # Importing pydantic and the YAML reader takes 0.1 s, which a command with an address does not need.
-    from kfix.fleet.inventory.load import load_inventory  # noqa: PLC0415
-
-    path = Path(environ.get("KFIX_FLEET") or config_home(environ) / FILE)
-    if not _exists(path):
-        raise UsageError(f"--cluster {name}: there is no inventory at {path}", hint=_HINT)
-    clusters = load_inventory(path).inventory.clusters
-    if name not in clusters:
-        raise UsageError(f"--cluster: {path} has no cluster {name!r}{did_you_mean(name, clusters)}", hint=_HINT)
-    entry = clusters[name]
+    entry, inventory = entry_of(name, environ, by)
     return Access(
         entry.bootstrap or None,
         given.zookeeper or entry.zookeeper or None,
@@ -37,12 +54,7 @@ def named(name: str, given: Access, environ: Mapping[str, str]) -> Access:
         given.timeout,
         name,
         tuple(given.options()),
-        given.controllers,
+        given.controllers or entry.bootstrap_controller or None,
+        entry.id,
+        ListedCluster(entry, inventory.mutes),
     )
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # such as a name that is too long
-        return False

@@ -14,6 +14,7 @@ from kfix.adapters.saved import files
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.adapters.target import Target, make_target
+from kfix.app.pins import refuse_another
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot
 from kfix.model.places import state_home
@@ -44,11 +45,14 @@ def read_cluster(
 ) -> Snapshot:
     """Returns a snapshot of a live cluster; the options are those of `CollectOptions`.
 
-    With `keep`, it is stored for later runs. Raises UnreachableError if no server responds.
+    With `keep`, it is stored for later runs. Raises UnreachableError if no server responds, RefusedError if another
+    cluster answers than the one that its name stood for.
     """
     store = SnapshotStore(state_folder())
     wanted = CollectOptions(groups, vantage, every_log_end, before, store.recall)
     snapshot = collect(target, wanted)
+    if target.name:
+        refuse_another(target, snapshot, state_folder(), pin=keep)
     if keep:
         store.keep(snapshot)
     return snapshot
@@ -121,7 +125,7 @@ def read_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
     With `remember`, its groups and brokers are stored for the next one; the snapshot itself belongs to the run.
     """
     config = Path(entry.command_config) if entry.command_config else None
-    target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout)
+    target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout, entry.bootstrap_controller or None)
     store = SnapshotStore(state_folder())
     snapshot = collect(target, CollectOptions(recall=store.recall))
     if remember:

@@ -10,18 +10,20 @@ from typing import Annotated, Any
 import typer
 
 from kfix import __version__
+from kfix.cli import completion
 from kfix.cli.commands import COMMANDS
+from kfix.cli.failing import DOCUMENT, OutputDocument, answered
 from kfix.cli.loading import LazyGroup
+from kfix.cli.naming import NAMED, VARIABLE, named_before, refuse_elsewhere
 from kfix.errors import KfixError, UsageError
 from kfix.harmless import lines
-from kfix.report.failure import NAGIOS_UNKNOWN, Machine, failure_json, failure_line, machine_output
-from kfix.report.terminal import guarded, nothing_printed, say, say_document
+from kfix.report.failure import Machine, machine_output
+from kfix.report.terminal import guarded, say
 
 INTERRUPTED = 130
 #: The exit code that a shell reports for a command ended by SIGPIPE.
 PIPE_CLOSED = 141
 _DEBUG_HINT = "run the command again with KFIX_DEBUG=1 and report its output"
-_MACHINE = "kfix.machine"
 _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 
 
@@ -29,7 +31,7 @@ class Boundary(LazyGroup):
     """The root of all commands.
 
     It turns every error into one clear line on standard error, and into a whole document on standard output where a
-    machine reads it (`--json`, `--nagios`). KFIX_DEBUG=1 shows the traceback, for developers.
+    machine reads it (`--json`, `--nagios`, `--format`). KFIX_DEBUG=1 shows the traceback, for developers.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -40,21 +42,28 @@ class Boundary(LazyGroup):
             return super().main(*args, **options)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        ctx.meta[_MACHINE] = machine_output(args)
+        ctx.meta[DOCUMENT] = OutputDocument(machine_output(args))
         return super().parse_args(ctx, args)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        if ctx.params.get("cluster") is not None and not ctx.resilient_parsing:
+            ctx.meta[NAMED] = named = named_before(ctx)
+            refuse_elsewhere(named, name, command, rest)
+        return name, command, rest
+
     def invoke(self, ctx: Any) -> Any:
-        machine = ctx.meta[_MACHINE]
+        document = ctx.meta[DOCUMENT]
         try:
             return super().invoke(ctx)
         except KfixError as error:
             say(lines("kfix: ") + str(error), err=True)
             if error.hint:
                 say(f"      {error.hint}", err=True)
-            raise typer.Exit(_answered(machine, str(error), error.exit_code, error.hint)) from None
+            raise typer.Exit(answered(document, str(error), error.exit_code, error.hint)) from None
         except KeyboardInterrupt:
             say("kfix: interrupted", err=True)
-            raise typer.Exit(_answered(machine, "interrupted", INTERRUPTED)) from None
+            raise typer.Exit(answered(document, "interrupted", INTERRUPTED)) from None
         except BrokenPipeError:
             # `| head` has read enough. Python would report the closed pipe again when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -62,34 +71,23 @@ class Boundary(LazyGroup):
         except (typer.Exit, typer.Abort):
             raise
         except Exception as bug:  # noqa: BLE001 - the boundary: what is no error of kfix is raised again
-            raise _failed(bug, machine) from None
+            raise _failed(bug, document) from None
 
 
-def _failed(bug: Exception, machine: Machine) -> Exception:
+def _failed(bug: Exception, document: OutputDocument) -> Exception:
     """Returns what to raise for an exception that is no error of kfix: an exit, or the exception itself."""
     if isinstance(bug, OSError) and bug.errno in _OUTPUT_LOST:
         say(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)
         return typer.Exit(1)
     if type(bug).__module__.startswith(("typer", "click")):
-        code = _answered(machine, _usage(bug), UsageError.exit_code)
-        return typer.Exit(code) if machine is Machine.NAGIOS else bug
+        code = answered(document, _usage(bug), UsageError.exit_code)
+        return typer.Exit(code) if document.machine is Machine.NAGIOS else bug
     if os.environ.get("KFIX_DEBUG"):
         return bug
     sentence = f"internal error: {type(bug).__name__}: {bug}"
     say(f"kfix: {sentence}", err=True)
     say(f"      {_DEBUG_HINT}", err=True)
-    return typer.Exit(_answered(machine, sentence, KfixError.exit_code, _DEBUG_HINT))
-
-
-def _answered(machine: Machine, sentence: str, code: int, hint: str = "") -> int:
-    """Prints the error for a machine, unless the command has printed its document; returns the exit code."""
-    if machine is Machine.JSON and nothing_printed():
-        say_document(failure_json(sentence, code, hint))
-    if machine is Machine.NAGIOS:
-        if nothing_printed():
-            say(failure_line(sentence, hint))
-        return NAGIOS_UNKNOWN
-    return code
+    return typer.Exit(answered(document, sentence, KfixError.exit_code, _DEBUG_HINT))
 
 
 def _usage(error: Any) -> str:
@@ -116,6 +114,17 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            "-c",
+            envvar=VARIABLE,
+            metavar="NAME",
+            help="The cluster of this name in the inventory, for the command that follows.",
+            autocompletion=completion.contexts,
+        ),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,

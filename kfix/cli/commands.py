@@ -15,6 +15,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         "kfix.cli.explain:explain",
         "Explain a finding: why it matters, how kfix knows, the remedies, and what not to do.",
     ),
+    "schema": Command(
+        "kfix.cli.schema:schema",
+        "Print the JSON Schema of a JSON output or of a file that kfix reads: kfix schema diagnosis.",
+    ),
     "whatif": Command(
         "kfix.cli.whatif:whatif",
         "Forecast what would stop if brokers went down: every broker, every rack and every pair, or one failure.",
@@ -26,6 +30,25 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "kfix.cli.snapshot:save", "Read every source of a cluster once and write the answers to FILE."
             ),
             "show": Command("kfix.cli.snapshot:show", "Show what a snapshot holds, source by source."),
+        },
+    ),
+    "context": CommandGroup(
+        "Clusters by name: which the inventory has, which one commands are about, and whether it can be reached.",
+        {
+            "list": Command(
+                "kfix.cli.context:list_", "List the clusters of the inventory by name, and mark the one in use."
+            ),
+            "use": Command("kfix.cli.context:use", "Choose the cluster of commands that name none."),
+            "show": Command(
+                "kfix.cli.context:show", "Show what a name stands for: addresses, security, expected settings, mutes."
+            ),
+            "add": Command(
+                "kfix.cli.context:add", "Add a cluster to the inventory; every other line of the file stays as it is."
+            ),
+            "test": Command(
+                "kfix.cli.context:reach",
+                "Connect to the cluster of a name, read-only: what answers, its id, its mode, and the security in use.",
+            ),
         },
     ),
     "inspect": CommandGroup(

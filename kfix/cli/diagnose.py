@@ -10,10 +10,22 @@ from typing import Annotated
 
 import typer
 
+from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
-from kfix.app.diagnosis import EVERYTHING, Choice, choice_of, chosen, diagnose_saved, group_story, require_topics
+from kfix.app.diagnosis import (
+    EVERYTHING,
+    Choice,
+    as_the_inventory_says,
+    choice_of,
+    chosen,
+    diagnose_saved,
+    group_story,
+    require_topics,
+)
+from kfix.cli import completion
+from kfix.cli.failing import DOCUMENT, OutputDocument
+from kfix.cli.naming import NAMED
 from kfix.cli.options import (
-    AsJson,
     BootstrapController,
     BootstrapServer,
     ClusterName,
@@ -22,23 +34,26 @@ from kfix.cli.options import (
     Timeout,
     ZooKeeper,
 )
+from kfix.cli.output_files import require_plain_file
 from kfix.cli.pasting import ask_for_paste
-from kfix.cli.reaching import access_of
+from kfix.cli.reaching import access_of, named_outright, typed
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.diagnosis.rule import JudgedRule
+from kfix.model.expected import EXPECTED
 from kfix.model.timing import TIMING
-from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.formats import Format, document, exit_code_of
 from kfix.report.findings.screen import print_first, print_screen
 from kfix.report.findings.table import print_findings
 from kfix.report.findings.traffic import traffic_lines
-from kfix.report.findings.verdict import exit_code, nagios_exit_code, nagios_line
 from kfix.report.lines import print_lines
 from kfix.report.plain import PlainConsole
 from kfix.report.terminal import say, say_document
 
 _LONGEST = 86_400
+_STDOUT = "-"
 
 
 def diagnose(
@@ -56,13 +71,25 @@ def diagnose(
         ),
     ] = None,
     group: Annotated[
-        str | None, typer.Option("--group", metavar="GROUP", help="Explain why this consumer group is blocked.")
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="GROUP",
+            help="Explain why this consumer group is blocked.",
+            autocompletion=completion.groups,
+        ),
     ] = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only findings about this topic.")
+        list[str] | None,
+        typer.Option(
+            "--topic", metavar="TOPIC", help="Only findings about this topic.", autocompletion=completion.topics
+        ),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="CODE,...", help="Only these codes, such as KFX101.")
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="CODE,...", help="Only these codes, such as KFX101.", autocompletion=completion.codes
+        ),
     ] = None,
     min_severity: Annotated[
         str,
@@ -85,9 +112,20 @@ def diagnose(
         float,
         typer.Option("--transaction-grace", metavar="SECONDS", help="How long an open transaction counts as running."),
     ] = TIMING.transaction_grace,
-    json_output: AsJson = False,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", metavar="FORMAT", help=f"{', '.join(Format)} (default: text)."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to FILE, which is replaced as a whole."),
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     nagios: Annotated[
-        bool, typer.Option("--nagios", help="One line, and exit code 0, 1, 2 or 3, for a monitoring system.")
+        bool,
+        typer.Option(
+            "--nagios", help="Short for --format nagios: one line, and exit code 0, 1, 2 or 3, for a monitoring system."
+        ),
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "--full", "-v", help="Everything about each finding: evidence, all remedies.")
@@ -108,14 +146,19 @@ def diagnose(
     choice = choice_of(only or [], topic or [], min_severity, prevention=prevention)
     if not all(0 <= seconds <= _LONGEST for seconds in (debounce, restart_grace, transaction_grace)):
         raise UsageError(f"--debounce, --restart-grace and --transaction-grace must be 0 to {_LONGEST} seconds")
-    if group is not None and (not group or nagios or choice != EVERYTHING):
-        raise UsageError("--group needs a name, and excludes --only, --topic, --min-severity, --prevention, --nagios")
-    if json_output and nagios:
-        raise UsageError("--json and --nagios exclude each other")
+    wanted = _format(format_, json=json_output, nagios=nagios)
+    if group is not None and (not group or wanted not in {Format.TEXT, Format.JSON} or choice != EVERYTHING):
+        raise UsageError(
+            "--group needs a name, and excludes --only, --topic, --min-severity, --prevention, and formats other than "
+            "text and json"
+        )
+    before_it = ctx.meta.get(NAMED)
+    name = cluster or (before_it.name if before_it is not None else "")
+    placed = _placed(ctx, output, name or bootstrap_server or zookeeper or "")
     if from_files:
         if before is not None:
             raise UsageError("--before needs a live cluster; leave out --from")
-        if bootstrap_server or cluster or zookeeper or bootstrap_controller:
+        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper or bootstrap_controller:
             raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server, --cluster and --zookeeper")
         ask_for_paste(from_files)
         diagnosis, snapshot = diagnose_saved(
@@ -127,7 +170,11 @@ def diagnose(
         )
     else:
         access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+        placed.cluster = access.name or placed.cluster
+        if access.listed is not None and not _given(ctx, "restart_grace"):
+            restart_grace = access.listed.entry.restart_grace
         options = DiagnoseOptions(
+            expected=EXPECTED if access.listed is None else access.listed.entry.expected,
             groups=(group,) if group else (),
             debounce=debounce,
             restart_grace=restart_grace,
@@ -136,56 +183,99 @@ def diagnose(
             keep=keep,
             before=before,
             # Where errors are piped, only the confirmed verdict counts.
-            first=partial(_first_verdict, choice) if sys.stderr.isatty() else None,
-            interrupted=_not_confirmed(choice, verbose=verbose, machine=json_output or nagios or group is not None),
+            first=partial(_first_verdict, choice, access) if sys.stderr.isatty() else None,
+            interrupted=_not_confirmed(
+                choice, access, verbose=verbose, machine=wanted is not Format.TEXT or group is not None
+            ),
             waiting=lambda seconds: say(
                 f"some of this may pass by itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
         )
         diagnosis, snapshot = the_app(ctx).clusters.diagnose(access, options)
+        if group is None:
+            diagnosis = as_the_inventory_says(diagnosis, access)
     if stats:
         print_lines(traffic_lines(snapshot), PlainConsole(sys.stderr))
     if group is not None:
-        raise typer.Exit(_report_group(diagnosis, snapshot, group, json_output))
+        raise typer.Exit(_report_group(diagnosis, snapshot, group, wanted, placed))
     require_topics(snapshot, choice.topics)
-    raise typer.Exit(_report(chosen(diagnosis, choice), json_output, nagios, verbose))
+    raise typer.Exit(_report(chosen(diagnosis, choice), choice, wanted, placed, verbose=verbose))
 
 
-def _first_verdict(choice: Choice, diagnosis: Diagnosis) -> None:
-    print_first(chosen(diagnosis, choice), PlainConsole(sys.stderr))
+def _format(given: Format | None, *, json: bool, nagios: bool) -> Format:
+    short = {Format.JSON: json, Format.NAGIOS: nagios}
+    named = {each for each, is_given in short.items() if is_given} | ({given} if given is not None else set())
+    if len(named) > 1:
+        raise UsageError("--format, --json and --nagios name different formats", hint="give one of them")
+    return named.pop() if named else Format.TEXT
 
 
-def _not_confirmed(choice: Choice, *, verbose: bool, machine: bool) -> Callable[[Diagnosis], None]:
+def _placed(ctx: typer.Context, output: str | None, cluster: str) -> OutputDocument:
+    """Returns the document that the boundary fills if the command fails. Raises UsageError for an unusable file."""
+    placed: OutputDocument = ctx.meta.setdefault(DOCUMENT, OutputDocument())
+    if output is not None and output != _STDOUT:
+        require_plain_file(output)
+        placed.output = output
+    placed.cluster = cluster
+    return placed
+
+
+def _given(ctx: typer.Context, option: str) -> bool:
+    source = ctx.get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _first_verdict(choice: Choice, access: Access, diagnosis: Diagnosis) -> None:
+    print_first(chosen(as_the_inventory_says(diagnosis, access), choice), PlainConsole(sys.stderr))
+
+
+def _not_confirmed(choice: Choice, access: Access, *, verbose: bool, machine: bool) -> Callable[[Diagnosis], None]:
     """Returns what shows the first snapshot's diagnosis if Ctrl-C ends the command; a program gets the error only."""
 
     def show(diagnosis: Diagnosis) -> None:
         if not machine:
             say("interrupted before the second snapshot: not confirmed, some of this may pass by itself")
-            _report(chosen(diagnosis, choice), json_output=False, nagios=False, verbose=verbose)
+            _print(chosen(as_the_inventory_says(diagnosis, access), choice), verbose=verbose)
 
     return show
 
 
-def _report(diagnosis: Diagnosis, json_output: bool, nagios: bool, verbose: bool) -> int:
-    if nagios:
-        say(nagios_line(diagnosis))
-        return nagios_exit_code(diagnosis)
-    if json_output:
-        say_document(findings_json(diagnosis))
-    elif verbose:
-        print_findings(diagnosis, PlainConsole(sys.stdout))
+def _report(diagnosis: Diagnosis, choice: Choice, wanted: Format, placed: OutputDocument, *, verbose: bool) -> int:
+    if wanted is Format.TEXT and placed.output is None:
+        _print(diagnosis, verbose=verbose)
     else:
-        print_screen(diagnosis, PlainConsole(sys.stdout))
-    return exit_code(diagnosis)
+
+        def rules() -> tuple[JudgedRule, ...]:
+            from kfix.app.rules import judged_rules  # noqa: PLC0415 - only for formats that list the checks
+
+            return judged_rules(choice)
+
+        _write(document(wanted, diagnosis, rules, verbose=verbose), placed)
+    return exit_code_of(wanted, diagnosis)
 
 
-def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_output: bool) -> int:
+def _print(diagnosis: Diagnosis, *, verbose: bool) -> None:
+    console = PlainConsole(sys.stdout)
+    print_findings(diagnosis, console) if verbose else print_screen(diagnosis, console)
+
+
+def _write(text: str, placed: OutputDocument) -> None:
+    if placed.output is None:
+        say_document(text)
+        return
+    from kfix.report.writing import write_output  # noqa: PLC0415 - only for --output
+
+    placed.done = True  # also if it cannot be written: then the error could not be written there either
+    write_output(text if text.endswith("\n") else f"{text}\n", placed.output)
+
+
+def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, wanted: Format, placed: OutputDocument) -> int:
     """Returns the exit code: 0 if its coordinator is healthy, 21 if it is blocked, 22 if that is unknown."""
-    from kfix.report.findings.group_story import group_json, print_group  # noqa: PLC0415 - only for --group
+    from kfix.report.findings.group_story import group_json, group_text, print_group  # noqa: PLC0415 - only for --group
 
     story = group_story(snapshot, diagnosis, group)
-    if json_output:
-        say_document(group_json(story))
-    else:
+    if wanted is Format.TEXT and placed.output is None:
         print_group(story, PlainConsole(sys.stdout))
+    else:
+        _write(group_json(story) if wanted is Format.JSON else group_text(story), placed)
     return {True: 21, False: 0, None: 22}[story.blocked]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kfix.app.explain import find_page, page, pages
+from kfix.cli import completion
 from kfix.harmless import lines
 from kfix.model.audit.fleetcase import FleetCheck
 from kfix.report.terminal import say
@@ -14,7 +15,10 @@ from kfix.report.terminal import say
 
 def explain(
     code: Annotated[
-        str | None, typer.Argument(help="Code or name of a finding, such as KFX101; without it, list all.")
+        str | None,
+        typer.Argument(
+            help="Code or name of a finding, such as KFX101; without it, list all.", autocompletion=completion.codes
+        ),
     ] = None,
 ) -> None:
     """Explain a finding: why it matters, how kfix knows, the remedies, and what not to do."""

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kfix.app.offsets import Wanted, encode_offsets, save_from_disks, save_live, write_offsets
+from kfix.cli import completion
 from kfix.cli.options import (
     AsJson,
     BootstrapServer,
@@ -20,7 +21,7 @@ from kfix.cli.options import (
     Timeout,
     ZooKeeper,
 )
-from kfix.cli.reaching import access_of
+from kfix.cli.reaching import access_of, named_outright, typed
 from kfix.cli.runbook.plan import apply, plan
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
@@ -48,7 +49,13 @@ def save(
         ),
     ] = None,
     group: Annotated[
-        list[str] | None, typer.Option("--group", metavar="GROUP", help="Only the offsets of this group (repeatable).")
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="GROUP",
+            help="Only the offsets of this group (repeatable).",
+            autocompletion=completion.groups,
+        ),
     ] = None,
     log_dir: Annotated[
         list[Path] | None,
@@ -73,7 +80,7 @@ def save(
     wanted = _wanted(partition or [], group or [], disks=bool(log_dir))
     now, access = time.time(), None
     if log_dir:
-        if bootstrap_server or cluster or zookeeper:
+        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper:
             raise UsageError("--log-dir reads this machine's disks: leave out --bootstrap-server, -c and --zookeeper")
         rescued = save_from_disks(log_dir, wanted, now)
     else:
@@ -125,7 +132,10 @@ def restore(
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     group: Annotated[
-        str | None, typer.Option("--group", metavar="GROUP", help="Only the offsets of this group.")
+        str | None,
+        typer.Option(
+            "--group", metavar="GROUP", help="Only the offsets of this group.", autocompletion=completion.groups
+        ),
     ] = None,
     back: Annotated[
         bool, typer.Option("--back", help="Also replace committed offsets that are newer than the saved ones.")

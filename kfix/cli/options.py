@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kfix.cli import completion
+
 BootstrapServer = Annotated[
     str | None,
     typer.Option(
@@ -22,7 +24,8 @@ ClusterName = Annotated[
         "--cluster",
         "-c",
         metavar="NAME",
-        help="The cluster of this name in the inventory: KFIX_FLEET, else fleet.yaml in the settings folder.",
+        help="The cluster of this name in the inventory (kfix context list).",
+        autocompletion=completion.contexts,
     ),
 ]
 ZooKeeper = Annotated[
@@ -66,7 +69,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard out
 Debounce = Annotated[
     float, typer.Option("--debounce", metavar="SECONDS", help="How long a transient state must last to be reported.")
 ]
-RunbookName = Annotated[str, typer.Argument(metavar="NAME", help="A runbook's name, as kfix runbook list shows.")]
+RunbookName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="A runbook's name, as kfix runbook list shows.", autocompletion=completion.runbooks
+    ),
+]
 RunbookFolder = Annotated[
     Path | None,
     typer.Option(
@@ -100,7 +108,14 @@ PolicyFile = Annotated[
         help="The site's policy: higher gates, lower limits (default: policy.yaml in the settings folder, if present).",
     ),
 ]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id or a part of it, as kfix runbook history shows.")]
+RunId = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run's id or a part of it, as kfix runbook history shows.",
+        autocompletion=completion.runs,
+    ),
+]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file, written by kfix runbook plan -o.")]
 PlanOut = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the plan to a new file.")]
 Approve = Annotated[

@@ -22,3 +22,11 @@ def check_outputs(named: Iterable[str | None], *, json: bool) -> None:
     for file in files:
         if not file or (file != "-" and not Path(file).absolute().parent.is_dir()):
             raise UsageError(f"{file or 'an output'}: no such folder", hint="create it first, or use -")
+
+
+def require_plain_file(path: str) -> None:
+    """Checks the one output of a command, which is replaced as a whole. Raises UsageError."""
+    check_outputs([path], json=False)
+    place = Path(path)
+    if place.exists() and not place.is_file():
+        raise UsageError(f"{path}: is not a plain file", hint="leave out --output to print on standard output")

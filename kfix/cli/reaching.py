@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import typer
 
 from kfix.app.access import Access
+from kfix.cli.naming import NAMED, VARIABLE, GivenName
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.report.terminal import say
+
+_ENVIRONMENT: Final = "ENVIRONMENT"
+
+
+def named_outright(ctx: typer.Context, cluster: str | None) -> GivenName | None:
+    """Returns the name of this command line, before or after the command. Raises UsageError for two names."""
+    given = ctx.meta.get(NAMED)
+    before = given if given is not None and given.by != VARIABLE else None
+    if cluster is not None and before is not None and before.name != cluster:
+        raise UsageError(f"-c {before.name} and -c {cluster} name two clusters", hint="give one of them")
+    return before if cluster is None else GivenName(cluster)
+
+
+def typed(ctx: typer.Context, bootstrap_server: str | None) -> bool:
+    """Whether the address is one of the command line, and not of KFIX_BOOTSTRAP_SERVER."""
+    source = ctx.get_parameter_source("bootstrap_server")
+    return bootstrap_server is not None and (source is None or source.name != _ENVIRONMENT)
 
 
 def access_of(
@@ -20,14 +39,21 @@ def access_of(
     command_config: Path | None,
     timeout: float,
     controllers: str | None = None,
+    *,
+    of_a_plan: bool = False,
 ) -> Access:
-    """Returns the access of a command's options; a name counts more than an address in KFIX_BOOTSTRAP_SERVER.
+    """Returns the access of a command's options.
+
+    In this order: a name or an address of the command line, KFIX_CLUSTER, KFIX_BOOTSTRAP_SERVER, and the name that
+    `kfix context use` chose. With `of_a_plan`, the plan's own cluster counts more than the last of these.
 
     What kfix does not use of the client properties is named on standard error.
 
     Raises UsageError if both a name and an address are given, or no inventory has this name.
     """
-    found = _access(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, controllers)
+    found = _access(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, controllers, of_a_plan=of_a_plan
+    )
     for note in found.notes():
         say(f"kfix: note: {note}", err=True)
     return found
@@ -41,14 +67,31 @@ def _access(
     command_config: Path | None,
     timeout: float,
     controllers: str | None,
+    *,
+    of_a_plan: bool,
 ) -> Access:
-    if cluster is None:
-        return Access(bootstrap_server, zookeeper, command_config, timeout, controllers=controllers)
-    source = ctx.get_parameter_source("bootstrap_server")
-    if bootstrap_server is not None and (source is None or source.name != "ENVIRONMENT"):
+    address = typed(ctx, bootstrap_server)
+    by_address = Access(bootstrap_server, zookeeper, command_config, timeout, controllers=controllers)
+    name = named_outright(ctx, cluster)
+    if name is not None and address:
         raise UsageError("--cluster names a cluster of the inventory; leave out --bootstrap-server")
+    if name is None:
+        # Client properties may have the address (bootstrap.servers): a cluster that was chosen once is not meant then.
+        if address or zookeeper or controllers or command_config:
+            return by_address
+        name = ctx.meta.get(NAMED) or _chosen(ctx, ask=not bootstrap_server and not of_a_plan)
+    if name is None:
+        return by_address
     from kfix.app.profiles import named  # noqa: PLC0415 - only who names a cluster needs the inventory
 
-    return named(
-        cluster, Access(None, zookeeper, command_config, timeout, controllers=controllers), the_app(ctx).environ
-    )
+    given = Access(None, zookeeper, command_config, timeout, controllers=controllers)
+    return named(name.name, given, the_app(ctx).environ, name.by)
+
+
+def _chosen(ctx: typer.Context, *, ask: bool) -> GivenName | None:
+    if not ask:
+        return None
+    from kfix.app.contexts import used_name  # noqa: PLC0415 - only who names no cluster at all needs it
+
+    name = used_name(the_app(ctx).environ)
+    return GivenName(name, "kfix context use") if name else None

@@ -13,11 +13,11 @@ from kfix.cli.options import AsJson
 from kfix.cli.output_files import check_outputs
 from kfix.errors import UsageError
 from kfix.model.incident.report import IncidentReport
-from kfix.report.fleet.writing import write_output
 from kfix.report.incident.json_incident import incident_json
 from kfix.report.incident.markdown import incident_markdown, summary_text
 from kfix.report.incident.page import render_incident
 from kfix.report.terminal import say, say_document
+from kfix.report.writing import write_output
 
 
 def incident(

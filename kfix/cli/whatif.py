@@ -20,7 +20,7 @@ from kfix.cli.options import (
     ZooKeeper,
 )
 from kfix.cli.pasting import ask_for_paste
-from kfix.cli.reaching import access_of
+from kfix.cli.reaching import access_of, named_outright, typed
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.timing import TIMING
@@ -58,7 +58,7 @@ def whatif(
     if not 0 <= debounce <= _LONGEST:
         raise UsageError(f"--debounce must be 0 to {_LONGEST} seconds")
     if from_files:
-        if bootstrap_server or cluster or zookeeper:
+        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper:
             raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server, --cluster and --zookeeper")
         ask_for_paste(from_files)
         found = forecast_saved(from_files, down, lambda sentence: say(sentence, err=True))

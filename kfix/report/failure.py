@@ -10,30 +10,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from itertools import pairwise
 from typing import Final
 
 from kfix.harmless import for_json, one_line
 
+SCHEMA: Final = "kfix.error/v1"
 #: The exit code of a monitoring plugin that could not find out.
 NAGIOS_UNKNOWN: Final = 3
 
 
 class Machine(Enum):
-    """The program that reads standard output, if it is not a person."""
+    """The program that reads standard output, if it is not a person; the values are those of `--format`."""
 
     NONE = ""
-    JSON = "--json"
-    NAGIOS = "--nagios"
+    JSON = "json"
+    NAGIOS = "nagios"
+    PROMETHEUS = "prometheus"
+    SARIF = "sarif"
+    JUNIT = "junit"
+
+
+_SHORT: Final = {"--nagios": Machine.NAGIOS, "--json": Machine.JSON}
+_FORMAT: Final = "--format"
 
 
 def machine_output(args: Sequence[str]) -> Machine:
     """Returns which program reads the output of a command line, also of one that cannot be parsed."""
     options = args[: args.index("--")] if "--" in args else args
-    return next((each for each in (Machine.NAGIOS, Machine.JSON) if each.value in options), Machine.NONE)
+    for short, machine in _SHORT.items():
+        if short in options:
+            return machine
+    values = {machine.value: machine for machine in Machine}
+    named = [after for option, after in pairwise(options) if option == _FORMAT]
+    named += [option.removeprefix(f"{_FORMAT}=") for option in options if option.startswith(f"{_FORMAT}=")]
+    return values.get(named[-1], Machine.NONE) if named else Machine.NONE
 
 
 def failure_json(sentence: str, exit_code: int, hint: str = "") -> str:
-    return for_json({"schema": "kfix.error/v1", "exit_code": exit_code, "error": sentence, "hint": hint}, indent=2)
+    return for_json({"schema": SCHEMA, "exit_code": exit_code, "error": sentence, "hint": hint}, indent=2)
 
 
 def failure_line(sentence: str, hint: str = "") -> str:

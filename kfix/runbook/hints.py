@@ -10,13 +10,19 @@ from kfix.model.plan.plan import Plan
 _TOPIC = "topic"
 
 
-def plan_again(plan: Plan) -> str:
-    """Returns the command that makes this plan again. Only the topic is repeated; other parameters are mentioned."""
+def plan_again(plan: Plan, at: str = "") -> str:
+    """Returns the command that makes this plan again. Only the topic is repeated; other parameters are mentioned.
+
+    `at` are the options that name the cluster, as a shell reads them; "" stands for the addresses in the plan.
+    """
     if plan.undoes:
-        return f"make a new plan: kfix runbook rollback {plan.undoes}"
+        return f"make a new plan: kfix runbook rollback {plan.undoes}{at}"
     words = ["kfix", "runbook", "plan", plan.runbook.id]
-    words += ["--bootstrap-server", plan.cluster.bootstrap] if plan.cluster.bootstrap else []
-    words += ["--zookeeper", plan.cluster.zookeeper] if plan.cluster.zookeeper else []
+    if at:
+        words += shlex.split(at)
+    else:
+        words += ["--bootstrap-server", plan.cluster.bootstrap] if plan.cluster.bootstrap else []
+        words += ["--zookeeper", plan.cluster.zookeeper] if plan.cluster.zookeeper else []
     words += [] if plan.finding.code == REQUEST else ["--finding", plan.finding.key]
     topic = plan.params.get(_TOPIC)
     words += ["-p", f"{_TOPIC}={topic}"] if isinstance(topic, str) and topic else []

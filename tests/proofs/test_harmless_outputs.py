@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
 from kfix.harmless import is_dangerous
@@ -21,6 +22,9 @@ from kfix.model.plan.plan import CheckCall, Gate, Plan
 from kfix.model.run import RunSummary
 from kfix.report.findings.group_story import group_json, print_group
 from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.junit import failure_junit, findings_junit
+from kfix.report.findings.metrics import failure_metrics, findings_metrics
+from kfix.report.findings.sarif import failure_sarif, findings_sarif
 from kfix.report.findings.screen import print_screen
 from kfix.report.findings.table import print_findings
 from kfix.report.findings.verdict import nagios_line
@@ -42,6 +46,7 @@ from tests.proofs.poison import (
     printed,
     printed_as_lines,
 )
+from tests.unit.report.findings.machine import rules, valid_junit, valid_sarif
 from tests.unit.runbook.stage import Stage
 
 
@@ -76,6 +81,14 @@ def test_a_diagnosis(text: str) -> None:
         assert_harmless(said)
     assert_harmless(findings_json(made))
     assert json.loads(findings_json(made))["cluster"] == made.cluster
+    for said in (findings_sarif(made, rules()), findings_metrics(made), failure_sarif(text, 22, text)):
+        assert_harmless(said)
+    valid_sarif(findings_sarif(made, rules()))
+    valid_sarif(failure_sarif(text, 22, text))
+    for said in (findings_junit(made, rules()), failure_junit(text, text)):
+        assert_harmless(said, document=True)
+        valid_junit(said)
+    assert [*text_string_to_metric_families(findings_metrics(made) + failure_metrics(text))]
     line = nagios_line(made)
     assert_harmless(line)
     assert "\n" not in line

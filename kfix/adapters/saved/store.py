@@ -69,7 +69,7 @@ class SnapshotStore:
 
         A failure is not an error: a diagnosis must not depend on the store.
         """
-        folder = self._folder(snapshot.cluster.id)
+        folder = self.folder(snapshot.cluster.id)
         if folder is None or not snapshot.cluster.id:
             return None
         path = folder / f"{int(snapshot.taken_at * 1000):015d}.json.gz"
@@ -85,7 +85,7 @@ class SnapshotStore:
 
     def note(self, snapshot: Snapshot) -> None:
         """Stores only what `recall` needs, not the snapshot itself, in a hundredth of the time of `keep`."""
-        folder = self._folder(snapshot.cluster.id)
+        folder = self.folder(snapshot.cluster.id)
         if folder is not None and snapshot.cluster.id:
             with contextlib.suppress(OSError, UsageError):
                 private_folder(folder, folder.parent.parent)
@@ -96,7 +96,7 @@ class SnapshotStore:
         _write(remember(snapshot, before.seen).at(snapshot.taken_at), folder / _MEMORY)
 
     def files(self, cluster_id: str) -> list[Path]:
-        folder = self._folder(cluster_id)
+        folder = self.folder(cluster_id)
         return [] if folder is None else sorted(folder.glob("*.json.gz"))
 
     def recall(self, cluster_id: str) -> Memory:
@@ -105,7 +105,7 @@ class SnapshotStore:
         They come from the small file beside the snapshots, or if it is damaged from the newest readable snapshot, since
         each snapshot contains what the previous ones remembered.
         """
-        folder = self._folder(cluster_id)
+        folder = self.folder(cluster_id)
         with contextlib.suppress(OSError, ValueError, RecursionError, UsageError):
             if folder is not None:
                 return _read(folder / _MEMORY)
@@ -114,7 +114,8 @@ class SnapshotStore:
                 return remember(parse(read_text(path), path))
         return Memory()
 
-    def _folder(self, cluster_id: str) -> Path | None:
+    def folder(self, cluster_id: str) -> Path | None:
+        """Returns the folder of a cluster, which may not exist; None if nothing is stored."""
         return None if self._root is None else self._root / re.sub(r"[^A-Za-z0-9_-]", "_", cluster_id)
 
 

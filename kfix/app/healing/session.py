@@ -7,6 +7,7 @@ site's policy.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -136,6 +137,7 @@ class Healing:
             given=given,
             listener=attendance.listener,
             step_by_step=approval.step_by_step,
+            at="".join(f" {shlex.quote(word)}" for word in self._access.beside_the_address()),
         )
 
     def _door(self, policy: Policy, diagnosis: Diagnosis | None) -> Door:

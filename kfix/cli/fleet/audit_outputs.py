@@ -26,8 +26,8 @@ from kfix.report.fleet.markdown import audit_markdown
 from kfix.report.fleet.owner_messages import write_messages
 from kfix.report.fleet.prometheus import audit_metrics
 from kfix.report.fleet.verdict import exit_code, fail_on
-from kfix.report.fleet.writing import STDOUT, write_output
 from kfix.report.terminal import say
+from kfix.report.writing import STDOUT, write_output
 
 _FILE = "FILE"
 Html = Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kfix.app.inventory import chosen
+from kfix.app.inventory import checked, chosen
 from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.console import console_on
@@ -50,7 +50,9 @@ def the_store(given: str | None) -> str:
 
 
 def check(
-    file: Annotated[str | None, typer.Argument(metavar="[FILE|DIR]", help="Same as --inventory.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE|DIR]...", help="Same as --inventory; several are checked each.")
+    ] = None,
     inventory: InventoryPath = None,
     cluster: Clusters = None,
     tag: Tags = None,
@@ -58,7 +60,15 @@ def check(
     json_output: AsJson = False,
 ) -> None:
     """Validate an inventory: show every mistake with its position, or the clusters. No cluster is contacted."""
-    loaded = chosen(file or inventory, cluster or (), tag or (), owner or ())
+    if files and len(files) > 1:
+        if json_output or cluster or tag or owner:
+            raise UsageError(
+                "several inventories exclude --json, --cluster, --tag and --owner", hint="check one of them"
+            )
+        for found in checked(files):
+            show_inventory(found.inventory, found.warnings, console_on(sys.stdout))
+        return
+    loaded = chosen(files[0] if files else inventory, cluster or (), tag or (), owner or ())
     if json_output:
         say_json(inventory_json(loaded.inventory, loaded.sha256, loaded.warnings), indent=2)
     else:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kfix.cli import completion
 from kfix.cli.lab.console import (
     PROCESS_HELP,
     Json,
@@ -261,7 +262,10 @@ def incidents(as_json: Json = False) -> None:
 
 
 def break_(
-    incident: Annotated[str, typer.Argument(metavar="INCIDENT", help="One of `kfix lab incidents`.")],
+    incident: Annotated[
+        str,
+        typer.Argument(metavar="INCIDENT", help="One of `kfix lab incidents`.", autocompletion=completion.incidents),
+    ],
     option: Annotated[
         list[str] | None,
         typer.Option("--option", metavar="KEY=VALUE", help="An option of the incident; repeatable."),

@@ -10,6 +10,7 @@ import typer
 
 from kfix.app.healing.runs import all_runs, one_run, runs_folder
 from kfix.app.healing.site import Site
+from kfix.cli import completion
 from kfix.cli.options import AsJson
 from kfix.cli.seam import the_app
 from kfix.errors import RefusedError
@@ -21,7 +22,10 @@ from kfix.report.terminal import say, say_json
 def history(
     ctx: typer.Context,
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="Show one run, event by event (default: list all).")
+        str | None,
+        typer.Argument(
+            metavar="[RUN]", help="Show one run, event by event (default: list all).", autocompletion=completion.runs
+        ),
     ] = None,
     json_output: AsJson = False,
 ) -> None:

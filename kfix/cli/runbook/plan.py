@@ -25,6 +25,7 @@ from kfix.app.healing.request import HealRequest, Matched, Nothing, match, read_
 from kfix.app.healing.session import Approval, healing
 from kfix.app.healing.site import Site
 from kfix.app.text import a_reason
+from kfix.cli import completion
 from kfix.cli.options import (
     Ack,
     Approve,
@@ -214,7 +215,12 @@ def _write_moves(made: Plan, path: Path, out: Out) -> None:
 def apply(
     ctx: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Plan this runbook, show the plan, ask, and carry it out.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Plan this runbook, show the plan, ask, and carry it out.",
+            autocompletion=completion.runbooks,
+        ),
     ] = None,
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
@@ -242,7 +248,9 @@ def apply(
     --approve, --ack and --countersign require --plan.
     """
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=plan_file is not None
+    )
     out = Out.of(json_output)
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
     if plan_file is not None:

@@ -58,7 +58,7 @@ def resume(
 ) -> None:
     """Continue a run that was killed or stopped; no change is sent twice."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     plan = found.plan()
@@ -83,7 +83,7 @@ def abort(
 ) -> None:
     """End a killed or stopped run: remove its throttles; its other changes stay."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
     why = a_reason(reason)
     found = Site(app.environ).store().find(run)
     plan = found.plan()
@@ -114,7 +114,7 @@ def rollback(
     Without a terminal, -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
     """
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     out = Out.of(json_output)
@@ -161,7 +161,7 @@ def verify(
 ) -> None:
     """Prove again that what a run healed is still healthy. Nothing is changed."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
     found = Site(app.environ).store().find(run)
     with healing(app, access.for_plan(found.plan())) as session:
         proof, standing = session.verify(found)

@@ -15,6 +15,7 @@ from kfix.fleet.judging.tasks import EarlierFinding
 from kfix.model.audit.audit import FindingRow, Status, points_of
 from kfix.model.audit.fleetcase import Stuck
 from kfix.model.audit.inventory import Mute
+from kfix.model.audit.muting import active, first_mute
 
 #: The check that reports a source which did not answer.
 UNREAD: Final = "KFX901"
@@ -109,12 +110,8 @@ def unread_sources(rows: Iterable[FindingRow]) -> frozenset[str]:
 def muted(rows: Iterable[FindingRow], rules: Rules) -> tuple[FindingRow, ...]:
     """Returns the findings of one cluster with their mutes; that of a finding covers those that it explains, too."""
     found = tuple(rows)
-    active = [m for m in rules.mutes if not m.expired(rules.day)]
-    mutes = {
-        row.key: mute
-        for row in found
-        if (mute := next((m for m in active if m.matches(row.cluster, row.code, row.key)), None)) is not None
-    }
+    valid = active(rules.mutes, rules.day)
+    mutes = {row.key: mute for row in found if (mute := first_mute(valid, row.cluster, row.code, row.key)) is not None}
 
     def one(row: FindingRow) -> FindingRow:
         mute = mutes.get(row.key) or mutes.get(row.head)

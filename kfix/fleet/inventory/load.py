@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -14,13 +15,12 @@ from kfix.documents.reading import read_model, read_text
 from kfix.errors import UsageError
 from kfix.fleet.inventory.folder import read_folder
 from kfix.fleet.inventory.meaning import PropertiesFiles, problems_of
+from kfix.fleet.inventory.places import FILE, first_there, places
 from kfix.fleet.inventory.schema import DAYS, ClusterModel, DefaultsModel, FleetModel, MuteModel, WindowModel
 from kfix.fleet.inventory.words import clock, day, moment
 from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.model.expected import EXPECTED, Expected
 
-#: The inventory file of a folder; without it the folder's properties files are the inventory.
-FILE: Final = "fleet.yaml"
 _LARGEST: Final = 8 * 1024 * 1024
 _PLAIN: Final = ClusterEntry("")
 
@@ -91,6 +91,8 @@ def _entry(name: str, given: ClusterModel, defaults: DefaultsModel, properties: 
         restart_grace=_first(given.restart_grace, defaults.restart_grace, _PLAIN.restart_grace),
         timeout=_first(given.timeout, defaults.timeout, _PLAIN.timeout),
         windows=tuple(map(_window, (*defaults.windows, *given.windows))),
+        bootstrap_controller=given.bootstrap_controller,
+        id=given.id or "",
     )
 
 
@@ -120,9 +122,14 @@ def _warnings(inventory: Inventory, today: date) -> Iterator[str]:
 
 
 def the_path(given: str | None) -> FilePath:
-    """Returns the path of an option. Raises UsageError if none is given or the path does not exist."""
+    """Returns the path of an option, or the first inventory that is found. Raises UsageError if there is none."""
     if not given:
-        raise UsageError("no inventory is given", hint="--inventory FILE|DIR, or KFIX_FLEET")
+        if (found := first_there(os.environ)) is not None:
+            return found
+        looked = ", ".join(map(str, places(os.environ)))
+        raise UsageError(
+            f"no inventory is given, and there is none at {looked}", hint="--inventory FILE|DIR, or KFIX_FLEET"
+        )
     path = FilePath(given)
     try:
         there = path.exists()

@@ -99,7 +99,7 @@ def _settings(path: Path, given: dict[str, Any], properties: PropertiesFiles) ->
 
 
 def _reached(path: Path, given: dict[str, Any], properties: PropertiesFiles) -> Iterator[Problem]:
-    for what in ("bootstrap", "zookeeper"):
+    for what in ("bootstrap", "zookeeper", "bootstrap_controller"):
         value = given.get(what)
         for at, text in enumerate(value if isinstance(value, list) else [value]):
             where = (*path, what, at) if isinstance(value, list) else (*path, what)

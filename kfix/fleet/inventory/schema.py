@@ -89,6 +89,8 @@ class DefaultsModel(StrictModel):
 class ClusterModel(DefaultsModel):
     bootstrap: Servers = ""
     zookeeper: Servers = ""
+    bootstrap_controller: Servers = ""
+    id: Text | None = None
 
 
 class MuteModel(StrictModel):

@@ -64,10 +64,11 @@ class Mute:
     until: date
     by: str = ""
 
+    def names(self, cluster: str) -> bool:
+        return any(fnmatchcase(cluster, p) for p in self.clusters)
+
     def matches(self, cluster: str, code: str, key: str) -> bool:
-        return any(fnmatchcase(cluster, p) for p in self.clusters) and any(
-            fnmatchcase(code, p) or fnmatchcase(key, p) for p in self.findings
-        )
+        return self.names(cluster) and any(fnmatchcase(code, p) or fnmatchcase(key, p) for p in self.findings)
 
     def expired(self, today: date) -> bool:
         return today > self.until
@@ -77,8 +78,9 @@ class Mute:
 class ClusterEntry:
     """One cluster of the inventory.
 
-    `command_config` is the path of a client properties file. `timeout` limits reading the cluster, `restart_grace` is
-    the time in which a missing broker may be restarting; both are in seconds.
+    `bootstrap_controller` are listeners of KRaft controllers. `id` is Kafka's id of the cluster: another cluster that
+    answers instead is refused. `command_config` is the path of a client properties file. `timeout` limits reading the
+    cluster, `restart_grace` is the time in which a missing broker may be restarting; both are in seconds.
     """
 
     name: str
@@ -92,6 +94,8 @@ class ClusterEntry:
     restart_grace: float = TIMING.restart_grace
     timeout: float = 10.0
     windows: tuple[MaintenanceWindow, ...] = ()
+    bootstrap_controller: str = ""
+    id: str = ""
 
     def in_maintenance(self, when: datetime) -> MaintenanceWindow | None:
         return next((w for w in self.windows if w.covers(when)), None)

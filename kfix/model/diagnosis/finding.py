@@ -165,13 +165,24 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class MutedFinding:
+    """A finding that the inventory mutes, with those that it explains: the reason, the last day, and who decided it."""
+
+    finding: Finding
+    reason: str
+    until: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """All findings of one snapshot, heads first by severity, and the sources that could not be read.
 
     `prevention` is true if latent risks were judged too. `vantages` are the named places the snapshot was taken from.
     `notes` are sentences about what is under way and is no fault. `unfinished` are runs on this cluster that were
     begun on this host and not finished; no snapshot shows them. `profile` is the cluster's name in the inventory that
-    it was read with, "" without one.
+    it was read with, "" without one; `muted` are the findings that this inventory mutes, which are not in `findings`,
+    and `maintenance` is the reason of its current maintenance window, "" without one.
     """
 
     cluster: str
@@ -184,6 +195,8 @@ class Diagnosis:
     unfinished: tuple[UnfinishedRun, ...] = ()
     notes: tuple[str, ...] = ()
     profile: str = ""
+    muted: tuple[MutedFinding, ...] = ()
+    maintenance: str = ""
 
     def walk(self) -> Iterator[Finding]:
         for finding in self.findings:

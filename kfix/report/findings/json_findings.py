@@ -24,6 +24,10 @@ unfinished_runs  runs on this cluster that were begun on this host and not finis
     throttles            true: it has set throttles that it has not removed
     broken               true: its journal is damaged, so there may be more
     options              what a command about it has to repeat to reach the cluster, "" if nothing
+muted           findings that the inventory mutes, which are not in `findings` and do not count; each:
+    reason, until, by    of the mute; until is its last day
+    finding              the finding with those that it explains, same shape as in `findings`
+maintenance     reason of the current maintenance window, "" without one; then exit_code counts no finding
 findings        heads, worst first; each:
     key, code, object    key is stable over runs; the object may list brokers that come and go
     severity, worst      its own, and the worst of itself and its folded findings
@@ -77,6 +81,11 @@ def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:
         "vantages": vantages_json(diagnosis.vantages),
         "unfinished_runs": [asdict(run) for run in diagnosis.unfinished],
         "findings": [finding_dict(f) for f in diagnosis.findings],
+        "muted": [
+            {"reason": m.reason, "until": m.until, "by": m.by, "finding": finding_dict(m.finding)}
+            for m in diagnosis.muted
+        ],
+        "maintenance": diagnosis.maintenance,
     }
 
 

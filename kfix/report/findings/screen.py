@@ -25,6 +25,7 @@ from kfix.report.findings.table import (
     cause_line,
     headline,
     looked_at_line,
+    muted_lines,
     not_read_lines,
     note_lines,
     sentence,
@@ -41,6 +42,7 @@ MOST_LINES: Final = 40
 _CONSEQUENCES_SHOWN: Final = 3
 _BLOCKED_SHOWN: Final = 3
 _GROUPS_SHOWN: Final = 6
+_MUTED_SHOWN: Final = 3
 _NAMED: Final = 12
 _CODES_SHOWN: Final = 6
 
@@ -62,10 +64,11 @@ def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     heads = [finding for finding in diagnosis.findings if finding.code != UNREAD]
     top = [headline(diagnosis), *triage, *note_lines(diagnosis)]
     bottom = [looked_at_line(diagnosis, probes=False), *([_more(heads)] if heads else [])]
-    left = MOST_LINES - _height([*top, *bottom], width) - 2  # empty lines
+    muted = [*muted_lines(diagnosis.muted, shown=_MUTED_SHOWN)]
+    left = MOST_LINES - _height([*top, *muted, *bottom], width) - 2  # empty lines
     body = [*reach_lines(diagnosis.vantages)]
     body += [Line(""), *_heads(heads, left, width, told=_most_urgent(diagnosis))] if heads else []
-    body += [*not_read_lines(diagnosis), *unfinished_lines(diagnosis.unfinished)]
+    body += [*not_read_lines(diagnosis), *muted, *unfinished_lines(diagnosis.unfinished)]
     yield from [*top, *body]
     if len(top) > 1 or body:
         yield Line("")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,12 +17,13 @@ from kfix.model.diagnosis.finding import (
     Diagnosis,
     Evidence,
     Finding,
+    MutedFinding,
     Remedy,
     Severity,
 )
 from kfix.report.findings.reach import reach_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
-from kfix.report.findings.verdict import UNREAD, counts, cut_short
+from kfix.report.findings.verdict import UNREAD, counts, cut_short, held_back
 from kfix.report.lines import Line, lines_text, print_lines
 from kfix.wording import ago, several, some, utc_text
 
@@ -47,6 +48,7 @@ def findings_lines(diagnosis: Diagnosis) -> Iterator[Line]:
             yield Line("")
             yield from finding_lines(finding, full=finding.worst > Severity.INFO)
     yield from not_read_lines(diagnosis)
+    yield from muted_lines(diagnosis.muted, shown=len(diagnosis.muted))
     yield from unfinished_lines(diagnosis.unfinished)
     if any(f.code != UNREAD for f in diagnosis.findings):
         yield Line("")
@@ -69,8 +71,12 @@ def headline(diagnosis: Diagnosis) -> Line:
             verdict = f"no alarm, but {'; '.join(diagnosis.headlines)}"
         elif cut_short(diagnosis) and not diagnosis.could_not_read:
             verdict = "nothing found, but a run is unfinished"
+        if (muted := held_back(diagnosis)) and not diagnosis.could_not_read:
+            verdict = f"no alarm, but {muted}" if verdict == "healthy" else f"{verdict}; {muted}"
         numbers = f"{verdict}{', with advice' if worst is not None and verdict == 'healthy' else ''}"
     style = "bold green" if numbers.startswith("healthy") else STYLES.get(worst or Severity.INFO, "")
+    if diagnosis.maintenance:
+        numbers = f"in maintenance ({diagnosis.maintenance}): {numbers}"
     name = f"{diagnosis.profile} ({diagnosis.cluster})" if diagnosis.profile else diagnosis.cluster
     return Line(f"{name}: {numbers} ({utc_text(diagnosis.taken_at)})", style=style, hang=STEP)
 
@@ -106,6 +112,20 @@ def not_read_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     for finding in unread:
         yield Line(f"{finding.summary} ({finding.cause.text})", STEP, hang=STEP)
     yield from (Line(each, STEP, hang=STEP) for each in others)
+
+
+def muted_lines(muted: Sequence[MutedFinding], *, shown: int) -> Iterator[Line]:
+    """Yields the muted findings with reason and last day, a line each, the worst first; at most `shown` by name."""
+    if muted:
+        yield Line("")
+        yield Line("muted by the inventory:", style="bold")
+    ordered = sorted(muted, key=lambda m: -m.finding.worst)
+    for each in ordered[:shown]:
+        by = f", by {each.by}" if each.by else ""
+        why = f"({each.reason}; until {each.until}{by})"
+        yield Line(f"{title(each.finding)}: {sentence(each.finding.summary)} {why}", STEP, hang=STEP)
+    if rest := ordered[shown:]:
+        yield Line(f"and {several(len(rest), 'more muted finding')}: kfix diagnose --verbose", STEP, hang=STEP)
 
 
 def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evidence: bool = True) -> Iterator[Line]:

@@ -21,7 +21,12 @@ _NAGIOS = {HEALTHY: 0, WARNINGS: 1, CRITICAL: 2, CANNOT_TELL: 3}
 
 
 def exit_code(diagnosis: Diagnosis) -> int:
-    """Returns 21 for a critical finding whatever was not read; otherwise a source that was not read decides."""
+    """Returns 21 for a critical finding whatever was not read; otherwise a source that was not read decides.
+
+    As in the audit, muted findings do not count, and nothing of a cluster in maintenance does.
+    """
+    if diagnosis.maintenance:
+        return WARNINGS if cut_short(diagnosis) else HEALTHY
     if diagnosis.worst is Severity.CRITICAL:
         return CRITICAL
     if diagnosis.could_not_read:
@@ -32,6 +37,12 @@ def exit_code(diagnosis: Diagnosis) -> int:
 def cut_short(diagnosis: Diagnosis) -> tuple[UnfinishedRun, ...]:
     """Returns the unfinished runs without a live process: an operator has to resume or abort them."""
     return tuple(run for run in diagnosis.unfinished if not run.alive)
+
+
+def held_back(diagnosis: Diagnosis) -> str:
+    """Returns why a diagnosis without an alarm is not called healthy: findings that the inventory mutes; or ""."""
+    number = len(diagnosis.muted)
+    return f"{several(number, 'finding')} {'is' if number == 1 else 'are'} muted" if number else ""
 
 
 def counts(diagnosis: Diagnosis) -> dict[Severity, int]:
@@ -48,7 +59,7 @@ def nagios_line(diagnosis: Diagnosis) -> str:
         text = f"could not read {'; '.join(diagnosis.could_not_read)}"
     elif (diagnosis.worst or Severity.INFO) is Severity.INFO and (runs := cut_short(diagnosis)):
         text = f"run {runs[0].id} of {runs[0].user} is unfinished"
-    elif diagnosis.findings and code != HEALTHY:
+    elif diagnosis.findings and (code != HEALTHY or (diagnosis.maintenance and diagnosis.worst)):
         head = diagnosis.findings[0]
         more = f" (and {len(diagnosis.findings) - 1} more)" if len(diagnosis.findings) > 1 else ""
         text = f"{head.code} {head.summary}{more}"
@@ -56,6 +67,10 @@ def nagios_line(diagnosis: Diagnosis) -> str:
         text = f"no alarm, but {'; '.join(diagnosis.headlines)}"
     else:
         text = f"{several(diagnosis.looked_at.get('partitions', 0), 'partition')}, nothing found"
+    if diagnosis.maintenance:
+        text = f"in maintenance ({diagnosis.maintenance}): {text}"
+    if muted := held_back(diagnosis):
+        text += f"; {muted}"
     data = " ".join(f"{severity.word}={n}" for severity, n in numbers.items())
     # The bar begins the performance data, so the text must not have one.
     shown = f"{diagnosis.cluster}: {text}".replace("|", "/")

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from kfix.model.audit.audit import AuditReport
 from kfix.report.fleet.markdown import audit_markdown
 from kfix.report.fleet.totals import has_news
-from kfix.report.fleet.writing import write_output
+from kfix.report.writing import write_output
 
 #: The name of the message about clusters without an owner.
 NOBODY: Final = "without-owner"

@@ -33,7 +33,7 @@ def inventory_json(inventory: Inventory, sha256: str, warnings: Iterable[str]) -
     return {
         "inventory": inventory.origin,
         "sha256": sha256,
-        "clusters": {name: _entry_json(entry) for name, entry in inventory.clusters.items()},
+        "clusters": {name: entry_json(entry) for name, entry in inventory.clusters.items()},
         "mutes": [
             {
                 "clusters": list(m.clusters),
@@ -48,7 +48,7 @@ def inventory_json(inventory: Inventory, sha256: str, warnings: Iterable[str]) -
     }
 
 
-def _entry_json(entry: ClusterEntry) -> dict[str, Any]:
+def entry_json(entry: ClusterEntry) -> dict[str, Any]:
     return {
         "bootstrap": entry.bootstrap,
         "zookeeper": entry.zookeeper,
@@ -60,6 +60,8 @@ def _entry_json(entry: ClusterEntry) -> dict[str, Any]:
         "restart_grace": entry.restart_grace,
         "timeout": entry.timeout,
         "windows": [window_words(w) for w in entry.windows],
+        "bootstrap_controller": entry.bootstrap_controller,
+        "id": entry.id,
     }
 
 

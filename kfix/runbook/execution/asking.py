@@ -28,6 +28,7 @@ class Asking:
     run: RunDir
     guards: Guards
     progress: RunProgress
+    at: str = ""
 
     def open_without_asking(self, step: PlannedStep) -> bool:
         return self.gatekeeper.open_without_asking(step)
@@ -106,7 +107,7 @@ class Asking:
             return ""
         sure = [s for s in self.gatekeeper.sure(self.progress.done) if ACTIONS[s.action].changes and s != step]
         if not ACTIONS[step.action].changes:
-            did = f"kfix runbook resume {self.run.id} --did {step.id} {self.gatekeeper.needed(*sure)}".strip()
+            did = f"kfix runbook resume {self.run.id}{self.at} --did {step.id} {self.gatekeeper.needed(*sure)}".strip()
             return f"when it is done:  {did}   (or approve it beforehand with {self.gatekeeper.needed(step)})"
         return self._command(step, *sure)
 
@@ -118,5 +119,6 @@ class Asking:
         rest = f"   (to approve the later steps as well: {more})" if more != needed else ""
         # A plan whose first change was begun is spent; its run is resumed instead.
         begun = f"resume {self.run.id}" if self.progress.begun else f"apply --plan {self.run.plan_path}"
+        begun += self.at
         signing = f"kfix runbook countersign {self.run.plan_path} -o FILE --reason TEXT   (by a second person), then  "
         return f"{signing if '--countersign' in needed else ''}kfix runbook {begun} {needed}{rest}"

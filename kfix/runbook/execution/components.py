@@ -67,7 +67,7 @@ class Components:
 
         self.person = AnswerReader(context.human, clock, early)
         keeper = Gatekeeper(plan, self.person, context.given, lowest)
-        asking = Asking(plan, clock, journal, keeper, run, self.guards, progress)
+        asking = Asking(plan, clock, journal, keeper, run, self.guards, progress, context.at)
         self.apply = Apply(
             plan, reader, clock, journal, self.samples, progress, self.guards, asking, self.change, self.watch, settle
         )

@@ -19,7 +19,8 @@ from kfix.runbook.safety.proof import Proof
 class Context:
     """What a run needs from outside. `reader` and `door` belong to the same cluster.
 
-    `lock` is None if only this host can be locked. With `step_by_step` every change has its own gate.
+    `lock` is None if only this host can be locked. With `step_by_step` every change has its own gate. `at` ends every
+    command to paste: " -c NAME", or "" if the plan has all that is needed to reach the cluster.
     """
 
     reader: ClusterReader
@@ -31,6 +32,7 @@ class Context:
     listener: Listener = lambda _record: None
     lock: ClusterLock | None = None
     step_by_step: bool = False
+    at: str = ""
 
 
 @dataclass(slots=True)

@@ -21,14 +21,15 @@ class Endings:
     """The end of one run.
 
     `left_on` describes the throttles that are still set. `on_purpose` means that the operator chose to leave them, or
-    could not be asked. `moving` holds the run's moves that Kafka is still carrying out.
+    could not be asked. `at` is that of the `Context`. `moving` holds the run's moves that Kafka is still carrying out.
     """
 
-    def __init__(self, plan: Plan, reader: ClusterReader, run: str, progress: RunProgress) -> None:
+    def __init__(self, plan: Plan, reader: ClusterReader, run: str, progress: RunProgress, at: str = "") -> None:
         self.plan = plan
         self.reader = reader
         self.run = run
         self.progress = progress
+        self.at = at
         self.left_on: list[str] = []
         self.on_purpose = False
         self.under_way = ""
@@ -36,21 +37,22 @@ class Endings:
 
     def aborted(self) -> Aborted:
         progress = self.progress
-        rollback = rollback_command(self.plan, self.run, progress, self.moving)
+        rollback = rollback_command(self.plan, self.run + self.at, progress, self.moving)
         return Aborted(self.run, progress.standing, progress.put_back, self.under_way, rollback)
 
     def error(self, stop: Stop) -> KfixError:
         progress = self.progress
         if isinstance(stop, StalePlan):
-            stop = Stop(stop.outcome, str(stop), plan_again(self.plan))
+            stop = Stop(stop.outcome, str(stop), plan_again(self.plan, self.at))
         return to_error(
             stop,
             changed=progress.standing,
             run=self.run,
+            at=self.at,
             left=() if self.on_purpose else tuple(self.left_on),
             put_back=progress.put_back,
             under_way=self.under_way,
-            rollback=rollback_command(self.plan, self.run, progress, self.moving),
+            rollback=rollback_command(self.plan, self.run + self.at, progress, self.moving),
         )
 
     def write(self, journal: Journal, outcome: Outcome, exit_code: int) -> None:
@@ -81,7 +83,7 @@ class Endings:
             self.always(components, patient=False)
             return
         self.on_purpose, self.moving = True, moves.steps
-        self.under_way = copying(moves.steps, throttled=bool(throttles), run=self.run)
+        self.under_way = copying(moves.steps, throttled=bool(throttles), run=self.run + self.at)
         way = choose(components, moves, end, throttled=bool(throttles))
         # The copies may have finished while the operator was deciding.
         moves = moves_of(self.progress, components)
@@ -101,5 +103,5 @@ class Endings:
             on = ", so the throttles stay set" if self.on_purpose and self.left_on else ""
             self.under_way = f"it is unknown whether replicas are still being copied ({error}){on}"
             return
-        words = copying(self.moving, throttled=bool(self.left_on), run=self.run, over=over)
+        words = copying(self.moving, throttled=bool(self.left_on), run=self.run + self.at, over=over)
         self.under_way = words if self.moving else ""

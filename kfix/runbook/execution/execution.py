@@ -40,7 +40,7 @@ class Execution:
         self.locked = locked
         self.passage = passage
         self.progress = RunProgress(approved_at=context.clock.monotonic())
-        self.endings = Endings(plan, context.reader, run.id, self.progress)
+        self.endings = Endings(plan, context.reader, run.id, self.progress, context.at)
 
     def start(self) -> RunResult:
         with self._journal(None) as journal, self._recorded(journal):
@@ -77,7 +77,7 @@ class Execution:
 
     @property
     def _abort(self) -> str:
-        return f"kfix runbook abort {self.run.id} --reason TEXT"
+        return f"kfix runbook abort {self.run.id} --reason TEXT{self.context.at}"
 
     # -- beginnings
 
@@ -110,7 +110,7 @@ class Execution:
         components = self._components(journal, baseline, before.spent)
         journal.write("run.resumed", torn=back.torn, did=list(did), done=before.done, open=list(before.open))
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
-        taken = TakenOver(self.plan, self.run.id, self.context.reader, self.progress, self._abort)
+        taken = TakenOver(self.plan, self.run.id + self.context.at, self.context.reader, self.progress, self._abort)
         taken.take(components, before, did, adopt=adopt)
         return components
 

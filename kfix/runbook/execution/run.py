@@ -47,11 +47,11 @@ def run_plan(plan: Plan, context: Context) -> RunResult:
     now = context.clock.now()
     if now > plan.expires_at:
         text = f"plan {plan.short_id} expired at {utc_iso(plan.expires_at)} (now {utc_iso(now)}); nothing was changed"
-        raise RefusedError(text, hint=plan_again(plan))
+        raise RefusedError(text, hint=plan_again(plan, context.at))
     if plan.created.at > now + _SKEW_SECONDS:
         made = f"plan {plan.short_id} was made at {utc_iso(plan.created.at)}"
         text = f"{made}, but it is now {utc_iso(now)}; nothing was changed"
-        raise RefusedError(text, hint=f"correct the clocks, or {plan_again(plan)}")
+        raise RefusedError(text, hint=f"correct the clocks, or {plan_again(plan, context.at)}")
     passage = context.door.admit(plan)
     who = whoami()
     execution: Execution | None = None
@@ -96,7 +96,7 @@ def abort(run: RunDir, context: Context, reason: str) -> Aborted:
 
 def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, context: Context) -> None:
     """Refuses a run that was rolled back, and one without lasting changes whose plan could no longer be run."""
-    hint = plan_again(plan)
+    hint = plan_again(plan, context.at)
     undone = context.store.rolled_back_by(run.id)
     if undone is not None:
         raise RefusedError(f"{run.id} was rolled back by {undone.id}: there is nothing to resume", hint=hint)
@@ -141,7 +141,7 @@ def _refuse_foreign(plan: Plan, context: Context) -> None:
     if plan.created.kfix != __version__:
         raise RefusedError(
             f"plan {plan.short_id} was made by kfix {plan.created.kfix}; this is {__version__}; nothing was changed",
-            hint=plan_again(plan),
+            hint=plan_again(plan, context.at),
         )
     refuse_elsewhere(plan, context.reader.identity(), f"plan {plan.short_id}")
 
@@ -155,7 +155,7 @@ def _refuse_repeated(plan: Plan, context: Context, own: str = "") -> None:
     if spent is not None and spent.id != own:
         raise RefusedError(
             f"plan {plan.short_id} was already run as {spent.id}; this command changed nothing",
-            hint=_after(spent),
+            hint=_after(spent, context.at),
         )
     last = None if plan.undoes else context.store.last_change(plan)
     if last is None:
@@ -172,12 +172,12 @@ def _refuse_repeated(plan: Plan, context: Context, own: str = "") -> None:
         )
 
 
-def _after(run: RunDir) -> str:
+def _after(run: RunDir, at: str) -> str:
     """Returns the command for a run of this plan: resume it, verify it, or read its history."""
     back = run.journal()
     if back.broken:
         return f"kfix runbook history {run.id}"
-    return f"kfix runbook {'verify' if replay(back.records).outcome in FINAL else 'resume'} {run.id}"
+    return f"kfix runbook {'verify' if replay(back.records).outcome in FINAL else 'resume'} {run.id}{at}"
 
 
 def prove_again(plan: Plan, reader: ClusterReader, clock: Clock) -> tuple[Proof, Asked]:

@@ -46,8 +46,8 @@ class StalePlan(Stop):
 class RollBackWanted(StoppedError):  # noqa: N818 - caught by the caller that can roll the run back
     """A step with `on_failure: rollback` failed. `run` is the id of the run to roll back."""
 
-    def __init__(self, message: str, run: str) -> None:
-        super().__init__(message, hint=f"kfix runbook rollback {run}")
+    def __init__(self, message: str, run: str, at: str = "") -> None:
+        super().__init__(message, hint=f"kfix runbook rollback {run}{at}")
         self.run = run
 
 
@@ -56,6 +56,7 @@ def to_error(
     *,
     changed: tuple[str, ...],
     run: str,
+    at: str = "",
     left: tuple[str, ...] = (),
     put_back: tuple[str, ...] = (),
     under_way: str = "",
@@ -63,14 +64,14 @@ def to_error(
 ) -> KfixError:
     """Returns the error for a stop. Exit codes 3 and 4 mean that nothing was changed, 5 and 6 that something may be.
 
-    `changed` describes the changes that remain, `put_back` those that the run reverted itself, `left` what it could not
-    restore. `under_way` describes copies that Kafka is still making. `rollback` is the command that reverts the
-    remaining changes, "" if none of them can be reverted.
+    `at` ends the commands that reach the cluster. `changed` describes the changes that remain, `put_back` those that
+    the run reverted itself, `left` what it could not restore. `under_way` describes copies that Kafka is still making.
+    `rollback` is the command that reverts the remaining changes, "" if none of them can be reverted.
     """
     text = lines(str(stop)) + (f"; NOT RESTORED, do it by hand or with abort: {'; '.join(left)}" if left else "")
     text += f"; {under_way}" if under_way else ""
     if stop.outcome is Outcome.ROLL_BACK and changed:
-        return RollBackWanted(text, run)
+        return RollBackWanted(text, run, at)
     if not changed and not put_back:
         kind = ApprovalError if stop.outcome in (Outcome.DECLINED, Outcome.INTERRUPTED) else RefusedError
         return kind(text + "; nothing was changed", hint=stop.hint)
@@ -80,11 +81,11 @@ def to_error(
         return NotProvedError(lines(*filter(None, (text, f"changed: {done}", restored))), hint=stop.hint)
     stays = f"changed before that: {done}" if changed else "no changes remain"
     more = "; ".join(filter(None, (stays, restored)))
-    return StoppedError(text + f"; {more}", hint=stop.hint or _hint(run, rollback, stays=bool(changed)))
+    return StoppedError(text + f"; {more}", hint=stop.hint or _hint(run, at, rollback, stays=bool(changed)))
 
 
-def _hint(run: str, rollback: str, *, stays: bool) -> str:
-    words = [f"kfix runbook resume {run}   continues"]
+def _hint(run: str, at: str, rollback: str, *, stays: bool) -> str:
+    words = [f"kfix runbook resume {run}{at}   continues"]
     if rollback:
         words.append(f"{rollback}   reverts the changes")
     elif stays:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kfix.app.access import Access
 from kfix.app.diagnosis import choice_of
 from kfix.cli.diagnose import _first_verdict
 from kfix_diagnostics.engine import diagnose
@@ -14,7 +15,9 @@ from tests.unit.diagnostics.clusters import coordinator_stuck
 def test_the_first_verdict_is_of_the_findings_that_were_asked_for(
     capsys: pytest.CaptureFixture[str], only: list[str], why: str
 ) -> None:
-    _first_verdict(choice_of(only, [], "info", prevention=False), diagnose(coordinator_stuck().snapshot()))
+    _first_verdict(
+        choice_of(only, [], "info", prevention=False), Access("localhost:1"), diagnose(coordinator_stuck().snapshot())
+    )
     said = capsys.readouterr()
     assert said.out == ""
     assert next(line for line in said.err.splitlines() if line.startswith("why: ")).count(why) == 1

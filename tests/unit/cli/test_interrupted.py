@@ -2,6 +2,7 @@
 
 import pytest
 
+from kfix.app.access import Access
 from kfix.app.diagnosis import EVERYTHING
 from kfix.cli.diagnose import _not_confirmed
 from kfix_diagnostics.engine import diagnose
@@ -10,12 +11,16 @@ from tests.unit.diagnostics.clusters import coordinator_stuck
 
 @pytest.mark.parametrize("verbose", [False, True])
 def test_a_report_that_goes_to_a_file_begins_with_the_mark(verbose: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    _not_confirmed(EVERYTHING, verbose=verbose, machine=False)(diagnose(coordinator_stuck().snapshot()))
+    _not_confirmed(EVERYTHING, Access("localhost:1"), verbose=verbose, machine=False)(
+        diagnose(coordinator_stuck().snapshot())
+    )
     first, *lines = capsys.readouterr().out.splitlines()
     assert "not confirmed" in first
     assert any("KFX101" in line for line in lines)
 
 
 def test_a_program_gets_no_verdict_that_is_not_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
-    _not_confirmed(EVERYTHING, verbose=False, machine=True)(diagnose(coordinator_stuck().snapshot()))
+    _not_confirmed(EVERYTHING, Access("localhost:1"), verbose=False, machine=True)(
+        diagnose(coordinator_stuck().snapshot())
+    )
     assert capsys.readouterr().out == ""

@@ -6,8 +6,8 @@ import stat
 import pytest
 
 from kfix.errors import UsageError
-from kfix.report.fleet import writing
-from kfix.report.fleet.writing import write_output
+from kfix.report import writing
+from kfix.report.writing import write_output
 
 
 def mode(path):

@@ -1,0 +1,139 @@
+"""`kfix context`: the clusters of the inventory by name, and which one commands are about."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kfix.app.contexts import add as add_entry
+from kfix.app.contexts import contexts, one_of, settings
+from kfix.app.contexts import reach as reach_cluster
+from kfix.app.contexts import use as use_name
+from kfix.cli import completion
+from kfix.cli.naming import NAMED
+from kfix.cli.options import AsJson
+from kfix.cli.seam import the_app
+from kfix.errors import UsageError
+from kfix.model.diagnosis.exit_codes import CANNOT_TELL
+from kfix.report.console import console_on
+from kfix.report.snapshots.contexts import contexts_json, reached_json, reached_lines, show_contexts, shown_lines
+from kfix.report.terminal import say, say_json
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="A cluster of the inventory.")]
+_Known = typer.Argument(metavar="[NAME]", help="A cluster of the inventory.", autocompletion=completion.contexts)
+_NameOrUsed = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="A cluster of the inventory (default: the one in use).",
+        autocompletion=completion.contexts,
+    ),
+]
+
+
+def list_(ctx: typer.Context, json_output: AsJson = False) -> None:
+    """List the clusters of the inventory by name, and mark the one in use. No cluster is contacted."""
+    found = contexts(the_app(ctx).environ, _asked(ctx))
+    if json_output:
+        say_json(contexts_json(found), indent=2)
+    else:
+        show_contexts(found, console_on(sys.stdout))
+
+
+def use(
+    ctx: typer.Context,
+    name: Annotated[str | None, _Known] = None,
+    none: Annotated[bool, typer.Option("--none", help="Use none: commands have to name their cluster again.")] = False,
+) -> None:
+    """Choose the cluster of commands that name none. KFIX_CLUSTER, -c and an address count more."""
+    if (name is None) != none:
+        raise UsageError("name a cluster of the inventory, or give --none", hint="kfix context list shows all")
+    environ = the_app(ctx).environ
+    before = use_name(name or "", environ)
+    was = f" (before: {before})" if before and before != name else ""
+    say(f"commands that name no cluster are now about {name}{was}" if name else f"no context is in use{was}")
+
+
+def show(ctx: typer.Context, name: _NameOrUsed = None, json_output: AsJson = False) -> None:
+    """Show what a name stands for: addresses, security, expected settings, mutes. No cluster is contacted."""
+    found = contexts(the_app(ctx).environ, _asked(ctx))
+    row = one_of(found, name)
+    if json_output:
+        say_json(contexts_json(found, row), indent=2)
+    else:
+        for line in shown_lines(found, row):
+            say(line)
+
+
+def reach(
+    ctx: typer.Context,
+    name: _NameOrUsed = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="Default: that of the inventory.")
+    ] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept-new-id", help="The name stands for the cluster that answers now.")
+    ] = False,
+    json_output: AsJson = False,
+) -> None:
+    """Connect to the cluster of a name, read-only: what answers, its id, its mode, and the security in use.
+
+    Exit code: 0 every source answered, 22 one did not, or the id is unknown, 3 another cluster answers.
+    """
+    app = the_app(ctx)
+    chosen = one_of(contexts(app.environ, _asked(ctx)), name).entry.name
+    found = reach_cluster(app, chosen, timeout, accept=accept)
+    if json_output:
+        say_json(reached_json(found), indent=2)
+    else:
+        for line in reached_lines(found):
+            say(line)
+    if not found.complete:
+        raise typer.Exit(CANNOT_TELL)
+
+
+def add(
+    ctx: typer.Context,
+    name: _Name,
+    bootstrap: Annotated[
+        str | None, typer.Option("--bootstrap-server", metavar="HOST:PORT,...", help="Its brokers.")
+    ] = None,
+    zookeeper: Annotated[
+        str | None, typer.Option("--zookeeper", metavar="HOST:PORT,.../CHROOT", help="Its ZooKeeper.")
+    ] = None,
+    controllers: Annotated[
+        str | None, typer.Option("--bootstrap-controller", metavar="HOST:PORT,...", help="Its KRaft controllers.")
+    ] = None,
+    command_config: Annotated[
+        Path | None, typer.Option("--command-config", metavar="FILE", help="Its client properties for TLS and SASL.")
+    ] = None,
+    owner: Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="Its owner.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag of it.")] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Its cluster id: another cluster is refused.")
+    ] = None,
+    inventory: Annotated[
+        Path | None,
+        typer.Option("--inventory", "-i", metavar="FILE", help="The file to add it to (default: the one in use)."),
+    ] = None,
+) -> None:
+    """Add a cluster to the inventory; every other line of the file stays as it is. No cluster is contacted."""
+    fields = settings(
+        bootstrap=bootstrap,
+        zookeeper=zookeeper,
+        bootstrap_controller=controllers,
+        command_config=str(command_config) if command_config is not None else None,
+        owner=owner,
+        tags=list(tag or ()),
+        id=id_,
+    )
+    path = add_entry(name, fields, the_app(ctx).environ, inventory)
+    say(f"{path}: {name} added; check it with: kfix context test {name}")
+
+
+def _asked(ctx: typer.Context) -> str:
+    given = ctx.meta.get(NAMED)
+    return "" if given is None else str(given.name)

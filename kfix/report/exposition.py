@@ -1,0 +1,41 @@
+"""Metrics in Prometheus' text format, for node_exporter's textfile collector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kfix.harmless import for_prometheus
+
+Sample = tuple[dict[str, str], float]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A metric family; all are gauges. `samples` are pairs of labels and value."""
+
+    name: str
+    help: str
+    samples: list[Sample] = field(default_factory=list)
+
+
+def exposition(families: Iterable[Family]) -> str:
+    """Returns the exposition text; a family without samples is left out."""
+    return "".join(_text(family) for family in families if family.samples)
+
+
+def _text(family: Family) -> str:
+    lines = [f"# HELP {family.name} {for_prometheus(family.help)}", f"# TYPE {family.name} gauge"]
+    lines += [f"{family.name}{_labels(labels)} {_number(value)}" for labels, value in family.samples]
+    return "\n".join(lines) + "\n"
+
+
+def _labels(labels: dict[str, str]) -> str:
+    if not labels:
+        return ""
+    pairs = ",".join(f'{name}="{for_prometheus(value)}"' for name, value in labels.items())
+    return f"{{{pairs}}}"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(float(value))

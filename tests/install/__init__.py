@@ -1,0 +1,1 @@
+"""Installs kfix as users do, from its wheel: `make test-install`."""
