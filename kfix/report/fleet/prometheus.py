@@ -9,30 +9,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
-from kfix.harmless import for_prometheus
 from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow
+from kfix.report.exposition import Family, Sample, exposition
 from kfix.report.fleet.totals import totals
 from kfix.report.fleet.verdict import unread
 from kfix.report.fleet.words import SEVERITIES, seconds_of
 
-Sample = tuple[dict[str, str], float]
-
-
-@dataclass(frozen=True)
-class Family:
-    """A metric family; all are gauges. `samples` are pairs of labels and value."""
-
-    name: str
-    help: str
-    samples: list[Sample] = field(default_factory=list)
-
 
 def audit_metrics(report: AuditReport) -> str:
     """Returns the exposition text; a family without samples is left out."""
-    return "".join(_text(family) for family in families(report) if family.samples)
+    return exposition(families(report))
 
 
 def families(report: AuditReport) -> Iterator[Family]:
@@ -119,20 +107,3 @@ def _findings(report: AuditReport) -> Iterator[Sample]:
 
 def _per_check(report: AuditReport) -> list[tuple[tuple[str, str], int]]:
     return sorted(Counter((f.cluster, f.code) for f in report.open).items())
-
-
-def _text(family: Family) -> str:
-    lines = [f"# HELP {family.name} {for_prometheus(family.help)}", f"# TYPE {family.name} gauge"]
-    lines += [f"{family.name}{_labels(labels)} {_number(value)}" for labels, value in family.samples]
-    return "\n".join(lines) + "\n"
-
-
-def _labels(labels: dict[str, str]) -> str:
-    if not labels:
-        return ""
-    pairs = ",".join(f'{name}="{for_prometheus(value)}"' for name, value in labels.items())
-    return f"{{{pairs}}}"
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else repr(float(value))
