@@ -25,6 +25,10 @@ def incident(
         list[str] | None,
         typer.Option("--from", metavar="FILE", help="Snapshot file, folder, or quoted pattern (repeatable)."),
     ] = None,
+    recorder: Annotated[
+        list[Path] | None,
+        typer.Option("--recorder", metavar="DIR", help="Folder of a recording by kfix watch --recorder (repeatable)."),
+    ] = None,
     journal: Annotated[
         list[Path] | None,
         typer.Option("--journal", metavar="FILE", help="Journal or folder of a runbook run (repeatable)."),
@@ -54,14 +58,21 @@ def incident(
 
     Exit code: 0 the report is written, 2 a file cannot be read or is of another cluster.
     """
-    if not snapshots and not journal and not broker_log:
-        raise UsageError("there is nothing to report on", hint="give --from FILE, at least twice")
+    if not snapshots and not journal and not broker_log and not recorder:
+        raise UsageError("there is nothing to report on", hint="give --from FILE, at least twice, or --recorder DIR")
     check_outputs((html, markdown), json=json_output)
     begin, end = moment("--since", since), moment("--until", until)
     if begin is not None and end is not None and begin >= end:
         raise UsageError("--since is not before --until")
     request = IncidentRequest(
-        tuple(snapshots or ()), tuple(journal or ()), tuple(broker_log or ()), log_timezone, begin, end, title.strip()
+        tuple(snapshots or ()),
+        tuple(recorder or ()),
+        tuple(journal or ()),
+        tuple(broker_log or ()),
+        log_timezone,
+        begin,
+        end,
+        title.strip(),
     )
     _write(make_report(request, lambda text: say(f"note: {text}", err=True)), html, markdown, json_output)
 

@@ -1,8 +1,9 @@
 """Compares a diagnosis with what stood before: what is new, worse, better, explained by another finding, or fixed.
 
 A finding is fixed only when a snapshot with all its sources does not show it: what was not read is unknown, so that a
-finding which merely cannot be seen keeps standing. A finding that has just changed, and may pass by itself, is neither
-new nor fixed. So each change is returned once, however often the snapshots repeat it.
+finding which merely cannot be seen keeps standing. Nor is one fixed that is still reported, if only as advice: it is
+better. A finding that has just changed, and may pass by itself, is neither new nor fixed. So each change is returned
+once, however often the snapshots repeat it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ _JUST_NOW = " (just now)"
 def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn, ...]]:
     """Returns what stands after a confirmed diagnosis, and the changes, the most severe first."""
     at = diagnosis.taken_at
-    heads = {f.key: f for f in diagnosis.findings if f.worst > Severity.INFO and not f.unsettled}
+    heads = {
+        f.key: f
+        for f in diagnosis.findings
+        if not f.unsettled and (f.worst > Severity.INFO or f.key in before.standing)  # advice is no alarm by itself
+    }
     explained = {f.key: head.key for head in diagnosis.findings for f in head.walk() if f is not head}
     doubtful = {f.key.removesuffix(_JUST_NOW) for f in diagnosis.walk() if f.unsettled}
     complete = not diagnosis.could_not_read

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from kfix.model.diagnosis.finding import Severity
 from kfix.model.watch import Turn, WatchState
 from kfix.report.findings.screen import screen_lines
+from kfix.report.findings.table import STYLES
 from kfix.report.lines import NARROWEST, Line, print_lines
 from kfix.report.plain import PlainConsole
-from kfix.report.watch.words import clock_text, footer_lines, turn_line, turn_lines, verdict_line
+from kfix.report.watch.words import (
+    TIME,
+    clock_text,
+    cost_text,
+    footer_lines,
+    trouble_texts,
+    turn_line,
+    turn_lines,
+    verdict_line,
+)
 from kfix.wording import ago
 
 #: The changes that stay on the screen, newest first.
@@ -56,12 +68,20 @@ class WatchLog:
         self._said: tuple[str, ...] | None = None
 
     def show(self, state: WatchState) -> None:
-        lines = [line for turn in state.turns for line in turn_lines(turn, state)]
+        print_lines(self._lines(state), self._console)
+
+    def _lines(self, state: WatchState) -> Iterator[Line]:
+        at = clock_text(state.at)
+        if self._said is None:
+            yield Line(f"{at} watching {state.name} every {state.every:g} s", hang=TIME)
+            yield from (replace(line, indent=TIME) for line in footer_lines(state) if line.text != cost_text(state))
+        for turn in state.turns:
+            yield from turn_lines(turn, state)
         verdict = verdict_line(state)
-        # What the watch itself cannot do, such as record, is worth a line as soon as it changes.
-        trouble = tuple(line.text for line in footer_lines(state) if "yellow" in line.style and line.style)
-        said = (verdict.text.partition(" for ")[0] if state.diagnosis is None else verdict.text, *trouble)
+        troubles = tuple(trouble_texts(state))
+        # How long the cluster has not answered changes with every line, and is no change.
+        said = (verdict.text if state.diagnosis is not None else state.name, *troubles)
         if said != self._said:
-            lines += [Line(f"{clock_text(state.at)} {text}", style=verdict.style, hang=10) for text in said]
-            self._said = said
-        print_lines(lines, self._console)
+            yield Line(f"{at} {verdict.text}", style=verdict.style, hang=TIME)
+            yield from (Line(f"{at} {text}", style=STYLES[Severity.WARNING], hang=TIME) for text in troubles)
+        self._said = said

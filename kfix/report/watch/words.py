@@ -76,22 +76,29 @@ def verdict_line(state: WatchState) -> Line:
     return Line(f"{state.name}: {what}", style=style, hang=TIME)
 
 
+def trouble_texts(state: WatchState) -> Iterator[str]:
+    """Yields what the watch itself cannot do at present, in words that stay the same while it lasts."""
+    if state.recorder is not None and state.recorder.paused:
+        yield f"recording is paused: {state.recorder.paused}"
+    for receiver in state.receivers:
+        if receiver.error:
+            yield f"notifications to {receiver.name} are not delivered: {receiver.error}"
+
+
 def footer_lines(state: WatchState) -> Iterator[Line]:
     """Yields what the watch itself does and costs: recorder, notifications, exporter, load."""
     if state.recorder is not None:
         ring = state.recorder
         held = f"{ring.hours:.1f} of {ring.most_hours:g} h, {size_text(ring.size)} of {size_text(ring.most_size)}"
         yield Line(f"recorder {ring.folder}: {held}", style="dim", hang=2)
-        if ring.paused:
-            yield Line(f"recording is paused: {ring.paused}", style=STYLES[Severity.WARNING], hang=2)
     for receiver in state.receivers:
-        text = f"{receiver.name}: {several(receiver.delivered, 'message')} delivered"
+        text = f"notifications to {receiver.name}: {receiver.delivered} delivered"
         text += f", {receiver.waiting} waiting" if receiver.waiting else ""
-        text += f", {receiver.failed} given up ({receiver.error})" if receiver.failed else ""
-        trouble = receiver.failed or (receiver.waiting and receiver.error)
-        yield Line(text, style=STYLES[Severity.WARNING] if trouble else "dim", hang=2)
+        text += f", {receiver.failed} given up" if receiver.failed else ""
+        yield Line(text, style="dim", hang=2)
     if state.exporter:
         yield Line(f"metrics: {state.exporter}", style="dim")
+    yield from (Line(text, style=STYLES[Severity.WARNING], hang=2) for text in trouble_texts(state))
     yield Line(cost_text(state), style="dim", hang=2)
 
 
