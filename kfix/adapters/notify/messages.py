@@ -124,7 +124,7 @@ def _slack(notices: Sequence[Notice]) -> Mapping[str, Any]:
             text += f"\nnext:\n```{_mrkdwn(notice.next).replace('```', '` ` `')}```"
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": _cut(text, _SLACK_TEXT)}})
     at = [{"type": "plain_text", "text": f"{utc_text(notices[0].at)}{_more(notices)}", "emoji": False}]
-    return {"text": title, "blocks": [*blocks, {"type": "context", "elements": at}]}
+    return {"text": title[:_SLACK_TEXT], "blocks": [*blocks, {"type": "context", "elements": at}]}
 
 
 def _mrkdwn(text: str) -> str:
