@@ -79,7 +79,7 @@ def measure(lab: Lab, size: int, rounds: int, ring: Path) -> None:
 
 def asked_of(address: list[str]) -> list[str]:
     """Returns what a watch asks of each server for one snapshot, by its own metrics."""
-    command = [KFIX, "watch", *address, "--every", "1", "--exporter", "127.0.0.1:0", "--within", "60"]
+    command = [KFIX, "watch", *address, "--every", "1", "--exporter", ":0", "--within", "60"]
     watch = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert watch.stdout is not None

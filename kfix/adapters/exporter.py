@@ -47,12 +47,12 @@ class _OverIPv6(ThreadingHTTPServer):
 
 
 def parse_listen(address: str) -> tuple[str, int]:
-    """Returns host and port of `:PORT`, `HOST:PORT` or `[IPV6]:PORT`; port 0 is any free one.
+    """Returns host and port of `:PORT`, `HOST:PORT` or `[IPV6]:PORT`; `:0` is any free port.
 
     Raises UsageError for anything else.
     """
-    host, _, port = address.rpartition(":")
-    if not host and port.isdecimal() and len(port) <= 5 and int(port) <= 65_535:
+    port = address.rpartition(":")[2]
+    if address == f":{port}" and port.isdecimal() and len(port) <= 5 and int(port) <= 65_535:
         return _LOOPBACK, int(port)
     found = parse_endpoint(address)
     if found is None:
