@@ -33,14 +33,19 @@ class Watching:
         return self._file.read_text()
 
     def says(self, *parts, after=0, seconds=LONG):
-        """Waits until one line printed after the character `after` has all parts; returns the length of the text."""
+        """Waits for a line with all parts behind the character `after`; returns where the next line begins."""
 
-        def there():
+        def end():
             assert self.process.poll() is None, self.text
-            return any(all(p in line for p in parts) for line in self.text[after:].splitlines())
+            at = after
+            for line in self.text[after:].splitlines(keepends=True):
+                at += len(line)
+                if all(part in line for part in parts):
+                    return at
+            return 0
 
-        wait_until(there, f"{parts} in {self.text!r}", seconds)
-        return len(self.text)
+        wait_until(end, f"{parts} behind {self.text[after:]!r}", seconds)
+        return end()
 
     def ends(self):
         self.process.send_signal(signal.SIGTERM)

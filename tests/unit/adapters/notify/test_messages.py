@@ -73,7 +73,8 @@ def test_any_message_keeps_the_published_schema(kind: str, notices: list[Notice]
 
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_a_schema_refuses_what_is_no_message(kind: str) -> None:
-    for wrong in ({}, [], [{}], {"text": 5}, {"routing_key": "k", "event_action": "trigger"}):
+    wrongs: list[Any] = [{}, [], [{}], {"text": 5}, {"routing_key": "k", "event_action": "trigger"}]
+    for wrong in wrongs:
         with pytest.raises(jsonschema.ValidationError):
             checked(kind, wrong)
 
