@@ -40,7 +40,7 @@ def main() -> None:
     asked = given.parse_args()
     with tempfile.TemporaryDirectory(prefix="kfix-watch-") as folder:
         os.environ |= {"KFIX_STATE_HOME": f"{folder}/state", "KFIX_LAB_HOME": f"{folder}/labs", "NO_COLOR": "1"}
-        lab = Lab.up(LabSpec(name="watch", heap_mb=512))
+        lab = Lab.up(LabSpec(name="watch", heap_mb=700, settings={"zookeeper.session.timeout.ms": "30000"}))
         try:
             for size in map(int, asked.sizes.split(",")):
                 run([KFIX, "lab", "grow", str(size), "--name", "watch"])

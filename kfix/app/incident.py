@@ -19,7 +19,7 @@ from kfix.adapters.brokerlog.reading import LogRead, read_log
 from kfix.adapters.saved import files
 from kfix.app.recordings import RecordedPeriod, event_of
 from kfix.app.snapshots import load_snapshot
-from kfix.app.watching.judging import JudgeOptions, Judging
+from kfix.app.watching.judging import JudgeOptions, RoundJudge
 from kfix.errors import KfixError, UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
@@ -113,7 +113,7 @@ def _snapshots(material: Material, request: IncidentRequest, notify: Callable[[s
 
 def _of_recording(recording: RecordedPeriod, vantage: str) -> Iterator[_Piece]:
     """Judges each snapshot with the one before it, as the watch did, so that an election is no finding."""
-    judging = Judging(JudgeOptions(every=_LONGEST_PAUSE, restart_grace=0.0))
+    judging = RoundJudge(JudgeOptions(every=_LONGEST_PAUSE, restart_grace=0.0))
     for record in recording.records():
         found = record.snapshot
         yield record.at, vantage, event_of(record) if found is None else (found, judging.judge(found).diagnosis)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kfix.adapters.recorder.reading import Recorded, Recording
+from kfix.adapters.recorder.reading import Recording, RingRecord
 from kfix.model.incident.report import SourceRow
 from kfix.model.incident.timeline import Event, Theme, Tone
 from kfix.wording import ago, several, utc_text
@@ -23,12 +23,12 @@ class RecordedPeriod:
         self._snapshots = self._quiet = 0
         self._notes: list[str] = []
 
-    def records(self) -> Iterator[Recorded]:
+    def records(self) -> Iterator[RingRecord]:
         """Yields snapshots and remarks in the order of recording.
 
         Of equal snapshots in a row only the first and the last are given: those between them add nothing.
         """
-        waiting: Recorded | None = None
+        waiting: RingRecord | None = None
         for record in self._recording.records(self._since, self._until):
             if record.snapshot is not None:
                 self._snapshots += 1
@@ -52,7 +52,7 @@ class RecordedPeriod:
         return SourceRow("recorder", held.folder.name, content, (*self._notes, *held.problems))
 
 
-def event_of(record: Recorded) -> Event:
+def event_of(record: RingRecord) -> Event:
     """Returns a remark of the watch as an event of the timeline."""
     text = f"the watch lost the cluster: {record.text}" if record.what == "lost" else record.text
     return Event(record.at, Theme.WATCH, _TONES.get(record.what, Tone.NOTE), text, f"recorder {record.what}")

@@ -40,7 +40,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class Delivery:
+class ReceiverQueue:
     """The queue and the thread of one receiver."""
 
     def __init__(

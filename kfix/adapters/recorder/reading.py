@@ -28,7 +28,7 @@ _RESTLESS: Final = frozenset({"taken_at", "seconds", "sources"})
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RingRecord:
     """One record of the ring: a snapshot, or a remark of the watch.
 
     `quiet`: a snapshot that shows the cluster exactly as the one before it did.
@@ -83,7 +83,7 @@ class Recording:
     def snapshots(self) -> int:
         return sum(place.head.kind is not RecordKind.REMARK for place in self._places)
 
-    def records(self, since: float | None = None, until: float | None = None) -> Iterator[Recorded]:
+    def records(self, since: float | None = None, until: float | None = None) -> Iterator[RingRecord]:
         """Yields the records of a period (seconds since the epoch; None: no limit), oldest first."""
         wanted = [
             place
@@ -94,7 +94,7 @@ class Recording:
         for path in dict.fromkeys(place.path for place in wanted):
             yield from self._of_segment(path, [p for p in self._places if p.path == path], numbers)
 
-    def _of_segment(self, path: Path, places: list[_Place], wanted: set[int]) -> Iterator[Recorded]:
+    def _of_segment(self, path: Path, places: list[_Place], wanted: set[int]) -> Iterator[RingRecord]:
         data = self._data(path)
         state: Any = None
         known = -1
@@ -107,7 +107,7 @@ class Recording:
                 held = content(data, head)
                 if head.kind is RecordKind.REMARK:
                     if head.sequence in wanted:
-                        yield Recorded(place.at, head.sequence, None, str(held["what"]), str(held["text"]))
+                        yield RingRecord(place.at, head.sequence, None, str(held["what"]), str(held["text"]))
                     continue
                 if head.kind is RecordKind.WHOLE:
                     state, quiet = held["snapshot"], False
@@ -121,7 +121,7 @@ class Recording:
                 continue
             known = head.sequence
             if head.sequence in wanted and (snapshot := self._snapshot(path, place, state)) is not None:
-                yield Recorded(snapshot.taken_at, head.sequence, snapshot, quiet=quiet)
+                yield RingRecord(snapshot.taken_at, head.sequence, snapshot, quiet=quiet)
 
     def _snapshot(self, path: Path, place: _Place, state: Any) -> Snapshot | None:
         # The same checks as for a snapshot file: a ring may have been copied from anywhere.

@@ -34,7 +34,7 @@ class JudgeOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RoundVerdict:
     """`confirmed` is False where no earlier snapshot could settle a doubt: then nothing is reported yet.
 
     `again_in` is after how many seconds a snapshot would settle what is in doubt; 0 where nothing is.
@@ -45,14 +45,14 @@ class Judged:
     again_in: float = 0.0
 
 
-class Judging:
+class RoundJudge:
     """Keeps the examinations that a later snapshot may have to be compared with: at most those of one debounce."""
 
     def __init__(self, options: JudgeOptions) -> None:
         self._options = options
         self._kept: deque[Examination] = deque()
 
-    def judge(self, snapshot: Snapshot) -> Judged:
+    def judge(self, snapshot: Snapshot) -> RoundVerdict:
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415 - as in a diagnosis
 
         asked = self._options
@@ -62,12 +62,14 @@ class Judging:
         earlier = self._earlier(snapshot, pause)
         self._keep(seen)
         if pause <= 0:
-            return Judged(diagnose(seen), confirmed=True)
+            return RoundVerdict(diagnose(seen), confirmed=True)
         if earlier is None:
-            return Judged(diagnose(seen), confirmed=False, again_in=pause)
+            return RoundVerdict(diagnose(seen), confirmed=False, again_in=pause)
         again = combined(snapshot, earlier.case.snapshot)
         diagnosis = diagnose(examine(again, options), earlier=earlier)
-        return Judged(diagnosis, confirmed=True, again_in=pause if any(f.unsettled for f in diagnosis.walk()) else 0.0)
+        return RoundVerdict(
+            diagnosis, confirmed=True, again_in=pause if any(f.unsettled for f in diagnosis.walk()) else 0.0
+        )
 
     def _earlier(self, snapshot: Snapshot, pause: float) -> Examination | None:
         """Returns the newest examination that is old enough to settle a doubt."""

@@ -15,7 +15,7 @@ from kfix.adapters.cyclic import without_collector
 from kfix.app.access import Access
 from kfix.app.clusters import SnapshotOptions
 from kfix.app.diagnosis import unfinished_runs
-from kfix.app.watching.judging import JudgeOptions, Judging
+from kfix.app.watching.judging import JudgeOptions, RoundJudge
 from kfix.errors import KfixError, UnreachableError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.cluster.traffic import Traffic, in_all
@@ -55,7 +55,7 @@ class WatchOptions:
     name: str = ""
 
 
-class Watch:
+class ClusterWatch:
     """One watch of one cluster; `run` returns its exit code."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Watch:
     ) -> None:
         self._app, self._access, self._options = app, access, options
         self._outputs, self._recorder, self._passing = outputs, recorder, passing
-        self._judging = Judging(options.judging)
+        self._judging = RoundJudge(options.judging)
         self._watched = Watched()
         self._costs: dict[str, Traffic] = {}
         self._names: dict[str, str] = {}

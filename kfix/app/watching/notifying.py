@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kfix.adapters.notify.delivery import Delivery
+from kfix.adapters.notify.delivery import ReceiverQueue
 from kfix.adapters.notify.settings import Receiver
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.watch import Notice, ReceiverState, Turn, TurnKind, WatchState
@@ -21,7 +21,7 @@ class Notifying:
     """Sends each change once to every receiver for which it is severe enough."""
 
     def __init__(self, receivers: Iterable[Receiver]) -> None:
-        self._deliveries = [Delivery(receiver) for receiver in receivers]
+        self._deliveries = [ReceiverQueue(receiver) for receiver in receivers]
 
     @property
     def states(self) -> tuple[ReceiverState, ...]:

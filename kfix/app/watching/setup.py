@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.app.access import Access
-from kfix.app.watching.judging import Judging
-from kfix.app.watching.loop import Output, Passing, Watch, WatchOptions, unchanged, verdict_of
+from kfix.app.watching.judging import RoundJudge
+from kfix.app.watching.loop import ClusterWatch, Output, Passing, WatchOptions, unchanged, verdict_of
 from kfix.errors import UsageError
 from kfix.model.watch import Watched, WatchState
 from kfix.watch.turns import compare, lose
@@ -76,7 +76,7 @@ def watch(
             for view in views:
                 view(latest[0])
 
-        return Watch(app, access, request.options, [output], recorder=recorder, passing=passing).run()
+        return ClusterWatch(app, access, request.options, [output], recorder=recorder, passing=passing).run()
 
 
 def replay(
@@ -92,7 +92,7 @@ def replay(
     """
     from kfix.adapters.recorder.reading import Recording  # noqa: PLC0415 - it loads pydantic, which a watch does not need
 
-    recording, judging, watched = Recording(folder), Judging(options.judging), Watched()
+    recording, judging, watched = Recording(folder), RoundJudge(options.judging), Watched()
     state = WatchState(str(folder), recording.since, options.judging.every, began=recording.since)
     for record in recording.records(*period):
         if record.snapshot is None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kfix.adapters.notify.delivery import REPEAT, Delivery
+from kfix.adapters.notify.delivery import REPEAT, ReceiverQueue
 from kfix.adapters.notify.messages import ALERT_SECONDS, dedup_key, payloads
 from kfix.adapters.notify.settings import PAGERDUTY, Receiver
 from kfix.model.diagnosis.finding import Severity
@@ -178,7 +178,7 @@ def local() -> Iterator[Any]:
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_each_kind_is_delivered_to_a_local_receiver_that_checks_its_schema(kind: str, local: Any) -> None:
     url = f"http://127.0.0.1:{local.server_address[1]}/{kind}/v2"
-    delivery = Delivery(Receiver(kind, kind, url, "key", {"Authorization": "Bearer t"}), pauses=())
+    delivery = ReceiverQueue(Receiver(kind, kind, url, "key", {"Authorization": "Bearer t"}), pauses=())
     delivery.send([STUCK])
     delivery.send([*_fixed()])
     delivery.close(10)
@@ -191,7 +191,7 @@ def test_only_alertmanager_is_reminded_of_what_lasts(local: Any) -> None:
     now = [NOW]
     url = f"http://127.0.0.1:{local.server_address[1]}"
     kinds = ("alertmanager", "slack")
-    deliveries = [Delivery(Receiver(k, k, f"{url}/{k}"), pauses=(), clock=lambda: now[0]) for k in kinds]
+    deliveries = [ReceiverQueue(Receiver(k, k, f"{url}/{k}"), pauses=(), clock=lambda: now[0]) for k in kinds]
     for _ in range(20):
         now[0] += REPEAT / 4
         for delivery in deliveries:

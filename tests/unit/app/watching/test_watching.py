@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from kfix.adapters.notify.delivery import Delivery
+from kfix.adapters.notify.delivery import ReceiverQueue
 from kfix.adapters.notify.settings import Receiver
 from kfix.adapters.recorder.reading import Recording
 from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import DiagnoseOptions, OpenCluster, SnapshotOptions
-from kfix.app.watching.judging import JudgeOptions, Judging
+from kfix.app.watching.judging import JudgeOptions, RoundJudge
 from kfix.app.watching.loop import WatchOptions
 from kfix.app.watching.notifying import Notifying, notices_of
 from kfix.app.watching.setup import WatchRequest, replay, watch
@@ -196,7 +196,7 @@ def test_a_recording_is_judged_as_the_watch_judged_it(tmp_path: Path) -> None:
 
 
 def test_few_examinations_are_kept_however_often_snapshots_come() -> None:
-    judging = Judging(JudgeOptions(every=1.0, debounce=86_400.0))
+    judging = RoundJudge(JudgeOptions(every=1.0, debounce=86_400.0))
     for second in range(500):
         judging.judge(replace(healthy(), taken_at=NOW + second))
     assert len(judging._kept) <= 6
@@ -279,7 +279,7 @@ def test_a_delivery_that_fails_is_tried_again_and_then_given_up_without_the_secr
     flaky, refusing, dead = Inbox(lambda n: 503 if n < 2 else 200), Inbox(lambda _: 403), Inbox(lambda _: 500)
     inboxes += [flaky, refusing, dead]
     deliveries = [
-        Delivery(Receiver("webhook", name, inbox.url), pauses=(0.01,) * 4)
+        ReceiverQueue(Receiver("webhook", name, inbox.url), pauses=(0.01,) * 4)
         for name, inbox in (("flaky", flaky), ("refusing", refusing), ("dead", dead))
     ]
     _, states, _ = run(lambda at: stuck() if at >= 15 else healthy(), 2)
@@ -293,7 +293,7 @@ def test_a_delivery_that_fails_is_tried_again_and_then_given_up_without_the_secr
 
 
 def test_a_receiver_that_does_not_answer_never_holds_the_watch_up() -> None:
-    delivery = Delivery(Receiver("webhook", "w", "http://127.0.0.1:9/"), pauses=(60.0,))
+    delivery = ReceiverQueue(Receiver("webhook", "w", "http://127.0.0.1:9/"), pauses=(60.0,))
     _, states, _ = run(lambda at: stuck() if at >= 15 else healthy(), 2)
     for _ in range(500):
         delivery.send(notices_of(states[-1].turns, states[-1]))
@@ -304,7 +304,7 @@ def test_a_receiver_that_does_not_answer_never_holds_the_watch_up() -> None:
 def test_a_redirect_is_not_followed(inboxes: list[Inbox]) -> None:
     inbox = Inbox(lambda _: 302)
     inboxes.append(inbox)
-    delivery = Delivery(Receiver("webhook", "w", inbox.url), pauses=())
+    delivery = ReceiverQueue(Receiver("webhook", "w", inbox.url), pauses=())
     _, states, _ = run(lambda at: stuck() if at >= 15 else healthy(), 2)
     delivery.send(notices_of(states[-1].turns, states[-1]))
     delivery.close(5)
