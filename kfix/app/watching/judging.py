@@ -67,9 +67,8 @@ class RoundJudge:
             return RoundVerdict(diagnose(seen), confirmed=False, again_in=pause)
         again = combined(snapshot, earlier.case.snapshot)
         diagnosis = diagnose(examine(again, options), earlier=earlier)
-        return RoundVerdict(
-            diagnosis, confirmed=True, again_in=pause if any(f.unsettled for f in diagnosis.walk()) else 0.0
-        )
+        in_doubt = any(finding.unsettled for finding in diagnosis.walk())
+        return RoundVerdict(diagnosis, confirmed=True, again_in=pause if in_doubt else 0.0)
 
     def _earlier(self, snapshot: Snapshot, pause: float) -> Examination | None:
         """Returns the newest examination that is old enough to settle a doubt."""

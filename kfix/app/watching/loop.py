@@ -75,6 +75,7 @@ class ClusterWatch:
         self._costs: dict[str, Traffic] = {}
         self._names: dict[str, str] = {}
         self._unrecorded = ""
+        self._lost = False
         self._state = WatchState(options.name, app.clock.now(), options.judging.every, began=app.clock.now())
 
     def run(self) -> int:
@@ -111,13 +112,12 @@ class ClusterWatch:
 
     def _judge(self, snapshot: Snapshot) -> float:
         self._count(snapshot)
-        found = self._watched.lost is not None
+        self._record(snapshot)
         judged = self._judging.judge(snapshot)
         diagnosis = self._passing(unfinished_runs()(judged.diagnosis, snapshot))
         turns: tuple[Turn, ...] = ()
         if judged.confirmed:
             self._watched, turns = compare(self._watched, diagnosis)
-        self._record(snapshot, found=found and judged.confirmed)
         whole = judged.diagnosis.taken_at if not judged.diagnosis.could_not_read else self._state.complete_at
         self._state = replace(
             self._state,
@@ -137,8 +137,8 @@ class ClusterWatch:
     def _lose(self, error: str) -> None:
         now = self._app.clock.now()
         self._watched, turns = lose(self._watched, now, error)
-        if turns and self._recorder is not None:
-            self._recorder.remark("lost", error)
+        if self._recorder is not None and not self._lost:
+            self._lost = self._recorder.remark("lost", error)
         self._state = replace(
             self._state,
             at=now,
@@ -150,11 +150,12 @@ class ClusterWatch:
             failures=self._state.failures + 1,
         )
 
-    def _record(self, snapshot: Snapshot, *, found: bool) -> None:
+    def _record(self, snapshot: Snapshot) -> None:
         if self._recorder is None:
             return
-        if found:
+        if self._lost:
             self._recorder.remark("back", "a source of the cluster answers again")
+            self._lost = False
         before = self._recorder.paused
         if not self._recorder.store(snapshot):
             self._unrecorded = self._unrecorded or before or self._recorder.paused

@@ -16,6 +16,7 @@ from kfix.model.watch import Watched, WatchState
 from kfix.watch.turns import compare, lose
 
 if TYPE_CHECKING:
+    from kfix.adapters.notify.settings import Receiver
     from kfix.app.application import App
 
 SMALLEST_RING = 1_000_000
@@ -44,6 +45,11 @@ def watch(
     """
     access.target()  # an address that is none is refused before anything is opened
     latest = [WatchState(request.options.name, app.clock.now(), request.options.judging.every)]
+    receivers: tuple[Receiver, ...] = ()
+    if request.notify is not None:
+        from kfix.adapters.notify.settings import load_receivers  # noqa: PLC0415 - only who notifies
+
+        receivers = load_receivers(request.notify, app.environ)
     # What was opened first is closed last: the recording outlasts everything.
     with ExitStack() as opened:
         recorder = None
@@ -53,11 +59,10 @@ def watch(
             recorder = Recorder(request.recorder, RingBounds(request.size, request.hours))
             opened.callback(recorder.close)
         notifying = None
-        if request.notify is not None:
-            from kfix.adapters.notify.settings import load_receivers  # noqa: PLC0415 - only who notifies
-            from kfix.app.watching.notifying import Notifying  # noqa: PLC0415
+        if receivers:
+            from kfix.app.watching.notifying import Notifying  # noqa: PLC0415 - as above
 
-            notifying = Notifying(load_receivers(request.notify, app.environ))
+            notifying = Notifying(receivers)
             opened.callback(notifying.close)
         url = ""
         if request.exporter is not None:
