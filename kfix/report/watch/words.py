@@ -62,7 +62,8 @@ def turn_lines(turn: Turn, state: WatchState) -> Iterator[Line]:
 def verdict_line(state: WatchState) -> Line:
     """Returns what stands: healthy, how many findings of each severity, or that the state is unknown."""
     if state.diagnosis is None:
-        since = "" if state.watched.lost is None else f" for {ago(state.at - state.watched.lost)}"
+        lasted = 0.0 if state.watched.lost is None else state.at - state.watched.lost
+        since = f" for {ago(lasted)}" if lasted >= 1 else ""
         return Line(f"{state.name}: unknown, the cluster has not answered{since}", style=STYLES[Severity.CRITICAL])
     unread = len(state.diagnosis.could_not_read)
     found = ", ".join(f"{n} {severity.word}" for severity, n in counts(state.diagnosis).items() if n)
@@ -107,9 +108,9 @@ def cost_text(state: WatchState) -> str:
     taken = max(state.snapshots, 1)
     requests = max((cost.requests for cost in state.costs), default=0) / taken
     received = max((cost.received for cost in state.costs), default=0) / taken
-    elapsed = max(state.at - state.began, state.every)
-    share = 100 * state.cpu / elapsed
-    return (
-        f"cost: {share:.1f} % of a core, {size_text(state.memory)} of memory; at most {requests:.0f} requests and "
-        f"{size_text(received)} a snapshot from each of {several(len(state.costs), 'server')}"
-    )
+    share = 100 * state.cpu / max(state.at - state.began, state.every)
+    own = f"cost: {share:.1f} % of a core, {size_text(state.memory)} of memory"
+    if not state.costs:
+        return own
+    servers = several(len(state.costs), "server")
+    return f"{own}; at most {requests:.0f} requests and {size_text(received)} a snapshot from each of {servers}"
