@@ -7,6 +7,7 @@ import pytest
 from kfix.adapters.notify.settings import PAGERDUTY, parse_receivers
 from kfix.errors import InvalidFileError
 from kfix.model.diagnosis.finding import Severity
+from tests.places import ROOT
 
 HOOK = "  - type: webhook\n    url: http://x\n"
 HEAD = "apiVersion: kfix/v1\nkind: Notifications\nreceivers:\n"
@@ -80,3 +81,10 @@ def test_receivers_are_read_with_their_secrets_filled_in_and_not_shown() -> None
 )
 def test_a_mistake_is_one_line_with_its_place(text: str, wanted: str) -> None:
     assert wanted in refused(text)
+
+
+def test_the_example_has_a_valid_receiver_of_every_type() -> None:
+    text = (ROOT / "examples" / "watch" / "notify.yaml").read_text()
+    names = ("KFIX_SLACK_URL", "KFIX_TEAMS_URL", "KFIX_PAGERDUTY_KEY", "KFIX_TICKETS_TOKEN")
+    found = parse_receivers(text, "notify.yaml", dict.fromkeys(names, "https://x.example/y"))
+    assert sorted(receiver.type for receiver in found) == ["alertmanager", "pagerduty", "slack", "teams", "webhook"]
