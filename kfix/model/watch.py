@@ -137,7 +137,8 @@ class ReceiverState:
 class WatchState:
     """Everything that the outputs of a watch show after a round.
 
-    `cluster` is its id or address once it has answered, `name` what people call it.
+    `cluster` is its id or address once it has answered, `name` what people call it, and `target` the name or address that
+    the watch was started with, which is known even if the cluster never answers.
 
     `diagnosis` is that of the last snapshot, None before the first and while the cluster does not answer, with the
     reason in `error`. `confirmed`: it counts, otherwise a second snapshot is about to be taken. `complete_at` is the
@@ -149,6 +150,7 @@ class WatchState:
     at: float
     every: float
     cluster: str = ""
+    target: str = ""
     diagnosis: Diagnosis | None = None
     confirmed: bool = False
     error: str = ""

@@ -76,7 +76,9 @@ class ClusterWatch:
         self._names: dict[str, str] = {}
         self._unrecorded = ""
         self._lost = False
-        self._state = WatchState(options.name, app.clock.now(), options.judging.every, began=app.clock.now())
+        self._state = WatchState(
+            options.name, app.clock.now(), options.judging.every, target=options.name, began=app.clock.now()
+        )
 
     def run(self) -> int:
         began = self._app.clock.monotonic()

@@ -52,7 +52,8 @@ def notices_of(turns: Sequence[Turn], state: WatchState) -> list[Notice]:
 def _notice(turn: Turn, cluster: str, state: WatchState) -> Notice:
     finding = turn.finding
     notice = Notice(
-        cluster=cluster,
+        # What begins before the first answer has to end under the same name.
+        cluster=cluster if finding is not None else state.target or cluster,
         name=state.name,
         kind=turn.kind,
         key=turn.key,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -273,6 +274,20 @@ def test_1000_flapping_snapshots_send_exactly_one_notification_for_each_change()
     assert (state.delivered, state.failed, state.waiting) == (len(inbox.bodies), 0, 0)
     inbox.server.shutdown()
     inbox.server.server_close()
+
+
+def test_a_cluster_that_is_lost_from_the_start_is_back_under_the_same_key(inboxes: list[Inbox]) -> None:
+    inbox = Inbox()
+    inboxes.append(inbox)
+    notifying = Notifying([Receiver("pagerduty", "pd", inbox.url, "key")])
+    clock = Clock()
+    clusters = Story(clock, lambda at: UnreachableError("refused") if at < 30 else healthy())
+    options = WatchOptions(JudgeOptions(), most=4, name="localhost:9092")
+    watch(App(clusters, clock, {}), ACCESS, WatchRequest(options), [notifying.send])
+    notifying.close()
+    sent = [json.loads(body) for body in inbox.bodies]
+    assert [each["event_action"] for each in sent] == ["trigger", "resolve"]
+    assert {each["dedup_key"] for each in sent} == {"kfix/localhost:9092/unreachable"}
 
 
 def test_a_delivery_that_fails_is_tried_again_and_then_given_up_without_the_secret(inboxes: list[Inbox]) -> None:
