@@ -137,8 +137,8 @@ class ReceiverState:
 class WatchState:
     """Everything that the outputs of a watch show after a round.
 
-    `cluster` is its id or address once it has answered, `name` what people call it, and `target` the name or address that
-    the watch was started with, which is known even if the cluster never answers.
+    `cluster` is its id or address once it has answered, `name` what people call it, and `target` the name or address
+    that the watch was started with, which is known even if the cluster never answers.
 
     `diagnosis` is that of the last snapshot, None before the first and while the cluster does not answer, with the
     reason in `error`. `confirmed`: it counts, otherwise a second snapshot is about to be taken. `complete_at` is the
