@@ -57,11 +57,15 @@ class DiagnoseOptions:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotOptions:
-    """`vantage` names the place from which the cluster is read; `every_log_end` is for all partitions."""
+    """`vantage` names the place from which the cluster is read; `every_log_end` is for all partitions.
+
+    With `keep` False the snapshot is not stored for later diagnoses, only the names of its groups and brokers.
+    """
 
     groups: tuple[str, ...] = ()
     vantage: str = ""
     every_log_end: bool = False
+    keep: bool = True
 
 
 class Clusters(Protocol):

@@ -42,7 +42,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         # The catalogue is loaded while the cluster answers, which hides 60 ms.
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
-        add_unfinished = _unfinished_runs()
+        add_unfinished = unfinished_runs()
 
         options = Options(
             restart_grace=asked.restart_grace,
@@ -63,7 +63,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
             except KeyboardInterrupt:
                 asked.interrupted(diagnose(seen))
                 raise
-            again = _after(second, seen.case.snapshot)
+            again = combined(second, seen.case.snapshot)
             seen, earlier = examine(again, options), seen
         if earlier_snapshot is not None:
             _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)
@@ -71,7 +71,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         return add_unfinished(diagnosis, snapshot), snapshot
 
 
-def _unfinished_runs() -> Callable[[Diagnosis, Snapshot], Diagnosis]:
+def unfinished_runs() -> Callable[[Diagnosis, Snapshot], Diagnosis]:
     """Returns a function that adds unfinished runs to a diagnosis; loads nothing if no run was begun on this host."""
     home = state_folder()
     if home is None or not (home / "runs").is_dir():
@@ -96,7 +96,7 @@ def diagnose_once(target: Target) -> Diagnosis:
     return diagnose(read_cluster(target, keep=False))
 
 
-def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
+def combined(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
     """Returns the snapshot with what the earlier one shows about motion: log ends, readings of groups, transactions."""
     snapshot = replace(
         snapshot,

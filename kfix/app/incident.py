@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from heapq import merge
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -16,10 +17,14 @@ from kfix.adapters.brokerlog.files import found, labels
 from kfix.adapters.brokerlog.lines import LogClock, TimeWindow
 from kfix.adapters.brokerlog.reading import LogRead, read_log
 from kfix.adapters.saved import files
+from kfix.app.recordings import RecordedPeriod, event_of
 from kfix.app.snapshots import load_snapshot
+from kfix.app.watching.judging import JudgeOptions, RoundJudge
 from kfix.errors import KfixError, UsageError
 from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.incident.report import IncidentReport, SourceRow
+from kfix.model.incident.timeline import Event
 from kfix.model.plan.plan import Plan
 from kfix.runbook.journal.journal import read_back
 from kfix.timeline.build import Material
@@ -30,13 +35,19 @@ from kfix.wording import several
 AROUND: Final = 3600.0
 _TAKEN_AT: Final = re.compile(r'"taken_at"\s*:\s*([0-9.eE+-]+)')
 _ENDINGS: Final = (".json", ".json.gz")
+#: The longest pause, in seconds, that `kfix watch --every` accepts.
+_LONGEST_PAUSE: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentRequest:
-    """The options of the report. `since` and `until` (seconds since the epoch) limit all material; None: no limit."""
+    """The options of the report. `since` and `until` (seconds since the epoch) limit all material; None: no limit.
+
+    `recorders` are folders that `kfix watch --recorder` wrote.
+    """
 
     snapshots: tuple[str, ...]
+    recorders: tuple[Path, ...] = ()
     journals: tuple[Path, ...] = ()
     logs: tuple[Path, ...] = ()
     log_zone: str = "UTC"
@@ -53,8 +64,7 @@ def make_report(request: IncidentRequest, notify: Callable[[str], None] = lambda
     clock = _clock(request.log_zone)
     logs = found(request.logs)
     material = Material()
-    for file in _ordered(request, notify):
-        _snapshot(material, file, notify)
+    _snapshots(material, request, notify)
     for journal in request.journals:
         _journal(material, journal, request, notify)
     if logs:
@@ -78,6 +88,37 @@ def _clock(zone: str) -> LogClock:
 # -- snapshots
 
 
+def _snapshots(material: Material, request: IncidentRequest, notify: Callable[[str], None]) -> None:
+    """Adds the snapshots of files and recordings in order of time; each folder is a vantage, if there are several."""
+    taken = _ordered(request, notify)
+    recordings = {str(folder): RecordedPeriod(folder, request.since, request.until) for folder in request.recorders}
+    both = bool(taken) + len(recordings) > 1
+    pieces: list[Iterable[_Piece]] = [
+        ((file.at, file.vantage or (str(file.path.parent) if both else ""), file) for file in taken),
+        *(_of_recording(recording, name if both else "") for name, recording in recordings.items()),
+    ]
+    for _, vantage, piece in merge(*pieces, key=lambda each: each[0]):
+        if isinstance(piece, _File):
+            _snapshot(material, replace(piece, vantage=vantage), notify)
+        elif isinstance(piece, Event):
+            material.add_remark(piece)
+        else:
+            material.add_snapshot(*piece, vantage)
+    material.sources += [recording.source() for recording in recordings.values()]
+    if recordings and not material.findings.snapshots:
+        raise UsageError(
+            "the recording holds no snapshot of this period", hint="kfix watch --from-recorder DIR shows it"
+        )
+
+
+def _of_recording(recording: RecordedPeriod, vantage: str) -> Iterator[_Piece]:
+    """Judges each snapshot with the one before it, as the watch did, so that an election is no finding."""
+    judging = RoundJudge(JudgeOptions(every=_LONGEST_PAUSE, restart_grace=0.0))
+    for record in recording.records():
+        found = record.snapshot
+        yield record.at, vantage, event_of(record) if found is None else (found, judging.judge(found).diagnosis)
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     """A file to read. If `named`, the user named it, so it must be a snapshot. `vantage` is its folder, if there are
@@ -87,6 +128,11 @@ class _File:
     path: Path
     vantage: str
     named: bool
+    at: float
+
+
+#: When, from which vantage, and what: a file, a remark of a watch, or a recorded snapshot with its diagnosis.
+_Piece = tuple[float, str, _File | Event | tuple[Snapshot, Diagnosis]]
 
 
 def _ordered(request: IncidentRequest, notify: Callable[[str], None]) -> list[_File]:
@@ -106,11 +152,11 @@ def _ordered(request: IncidentRequest, notify: Callable[[str], None]) -> list[_F
     chosen = {p: t for p, t in times.items() if _within(t, request)}
     if len(chosen) < len(times):
         notify(f"left out: {len(times) - len(chosen)} of {len(times)} snapshots are not between --since and --until")
-    if not chosen and not request.journals and not request.logs:
+    if not chosen and not request.journals and not request.logs and not request.recorders:
         raise UsageError("there is no snapshot to report on", hint="take one with: kfix snapshot save FILE")
     several = len({p.resolve().parent for p in chosen}) > 1
-    paths = [p for p, _ in sorted(chosen.items(), key=lambda pair: pair[1])]
-    return [_File(p, str(p.parent) if several else "", p in by_name) for p in paths]
+    paths = sorted(chosen.items(), key=lambda pair: pair[1])
+    return [_File(p, str(p.parent) if several else "", p in by_name, at) for p, at in paths]
 
 
 def _within(at: float, request: IncidentRequest) -> bool:
@@ -146,9 +192,6 @@ def _taken_at(path: Path) -> float:
 
 
 def _snapshot(material: Material, file: _File, notify: Callable[[str], None]) -> None:
-    """Adds a snapshot. The restart grace is 0: in hindsight, a missing broker is missing."""
-    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415 - only a report pays for the catalogue
-
     try:
         snapshot = load_snapshot(file.path)
     except UsageError as error:
@@ -157,8 +200,15 @@ def _snapshot(material: Material, file: _File, notify: Callable[[str], None]) ->
         notify(f"left out: {error}")
         material.sources.append(SourceRow("snapshot", file.path.name, "left out", (str(error),)))
         return
-    material.add_snapshot(snapshot, diagnose(snapshot, options=Options(restart_grace=0.0)), file.vantage)
+    material.add_snapshot(snapshot, _judged(snapshot), file.vantage)
     material.sources.append(SourceRow("snapshot", file.path.name, _content(snapshot)))
+
+
+def _judged(snapshot: Snapshot) -> Diagnosis:
+    """Returns the diagnosis. The restart grace is 0: in hindsight, a missing broker is missing."""
+    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415 - only a report pays for the catalogue
+
+    return diagnose(snapshot, options=Options(restart_grace=0.0))
 
 
 def _content(snapshot: Snapshot) -> str:

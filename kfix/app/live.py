@@ -11,7 +11,7 @@ from kfix.app.access import Access
 from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.app.diagnosis import diagnose_live, diagnose_once
-from kfix.app.snapshots import read_cluster
+from kfix.app.snapshots import read_cluster, read_noting
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
@@ -40,6 +40,8 @@ class LiveClusters:
         return diagnose_live(target, DiagnoseOptions(keep=False))[0].findings if cuts_in(findings) else findings
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:
+        if not options.keep:
+            return read_noting(access.target(), options.groups)
         return read_cluster(
             access.target(), groups=options.groups, vantage=options.vantage, every_log_end=options.every_log_end
         )

@@ -29,6 +29,7 @@ __all__ = [
     "make_target",
     "read_cluster",
     "read_entry",
+    "read_noting",
     "save_snapshot",
     "snapshot_dict",
 ]
@@ -55,6 +56,14 @@ def read_cluster(
         refuse_another(target, snapshot, state_folder(), pin=keep)
     if keep:
         store.keep(snapshot)
+    return snapshot
+
+
+def read_noting(target: Target, groups: tuple[str, ...] = ()) -> Snapshot:
+    """Returns a snapshot of a live cluster, of which only the names of groups and brokers are stored for later runs."""
+    store = SnapshotStore(state_folder())
+    snapshot = collect(target, CollectOptions(groups, recall=store.recall))
+    store.note(snapshot)
     return snapshot
 
 
@@ -126,8 +135,6 @@ def read_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
     """
     config = Path(entry.command_config) if entry.command_config else None
     target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout, entry.bootstrap_controller or None)
-    store = SnapshotStore(state_folder())
-    snapshot = collect(target, CollectOptions(recall=store.recall))
     if remember:
-        store.note(snapshot)
-    return snapshot
+        return read_noting(target)
+    return collect(target, CollectOptions(recall=SnapshotStore(state_folder()).recall))

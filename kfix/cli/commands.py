@@ -11,6 +11,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         "kfix.cli.diagnose:diagnose",
         "Diagnose a cluster: findings with cause, evidence, blocked clients and remedies.",
     ),
+    "watch": Command(
+        "kfix.cli.watch:watch",
+        "Watch a cluster: take a snapshot every few seconds, record it, and show what is new, worse or fixed.",
+    ),
     "explain": Command(
         "kfix.cli.explain:explain",
         "Explain a finding: why it matters, how kfix knows, the remedies, and what not to do.",

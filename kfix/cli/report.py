@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from kfix.app.incident import IncidentRequest, make_report
 from kfix.cli.options import AsJson
 from kfix.cli.output_files import check_outputs
+from kfix.cli.times import moment
 from kfix.errors import UsageError
 from kfix.model.incident.report import IncidentReport
 from kfix.report.incident.json_incident import incident_json
@@ -24,6 +24,10 @@ def incident(
     snapshots: Annotated[
         list[str] | None,
         typer.Option("--from", metavar="FILE", help="Snapshot file, folder, or quoted pattern (repeatable)."),
+    ] = None,
+    recorder: Annotated[
+        list[Path] | None,
+        typer.Option("--recorder", metavar="DIR", help="Folder of a recording by kfix watch --recorder (repeatable)."),
     ] = None,
     journal: Annotated[
         list[Path] | None,
@@ -54,28 +58,23 @@ def incident(
 
     Exit code: 0 the report is written, 2 a file cannot be read or is of another cluster.
     """
-    if not snapshots and not journal and not broker_log:
-        raise UsageError("there is nothing to report on", hint="give --from FILE, at least twice")
+    if not snapshots and not journal and not broker_log and not recorder:
+        raise UsageError("there is nothing to report on", hint="give --from FILE, at least twice, or --recorder DIR")
     check_outputs((html, markdown), json=json_output)
-    begin, end = _time("--since", since), _time("--until", until)
+    begin, end = moment("--since", since), moment("--until", until)
     if begin is not None and end is not None and begin >= end:
         raise UsageError("--since is not before --until")
     request = IncidentRequest(
-        tuple(snapshots or ()), tuple(journal or ()), tuple(broker_log or ()), log_timezone, begin, end, title.strip()
+        tuple(snapshots or ()),
+        tuple(recorder or ()),
+        tuple(journal or ()),
+        tuple(broker_log or ()),
+        log_timezone,
+        begin,
+        end,
+        title.strip(),
     )
     _write(make_report(request, lambda text: say(f"note: {text}", err=True)), html, markdown, json_output)
-
-
-def _time(option: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"{option}: {text!r} is not a time", hint="use 2026-11-21T10:00 or 2026-11-21T11:00+01:00"
-        ) from None
 
 
 def _write(report: IncidentReport, html: str | None, markdown: str | None, json_output: bool) -> None:

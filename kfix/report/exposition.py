@@ -1,4 +1,7 @@
-"""Metrics in Prometheus' text format, for node_exporter's textfile collector."""
+"""Prometheus text exposition, written by hand: loading a library for it would cost a watch 10 MB of memory.
+
+The tests parse every output with prometheus-client.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,21 @@ Sample = tuple[dict[str, str], float]
 
 @dataclass(frozen=True)
 class Family:
-    """A metric family; all are gauges. `samples` are pairs of labels and value."""
+    """A metric family. `samples` are pairs of labels and value; `kind` is gauge or counter."""
 
     name: str
     help: str
     samples: list[Sample] = field(default_factory=list)
+    kind: str = "gauge"
 
 
 def exposition(families: Iterable[Family]) -> str:
-    """Returns the exposition text; a family without samples is left out."""
+    """Returns the text; a family without samples is left out."""
     return "".join(_text(family) for family in families if family.samples)
 
 
 def _text(family: Family) -> str:
-    lines = [f"# HELP {family.name} {for_prometheus(family.help)}", f"# TYPE {family.name} gauge"]
+    lines = [f"# HELP {family.name} {for_prometheus(family.help)}", f"# TYPE {family.name} {family.kind}"]
     lines += [f"{family.name}{_labels(labels)} {_number(value)}" for labels, value in family.samples]
     return "\n".join(lines) + "\n"
 

@@ -38,6 +38,10 @@ class PlainConsole:
             # As `kfix.report.console.HarmlessConsole`: the exit code is still that of the diagnosis.
             discard_rest(self._file)
 
+    def clear(self) -> None:
+        """Clears the screen, so that the next lines begin at its top. Only for a terminal."""
+        self._file.write("\x1b[H\x1b[2J\x1b[3J")
+
     def _styled(self, text: str, style: str) -> str:
         if not (self._coloured and style and text):
             return text

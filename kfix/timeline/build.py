@@ -86,6 +86,10 @@ class Material:
         self._add(journals.events(records, f"journal {name}"))
         self.sources.append(SourceRow("journal", name, f"{len(records)} records", notes))
 
+    def add_remark(self, event: Event) -> None:
+        """Adds a remark of the watch that recorded the snapshots, such as that the cluster did not answer."""
+        self._add([event])
+
     def add_log_entry(self, entry: LogStatement) -> None:
         self.losses.logs = True
         self._add(entry.events)

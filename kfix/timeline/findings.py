@@ -54,7 +54,9 @@ class Findings:
         self._last[vantage] = (at, frozenset(now))
         worst = max((f.severity for f in now.values()), default=None)
         word = worst.word if worst is not None else "no findings"
-        self.snapshots.append(SnapshotRow(at, name_of(snapshot), vantage, len(now), word, diagnosis.could_not_read))
+        doubtful = sum(f.unsettled for f in diagnosis.walk())
+        row = SnapshotRow(at, name_of(snapshot), vantage, len(now), word, diagnosis.could_not_read, doubtful)
+        self.snapshots.append(row)
 
     def _there(
         self, key: str, finding: Finding, at: float, snapshot: Snapshot, before: tuple[float, frozenset[str]] | None

@@ -55,7 +55,8 @@ def _began(snapshots: tuple[SnapshotRow, ...], events: tuple[EventRow, ...], not
         signs = [e for e in events if _is_sign(e)]
         return _moment(min(signs, key=_earliest)) if signs else None
     well = max(
-        (snapshot.at for snapshot in snapshots if not snapshot.findings and snapshot.at < noticed.at), default=None
+        (s.at for s in snapshots if not s.findings and not s.unsettled and s.at < noticed.at),
+        default=None,
     )
     signs = [e for e in events if _is_sign(e) and e.at <= noticed.at and (well is None or e.at > well)]
     if signs:

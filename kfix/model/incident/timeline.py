@@ -31,6 +31,7 @@ class Theme(StrEnum):
     REASSIGNMENT = "reassignment"
     FINDING = "finding"
     RUN = "kfix run"
+    WATCH = "watch"
 
 
 class Tone(StrEnum):
@@ -120,7 +121,10 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """A saved snapshot in one row. `vantage` distinguishes snapshots that were taken from different places."""
+    """A saved snapshot in one row. `vantage` distinguishes snapshots that were taken from different places.
+
+    `unsettled` findings had just begun, so that they are no findings yet, and the snapshot is not healthy either.
+    """
 
     at: float
     name: str
@@ -128,6 +132,7 @@ class SnapshotRow:
     findings: int
     worst: str
     could_not_read: tuple[str, ...] = ()
+    unsettled: int = 0
 
 
 def changes_over(spans: Iterable[Span]) -> int:

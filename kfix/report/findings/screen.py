@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import TYPE_CHECKING, Final
 
@@ -58,6 +58,21 @@ def print_first(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
         print_lines([Line("confirming a first verdict:", style="bold yellow"), *lines], console)
 
 
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """Who is blocked, why, and what to do next, of one finding. `blocked` is "" where it is not known or no client."""
+
+    blocked: str
+    why: str
+    remedy: Remedy | None
+
+
+def triage_of(finding: Finding, every: Diagnosis) -> Triage:
+    """Returns the first lines about a finding of the diagnosis `every`."""
+    urgent = [f.blocked for f in finding.walk() if f.severity is Severity.CRITICAL] or [finding.blocked]
+    return Triage("; ".join(_blocked(urgent)), sentence(finding.summary), _first_step(finding, every))
+
+
 def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     """Yields the lines; `width` is that of the terminal, since wrapped lines count."""
     triage, diagnosis = [*_triage(diagnosis)], grouped(diagnosis)
@@ -85,7 +100,7 @@ def _triage(diagnosis: Diagnosis) -> Iterator[Line]:
         yield Line(f"blocked: {'; '.join(parts)}", style="bold", hang=STEP)
     yield Line(f"why: {sentence(head.summary)}", hang=STEP)
     if remedy := _first_step(head, every):
-        yield from _next(remedy, 0)
+        yield next_line(remedy, 0)
 
 
 def _first_step(head: Finding, every: Diagnosis) -> Remedy | None:
@@ -159,7 +174,7 @@ def _details(finding: Finding, width: int, *, told: bool) -> Iterator[Line]:
         yield Line(sentence(finding.summary), STEP, hang=STEP)
     yield cause_line(finding, STEP)
     if finding.remedies and not told:
-        yield from _next(finding.remedies[0], STEP)
+        yield next_line(finding.remedies[0], STEP)
     if finding.never and finding.worst > Severity.INFO:
         more = f" ({len(finding.never) - 1} more)" if len(finding.never) > 1 else ""
         yield Line(f"{finding.never[0]}{more}", STEP, hang=STEP)
@@ -175,12 +190,11 @@ def _consequences(finding: Finding, width: int) -> Iterator[Line]:
         yield Line(f"and {several(len(rest), 'more consequence')}: {_codes(rest)}", STEP, hang=STEP)
 
 
-def _next(remedy: Remedy, indent: int) -> Iterator[Line]:
+def next_line(remedy: Remedy, indent: int) -> Line:
     if remedy.command:
         # One line to paste; its sentence is in the full report.
-        yield Line(f"next: {remedy.command}", indent, "green", verbatim=True)
-    else:
-        yield Line(f"next: {sentence(remedy.text)}", indent, hang=STEP)
+        return Line(f"next: {remedy.command}", indent, "green", verbatim=True)
+    return Line(f"next: {sentence(remedy.text)}", indent, hang=STEP)
 
 
 def _codes(findings: Iterable[Finding]) -> str:

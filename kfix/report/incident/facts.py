@@ -74,6 +74,6 @@ def about(report: IncidentReport) -> list[SummaryRow]:
 
 
 def _made_of(report: IncidentReport) -> list[str]:
-    kinds = (("snapshot", "snapshot"), ("journal", "run journal"), ("log", "broker log"))
+    kinds = (("recorder", "recording"), ("snapshot", "snapshot"), ("journal", "run journal"), ("log", "broker log"))
     counted = [(sum(s.kind == kind for s in report.sources), noun) for kind, noun in kinds]
     return [several(n, noun) for n, noun in counted if n]

@@ -117,3 +117,17 @@ def test_the_small_fleet_is_shown_and_audited_again_the_same(tmp_path):
     assert [(f["cluster"], f["key"], f["status"]) for f in again["findings"]] == [
         (f["cluster"], f["key"], f["status"]) for f in shown["findings"]
     ]
+
+
+def test_the_service_and_the_container_of_the_watch_use_options_and_metrics_that_exist():
+    folder = EXAMPLES / "watch"
+    reference = (ROOT / "docs" / "commands.md").read_text().split("\n## kfix watch\n")[1].split("\n## ")[0]
+    unit = [line for line in (folder / "kfix-watch.service").read_text().splitlines() if "kfix watch" in line]
+    container = [line for line in (folder / "Containerfile").read_text().splitlines() if "--recorder" in line]
+    used = set(re.findall(r"--[a-z-]+", "\n".join([*unit, *container])))
+    assert {"--recorder", "--exporter", "--bootstrap-server"} <= used
+    assert {option for option in used if f"`{option}" not in reference} == set()
+    metrics = (ROOT / "kfix" / "report" / "watch" / "metrics.py").read_text()
+    named = set(re.findall(r"kfix_watch_([a-z_]+)", (folder / "prometheus-rules.yaml").read_text()))
+    assert named
+    assert {name for name in named if f'"{name}"' not in metrics} == set()

@@ -1,0 +1,1 @@
+"""Notifications: where they go, in which form, and their delivery (docs/watch.md)."""

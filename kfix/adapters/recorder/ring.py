@@ -1,0 +1,272 @@
+"""Writes the ring. What `store` or `remark` has returned is on the disk, and no later failure takes it away.
+
+- A record is synced before the call returns. A torn record, left behind by a kill or a power failure, is cut off when
+  the ring is opened, and before the next record is written.
+- On a full disk nothing is deleted: recording pauses, and is tried again with the next snapshot.
+- Only a whole segment is deleted, the oldest, and only because newer records would exceed the bound of bytes or hours.
+- Hours are hours of recording, by a clock that is never set, so that no step of a clock can make records old.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kfix.adapters.recorder.folder import SegmentFiles, lock, prepare, segment_path, segments
+from kfix.adapters.recorder.frames import RecordHead, RecordKind, content, framed, heads
+from kfix.adapters.recorder.patches import difference
+from kfix.adapters.saved.encode import encode
+from kfix.errors import UsageError
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.wording import size_text
+
+#: The ring is this many segments at least, so that deleting one leaves most of the time.
+_SEGMENTS: Final = 16
+_SEGMENTS_BY_TIME: Final = 24
+#: A segment holds several times what a whole snapshot takes, else differences would not pay; and so much is stored
+#: between two whole ones, which bounds what a damaged record makes unreadable.
+_WHOLES: Final = 4
+_SMALLEST: Final = 64 * 1024
+#: With a segment of at most a third of the bound, a record of at most a quarter always has room.
+_LARGEST_SHARE: Final = 4
+#: A clock that differs by more than this from the time that has passed was set.
+CLOCK_STEP: Final = 2.0
+#: Remarks that the reader needs: a process begins to record, the clock of its host was set.
+BEGAN: Final = "began"
+CLOCK: Final = "clock"
+
+
+def steady() -> float:
+    """Returns seconds by a clock that is never set, and that also counts while the machine sleeps."""
+    boot = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
+
+
+@dataclass(frozen=True, slots=True)
+class RingBounds:
+    """The most that a ring holds: whichever of the two is reached first."""
+
+    size: int = 256_000_000
+    hours: float = 48.0
+
+
+@dataclass(slots=True)
+class _Segment:
+    path: Path
+    size: int
+    last: float
+
+
+class Recorder:
+    """The one writer of a ring; the folder is locked until `close`.
+
+    Raises UsageError if the folder is not that of a recorder, HeldError if another watch records there.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        bounds: RingBounds,
+        *,
+        files: SegmentFiles | None = None,
+        clock: Callable[[], float] = steady,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder, self.bounds, self._clock, self._wall = folder, bounds, clock, wall
+        self._files = files or SegmentFiles()
+        prepare(folder)
+        self._lock = lock(folder)
+        self._segments: list[_Segment] = []
+        self._handle = -1
+        self._sequence = 0
+        self._recorded = 0.0
+        self._first_recorded = 0.0
+        self._base: Any = None
+        self._base_sequence = 0
+        self._whole_size = self._since_whole = 0
+        self._before: tuple[float, float] | None = None
+        self._begun = False
+        self.cluster = ""
+        #: Why nothing is recorded at present; "" while recording works.
+        self.paused = ""
+        try:
+            self._open()
+        except OSError as error:
+            self.close()
+            raise UsageError(f"--recorder {folder}: cannot be read: {(error.strerror or '').lower()}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        for handle in (self._handle, self._lock):
+            if handle >= 0:
+                os.close(handle)
+        self._handle = self._lock = -1
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    @property
+    def hours(self) -> float:
+        """The hours of recording that the ring holds."""
+        return (self._recorded - self._first_recorded) / 3600 if self._segments else 0.0
+
+    def store(self, snapshot: Snapshot) -> bool:
+        """Stores a snapshot and returns True, or returns False and sets `paused`. Raises UsageError for a snapshot of
+        another cluster than the ring holds.
+        """
+        known = snapshot.cluster.id
+        if self.cluster and known and known != self.cluster:
+            raise UsageError(
+                f"--recorder {self.folder}: holds a recording of cluster {self.cluster}, this cluster is {known}",
+                hint="give each cluster a folder of its own",
+            )
+        self._note_clock()
+        if not self._store(encode(snapshot)):
+            return False
+        self.cluster = self.cluster or known
+        return True
+
+    def remark(self, what: str, text: str) -> bool:
+        """Stores a remark of the watch, such as that the cluster cannot be reached."""
+        self._note_clock()
+        self._roll()
+        return self._append(RecordKind.REMARK, {"what": what, "text": text})
+
+    def _store(self, encoded: dict[str, Any]) -> bool:
+        self._roll()
+        if self._base is None or self._since_whole > _WHOLES * self._whole_size:
+            whole = {"snapshot": encoded}
+            if not self._append(RecordKind.WHOLE, whole):
+                return False
+        else:
+            patch = difference(self._base, encoded) or {}
+            if not self._append(RecordKind.DIFFERENCE, {"of": self._base_sequence, "patch": patch}):
+                return False
+        self._base, self._base_sequence = encoded, self._sequence
+        return True
+
+    def _note_clock(self) -> None:
+        """Advances the time of recording, and stores a remark if the clock of the host was set meanwhile."""
+        now = self._wall(), self._clock()
+        before, self._before = self._before, now
+        if before is None or not self._begun:
+            # The clock that is never set counts from the start of the machine: another process cannot use its times.
+            self._begun = self._append(RecordKind.REMARK, {"what": BEGAN, "text": "the watch began to record"})
+            return
+        passed = max(now[1] - before[1], 0.0)
+        self._recorded += passed
+        step = now[0] - before[0] - passed
+        if abs(step) > CLOCK_STEP:
+            which = "ahead" if step > 0 else "back"
+            text = f"the clock of this host was set {which} by {abs(step):.0f} s"
+            self._append(RecordKind.REMARK, {"what": CLOCK, "text": text})
+
+    # -- files
+
+    def _open(self) -> None:
+        found = segments(self.folder)
+        for path in found:
+            data = path.read_bytes()
+            records = [*heads(data)]
+            if not records:  # a kill between creating a file and its first record
+                self._files.remove(path)
+                continue
+            end = len(data)
+            if path == found[-1] and records[-1].end < end:
+                end = records[-1].end
+                self._cut_off(path, end)
+            self._take(path, end, records, data)
+        if self._segments:
+            last = self._segments[-1]
+            self._handle = self._files.open(last.path)
+            self._recorded = last.last
+
+    def _take(self, path: Path, size: int, records: list[RecordHead], data: bytes) -> None:
+        if not self._segments:
+            self._first_recorded = records[0].recorded
+        self._segments.append(_Segment(path, size, records[-1].recorded))
+        self._sequence = max(self._sequence, records[-1].sequence)
+        whole = next((r for r in records if r.kind is RecordKind.WHOLE), None)
+        if whole is not None:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                self.cluster = str(content(data, whole)["snapshot"]["cluster"]["id"]) or self.cluster
+
+    def _cut_off(self, path: Path, size: int) -> None:
+        handle = self._files.open(path)
+        try:
+            self._files.cut(handle, size)
+            self._files.sync(handle)
+        finally:
+            os.close(handle)
+
+    def _roll(self) -> None:
+        """Ends the current segment if it is large or old enough; the next record begins another one."""
+        if self._handle < 0 or not self._segments:
+            return
+        limit = min(max(self.bounds.size // _SEGMENTS, _SMALLEST, _WHOLES * self._whole_size), self.bounds.size // 3)
+        current = self._segments[-1]
+        began = self._segments[-2].last if len(self._segments) > 1 else self._first_recorded
+        if current.size < limit and self._recorded - began < self.bounds.hours * 3600 / _SEGMENTS_BY_TIME:
+            return
+        os.close(self._handle)
+        self._handle, self._base = -1, None
+
+    def _append(self, kind: RecordKind, held: Any) -> bool:
+        record = framed(kind, self._sequence + 1, self._wall(), self._recorded, held)
+        if len(record) > self.bounds.size // _LARGEST_SHARE:
+            fits = size_text(self.bounds.size // _LARGEST_SHARE)
+            self.paused = f"a record of {size_text(len(record))} is larger than a quarter of the bound ({fits})"
+            return False
+        try:
+            self._make_room(len(record))
+            if self._handle < 0:
+                self._begin()
+            current = self._segments[-1]
+            self._write(current, record)
+        except OSError as error:
+            self.paused = f"{self.folder}: {(error.strerror or 'cannot be written').lower()}"
+            return False
+        self._sequence += 1
+        self.paused = ""
+        self._since_whole += len(record)
+        if kind is RecordKind.WHOLE:
+            self._whole_size, self._since_whole = len(record), 0
+        return True
+
+    def _write(self, current: _Segment, record: bytes) -> None:
+        try:
+            self._files.write(self._handle, record, current.size)
+            self._files.sync(self._handle)
+        except OSError:
+            with contextlib.suppress(OSError):  # the rest of the record is overwritten, or cut off on opening
+                self._files.cut(self._handle, current.size)
+            raise
+        current.size += len(record)
+        current.last = self._recorded
+
+    def _begin(self) -> None:
+        path = segment_path(self.folder, self._sequence + 1)
+        self._handle = self._files.create(path)
+        self._base = None
+        if not self._segments:
+            self._first_recorded = self._recorded
+        self._segments.append(_Segment(path, 0, self._recorded))
+        self._files.sync_folder(self.folder)
+
+    def _make_room(self, more: int) -> None:
+        """Deletes the oldest segments where the bound of bytes or hours would be exceeded."""
+        while len(self._segments) > 1 and (
+            self.size + more > self.bounds.size or self._recorded - self._segments[0].last > self.bounds.hours * 3600
+        ):
+            gone = self._segments[0]
+            self._files.remove(gone.path)
+            self._segments.pop(0)
+            self._first_recorded = gone.last

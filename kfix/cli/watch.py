@@ -1,0 +1,158 @@
+"""`kfix watch`: a flight recorder, and a view of what is new, worse or fixed. It only reads the cluster."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kfix.app.watching.judging import JudgeOptions
+from kfix.app.watching.loop import WatchOptions
+from kfix.app.watching.setup import SMALLEST_RING, WatchRequest, replay
+from kfix.app.watching.setup import watch as watch_cluster
+from kfix.cli.options import (
+    BootstrapController,
+    BootstrapServer,
+    ClusterName,
+    CommandConfig,
+    Timeout,
+    ZooKeeper,
+)
+from kfix.cli.reaching import access_of
+from kfix.cli.seam import the_app
+from kfix.cli.times import moment
+from kfix.errors import UsageError
+from kfix.model.timing import TIMING
+from kfix.report.plain import PlainConsole
+from kfix.report.watch.view import WatchLog, WatchScreen
+
+_LONGEST = 86_400
+_MOST_HOURS = 24 * 366
+_SIZE = re.compile(r"(\d{1,6})(?:\.\d+)? ?(MB|GB)")
+_BYTES = {"MB": 1_000_000, "GB": 1_000_000_000}
+
+
+def watch(
+    ctx: typer.Context,
+    bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
+    command_config: CommandConfig = None,
+    every: Annotated[float, typer.Option("--every", metavar="SECONDS", help="Pause between two snapshots.")] = 15.0,
+    recorder: Annotated[
+        Path | None,
+        typer.Option("--recorder", metavar="DIR", help="Record in this folder; it is created if it does not exist."),
+    ] = None,
+    keep_hours: Annotated[
+        float, typer.Option("--keep-hours", metavar="HOURS", help="Hours of recording that are kept.")
+    ] = 48.0,
+    keep_size: Annotated[
+        str,
+        typer.Option("--keep-size", metavar="SIZE", help="The most that the recording takes: 256MB, 2GB."),
+    ] = "256MB",
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until", metavar="healthy|TIME", help="End as soon as it is healthy; with --from-recorder: at this time."
+        ),
+    ] = None,
+    within: Annotated[
+        float | None, typer.Option("--within", metavar="SECONDS", help="End after this time at the latest.")
+    ] = None,
+    snapshots: Annotated[
+        int | None, typer.Option("--snapshots", metavar="N", help="End after this number of snapshots.")
+    ] = None,
+    exporter: Annotated[
+        str | None,
+        typer.Option("--exporter", metavar="[HOST]:PORT", help="Serve metrics for Prometheus; :9308 is local."),
+    ] = None,
+    notify: Annotated[
+        Path | None,
+        typer.Option("--notify", metavar="FILE", help="Send changes to the receivers in this file."),
+    ] = None,
+    from_recorder: Annotated[
+        Path | None,
+        typer.Option("--from-recorder", metavar="DIR", help="Show the changes in a recording; no cluster is read."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="With --from-recorder: start, such as 2026-11-21T10:00 (UTC)."),
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="GROUP", help="Also read this consumer group in depth.")
+    ] = None,
+    prevention: Annotated[bool, typer.Option("--prevention", help="Also report latent risks.")] = False,
+    timeout: Timeout = 5.0,
+    debounce: Annotated[
+        float, typer.Option("--debounce", metavar="SECONDS", help="How long a transient state must last to count.")
+    ] = TIMING.debounce,
+    restart_grace: Annotated[
+        float,
+        typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left counts as restarting."),
+    ] = TIMING.restart_grace,
+    transaction_grace: Annotated[
+        float,
+        typer.Option("--transaction-grace", metavar="SECONDS", help="How long an open transaction counts as running."),
+    ] = TIMING.transaction_grace,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Print one line for each change, as where the output is no terminal.")
+    ] = False,
+) -> None:
+    """Watch a cluster: take a snapshot every few seconds, record it, and show what is new, worse or fixed.
+
+    Exit code: 0 with --until healthy, as soon as it is; else that of the last snapshot: 0, 20, 21, 22, as diagnose.
+    """
+    if not 1 <= every <= 3600:
+        raise UsageError("--every must be 1 to 3600 seconds")
+    if not all(0 <= seconds <= _LONGEST for seconds in (debounce, restart_grace, transaction_grace)):
+        raise UsageError(f"--debounce, --restart-grace and --transaction-grace must be 0 to {_LONGEST} seconds")
+    if from_recorder is None and until not in (None, "healthy"):
+        raise UsageError(f"--until: {until!r} is not known", hint="the only condition is: --until healthy")
+    if (within is not None and within <= 0) or (snapshots is not None and snapshots < 1):
+        raise UsageError("--within and --snapshots must be greater than 0")
+    if not 0 < keep_hours <= _MOST_HOURS:
+        raise UsageError(f"--keep-hours must be greater than 0 and at most {_MOST_HOURS}")
+    console = PlainConsole(sys.stdout)
+    drawn = sys.stdout.isatty() and not lines and from_recorder is None
+    view = WatchScreen(console) if drawn else WatchLog(console)
+    judging = JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention)
+    if from_recorder is not None:
+        if any((bootstrap_server, cluster, zookeeper, bootstrap_controller, recorder, exporter, notify)):
+            raise UsageError("--from-recorder reads a recording; leave out the options for a live cluster")
+        period = (moment("--since", since), moment("--until", until))
+        raise typer.Exit(replay(from_recorder, WatchOptions(judging), [view.show], period))
+    if since:
+        raise UsageError("--since is for --from-recorder")
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+    options = WatchOptions(
+        judging,
+        tuple(group or ()),
+        until_healthy=until is not None,
+        within=within,
+        most=snapshots,
+        name=cluster or bootstrap_server or zookeeper or "",
+    )
+    request = WatchRequest(options, recorder, size_of(keep_size), keep_hours, exporter, notify)
+    signal.signal(signal.SIGTERM, _end)
+    raise typer.Exit(watch_cluster(the_app(ctx), access, request, [view.show]))
+
+
+def size_of(text: str) -> int:
+    """Returns bytes. Raises UsageError for what is no size, and for one in which no recording fits."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"--keep-size: {text!r} is not a size", hint="such as 256MB or 2GB")
+    size = int(float(text.strip().removesuffix(found[2])) * _BYTES[found[2]])
+    if size < SMALLEST_RING:
+        raise UsageError("--keep-size must be at least 1MB")
+    return size
+
+
+def _end(*_: Any) -> None:
+    """A service manager ends the watch; everything is closed as at Ctrl-C, and that is no failure."""
+    raise SystemExit(0)

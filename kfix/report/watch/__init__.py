@@ -1,0 +1,1 @@
+"""What a watch shows: a terminal view, lines for a log, and Prometheus metrics."""

@@ -1,0 +1,1 @@
+"""What changed from one diagnosis to the next: pure functions over the model."""

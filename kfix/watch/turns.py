@@ -1,0 +1,86 @@
+"""Compares a diagnosis with what stood before: what is new, worse, better, explained by another finding, or fixed.
+
+A finding is fixed only when a snapshot with all its sources does not show it: what was not read is unknown, so that a
+finding which merely cannot be seen keeps standing. Nor is one fixed that is still reported, if only as advice: it is
+better. A finding that has just changed, and may pass by itself, is neither new nor fixed. So each change is returned
+once, however often the snapshots repeat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.model.watch import UNREACHABLE, Standing, Turn, TurnKind, Watched
+
+#: How the engine marks a finding that has just changed, at the end of its key.
+_JUST_NOW = " (just now)"
+
+
+def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn, ...]]:
+    """Returns what stands after a confirmed diagnosis, and the changes, the most severe first."""
+    at = diagnosis.taken_at
+    heads = {
+        f.key: f
+        for f in diagnosis.findings
+        if not f.unsettled and (f.worst > Severity.INFO or f.key in before.standing)  # advice is no alarm by itself
+    }
+    explained = {f.key: head.key for head in diagnosis.findings for f in head.walk() if f is not head}
+    doubtful = {f.key.removesuffix(_JUST_NOW) for f in diagnosis.walk() if f.unsettled}
+    complete = not diagnosis.could_not_read
+    standing: dict[str, Standing] = {}
+    turns: list[Turn] = []
+    if before.lost is not None:
+        turns.append(Turn(TurnKind.BACK, UNREACHABLE, at, before.lost, Severity.CRITICAL, Severity.CRITICAL))
+    for key, finding in heads.items():
+        known = before.standing.get(key)
+        standing[key] = _now(known, finding, at)
+        turns += _of_head(known, standing[key], key, at)
+    for key, known in before.standing.items():
+        if key in heads:
+            continue
+        if key in explained:
+            turns.append(_over(TurnKind.EXPLAINED, known, key, at, explained[key]))
+        elif key in doubtful or not complete:
+            standing[key] = known
+        else:
+            turns.append(_over(TurnKind.FIXED, known, key, at))
+    return Watched(standing), tuple(sorted(turns, key=lambda t: (t.over, -t.severity, t.key)))
+
+
+def lose(before: Watched, at: float, error: str) -> tuple[Watched, tuple[Turn, ...]]:
+    """Returns what stands while no source answers: all that stood, since nothing was seen to be fixed."""
+    if before.lost is not None:
+        return before, ()
+    turn = Turn(TurnKind.LOST, UNREACHABLE, at, at, Severity.CRITICAL, Severity.CRITICAL, text=error)
+    return replace(before, lost=at), (turn,)
+
+
+def active(watched: Watched) -> Iterator[Turn]:
+    """Yields everything that stands, in the form of a change, for receivers that forget what is not repeated."""
+    if watched.lost is not None:
+        at = watched.lost
+        yield Turn(TurnKind.LOST, UNREACHABLE, at, at, Severity.CRITICAL, Severity.CRITICAL)
+    for key, each in watched.standing.items():
+        yield Turn(TurnKind.NEW, key, each.since, each.since, each.severity, each.worst, each.finding)
+
+
+def _now(known: Standing | None, finding: Finding, at: float) -> Standing:
+    if known is None:
+        return Standing(finding, at, finding.worst)
+    return Standing(finding, known.since, max(known.worst, finding.worst))
+
+
+def _of_head(known: Standing | None, now: Standing, key: str, at: float) -> Iterator[Turn]:
+    if known is None:
+        kind = TurnKind.NEW
+    elif now.severity != known.severity:
+        kind = TurnKind.WORSE if now.severity > known.severity else TurnKind.BETTER
+    else:
+        return
+    yield Turn(kind, key, at, now.since, now.severity, now.worst, now.finding)
+
+
+def _over(kind: TurnKind, known: Standing, key: str, at: float, text: str = "") -> Turn:
+    return Turn(kind, key, at, known.since, known.severity, known.worst, known.finding, text)

@@ -1,0 +1,114 @@
+"""`kfix watch` as a terminal, a pipe and a script see it; the cluster is on paper, and no test waits."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kfix.app.application import App
+from kfix.cli.app import app
+from kfix.cli.watch import size_of
+from kfix.errors import UnreachableError, UsageError
+from kfix.report.plain import PlainConsole
+from kfix.report.watch.view import WatchScreen
+from tests.unit.app.watching.test_watching import Clock, Story, healthy, run, stuck
+
+
+def watch(*args: str, story: Story | None = None, clock: Clock | None = None) -> Result:
+    clock = clock or Clock()
+    clusters = story or Story(clock, lambda at: stuck() if 30 <= at < 60 else healthy())
+    return CliRunner().invoke(app, ["watch", *args], obj=App(clusters, clock, {}))
+
+
+def test_a_pipe_gets_one_line_for_each_change_and_nothing_while_nothing_changes() -> None:
+    done = watch("--bootstrap-server", "localhost:1", "--snapshots", "40")
+    assert done.exit_code == 0
+    lines = done.output.splitlines()
+    assert lines[0].endswith("watching paper every 15 s")
+    assert [line[10:] for line in lines[1:] if line[:2].isdecimal()] == [
+        "paper: healthy",
+        "new critical KFX102 orders-3: orders-3 has had no leader for 5 min, although in-sync replicas 1, 2 are alive."
+        if "for 5 min" in done.output
+        else lines[2][10:],
+        "paper: 1 critical",
+        "fixed KFX102 orders-3, after 30 s",
+        "paper: healthy",
+    ]
+    assert sum(line.strip().startswith("next: ") for line in lines) == 1
+
+
+def test_a_lost_cluster_is_said_once() -> None:
+    clock = Clock()
+    gone = UnreachableError("the cluster cannot be reached: refused")
+    story = Story(clock, lambda at: gone if at >= 30 else healthy())
+    done = watch("--bootstrap-server", "localhost:1", "--snapshots", "30", story=story, clock=clock)
+    assert done.exit_code == 22
+    assert done.output.count("lost the cluster: the cluster cannot be reached: refused") == 1
+    assert done.output.count("unknown, the cluster has not answered") == 1
+
+
+def test_a_recording_is_shown_without_a_cluster(tmp_path: Path) -> None:
+    ring = str(tmp_path / "ring")
+    live = watch("--bootstrap-server", "localhost:1", "--snapshots", "8", "--recorder", ring)
+    assert live.exit_code == 0
+    again = watch("--from-recorder", ring)
+    assert again.exit_code == 0
+    changes = [line for line in live.output.splitlines() if " new " in line or " fixed " in line]
+    assert changes == [line for line in again.output.splitlines() if " new " in line or " fixed " in line]
+    assert len(changes) == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (["--every", "0.5"], "--every must be 1 to 3600 seconds"),
+        (["--until", "better"], "--until: 'better' is not known"),
+        (["--within", "0"], "--within and --snapshots must be greater than 0"),
+        (["--snapshots", "0"], "--within and --snapshots must be greater than 0"),
+        (["--keep-hours", "0"], "--keep-hours must be greater than 0"),
+        (["--keep-size", "5"], "--keep-size: '5' is not a size"),
+        (["--keep-size", "0MB"], "--keep-size must be at least 1MB"),
+        (["--since", "2026-11-21T10:00"], "--since is for --from-recorder"),
+        (["--from-recorder", "x", "--recorder", "y"], "leave out the options for a live cluster"),
+        (["--exporter", "nowhere"], "'nowhere' is not an address to listen on"),
+        (["--notify", "/nowhere.yaml"], "/nowhere.yaml: there is no such file of receivers"),
+    ],
+)
+def test_a_wrong_option_is_one_clear_line(args: list[str], error: str) -> None:
+    address = [] if "--from-recorder" in args else ["--bootstrap-server", "localhost:1"]
+    done = watch(*address, *args)
+    assert done.exit_code == 2
+    assert error in " ".join(done.output.split())
+
+
+def test_no_cluster_and_no_recording_are_refused(tmp_path: Path) -> None:
+    assert "no cluster given" in watch().output
+    (tmp_path / "empty").mkdir()
+    for folder, error in (("empty", "holds no recording"), ("missing", "no such file or directory")):
+        done = watch("--from-recorder", str(tmp_path / folder))
+        assert done.exit_code == 2
+        assert error in done.output
+
+
+def test_sizes_are_decimal() -> None:
+    assert [size_of(t) for t in ("256MB", "2 GB", "1.5GB")] == [256_000_000, 2_000_000_000, 1_500_000_000]
+    for wrong in ("", "MB", "-1MB", "1TB", "1e3MB"):
+        with pytest.raises(UsageError):
+            size_of(wrong)
+
+
+def test_a_terminal_is_drawn_anew_and_names_changes_recorder_and_cost(tmp_path: Path) -> None:
+    _, states, _ = run(lambda at: stuck() if at >= 15 else healthy(), 3, recorder=tmp_path / "ring")
+    screen = io.StringIO()
+    view = WatchScreen(PlainConsole(screen))
+    for state in states:
+        view.show(replace(state, exporter="http://127.0.0.1:9308/metrics"))
+    frames = screen.getvalue().split("\x1b[H\x1b[2J\x1b[3J")[1:]
+    assert len(frames) == 3
+    assert "no change in" in frames[0]
+    for part in ("blocked", "KFX102", "changes:", "new critical", "recorder ", "of 48 h", "metrics: http://", "cost: "):
+        assert part in frames[2], frames[2]

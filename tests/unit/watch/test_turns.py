@@ -1,0 +1,124 @@
+"""What changed between two diagnoses: each change once, and nothing is fixed that was only not read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kfix.model.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, Severity
+from kfix.model.watch import UNREACHABLE, Turn, TurnKind, Watched
+from kfix.watch.turns import active, compare, lose
+
+INFO, WARNING, CRITICAL = Severity
+
+
+def finding(obj: str, severity: Severity = CRITICAL, **more: object) -> Finding:
+    cause = Cause("a test", Confidence.CERTAIN)
+    return Finding("KFX101", severity, obj, f"{obj} is broken", cause, **more)  # type: ignore[arg-type]
+
+
+def diagnosis(at: float, *findings: Finding, unread: Sequence[str] = ()) -> Diagnosis:
+    return Diagnosis("c", at, findings, tuple(unread))
+
+
+def kinds(turns: Sequence[Turn]) -> list[tuple[str, str]]:
+    return [(t.kind.value, t.key.removeprefix("KFX101:")) for t in turns]
+
+
+def follow(*each: Diagnosis) -> list[list[tuple[str, str]]]:
+    watched, found = Watched(), []
+    for one in each:
+        watched, turns = compare(watched, one)
+        found.append(kinds(turns))
+    return found
+
+
+def test_new_worse_better_and_fixed_are_each_returned_once() -> None:
+    warning, critical = finding("a", WARNING), finding("a")
+    found = follow(
+        diagnosis(0, warning),
+        diagnosis(1, warning),
+        diagnosis(2, critical),
+        diagnosis(3, critical),
+        diagnosis(4, warning),
+        diagnosis(5),
+        diagnosis(6),
+    )
+    assert found == [[("new", "a")], [], [("worse", "a")], [], [("better", "a")], [("fixed", "a")], []]
+
+
+def test_advice_alone_is_no_change_but_an_alarm_that_became_advice_is_not_fixed() -> None:
+    advice, alarm = finding("a", INFO), finding("a", WARNING)
+    found = follow(diagnosis(0, advice), diagnosis(1, alarm), diagnosis(2, advice), diagnosis(3, advice), diagnosis(4))
+    assert found == [[], [("new", "a")], [("better", "a")], [], [("fixed", "a")]]
+
+
+def test_what_a_snapshot_could_not_read_is_not_fixed() -> None:
+    found = follow(diagnosis(0, finding("a")), diagnosis(1, unread=["broker 1: timeout"]), diagnosis(2))
+    assert found == [[("new", "a")], [], [("fixed", "a")]]
+
+
+def test_what_has_just_changed_again_is_not_fixed() -> None:
+    again = finding("a (just now)", INFO, unsettled=True)
+    found = follow(diagnosis(0, finding("a")), diagnosis(1, again), diagnosis(2, finding("a")))
+    assert found == [[("new", "a")], [], []]
+
+
+def test_a_finding_that_becomes_a_consequence_is_explained_by_its_cause() -> None:
+    head = replace(finding("b"), folded=(finding("a"),))
+    watched, _ = compare(Watched(), diagnosis(0, finding("a")))
+    watched, turns = compare(watched, diagnosis(1, head))
+    assert kinds(turns) == [("new", "b"), ("explained", "a")]
+    assert turns[1].text == "KFX101:b"
+    assert [*watched.standing] == ["KFX101:b"]
+
+
+def test_a_lost_cluster_is_reported_once_and_nothing_counts_as_fixed_meanwhile() -> None:
+    watched, _ = compare(Watched(), diagnosis(0, finding("a")))
+    watched, lost = lose(watched, 1, "refused")
+    watched, still = lose(watched, 2, "refused")
+    assert (kinds(lost), still) == ([("lost", UNREACHABLE)], ())
+    assert {t.key for t in active(watched)} == {UNREACHABLE, "KFX101:a"}
+    watched, turns = compare(watched, diagnosis(9))
+    assert kinds(turns) == [("fixed", "a"), ("back", UNREACHABLE)]
+    assert [t.since for t in turns] == [0, 1]
+
+
+def test_the_end_carries_how_severe_it_ever_was() -> None:
+    watched, _ = compare(Watched(), diagnosis(0, finding("a")))
+    watched, _ = compare(watched, diagnosis(1, finding("a", WARNING)))
+    _, [turn] = compare(watched, diagnosis(2))
+    assert (turn.severity, turn.worst, turn.since) == (WARNING, CRITICAL, 0)
+
+
+_STATE = st.dictionaries(st.sampled_from("abc"), st.sampled_from([WARNING, CRITICAL]))
+_ROUND = st.one_of(_STATE, st.tuples(_STATE, st.just("unread")), st.none())
+
+
+@given(st.lists(_ROUND, min_size=1, max_size=60))
+def test_changes_are_exactly_the_differences_of_what_is_known(rounds: list[object]) -> None:
+    """A model of one line: what is known is the last state that was read; None is a cluster that does not answer."""
+    watched, known, lost = Watched(), dict[str, Severity](), False
+    for at, each in enumerate(rounds):
+        if each is None:
+            watched, turns = lose(watched, at, "gone")
+            assert len(turns) == (not lost)
+            lost = True
+            continue
+        state, unread = each if isinstance(each, tuple) else (each, "")
+        assert isinstance(state, dict)
+        shown = [finding(obj, severity) for obj, severity in state.items()]
+        watched, turns = compare(watched, diagnosis(at, *shown, unread=[unread] if unread else []))
+        now = {**known, **state} if unread else dict(state)
+        expected = {(o, TurnKind.NEW) for o in now.keys() - known.keys()}
+        expected |= {(o, TurnKind.FIXED) for o in known.keys() - now.keys()}
+        for obj in now.keys() & known.keys():
+            if now[obj] != known[obj]:
+                expected.add((obj, TurnKind.WORSE if now[obj] > known[obj] else TurnKind.BETTER))
+        expected |= {(UNREACHABLE, TurnKind.BACK)} if lost else set()
+        assert {(t.key.removeprefix("KFX101:"), t.kind) for t in turns} == expected
+        assert len(turns) == len(expected)
+        known, lost = now, False
