@@ -6,7 +6,8 @@ value that someone has set since. The gate depends on the key and on the directi
 
 `min.insync.replicas` of a topic is raised only to a value that every partition can meet: it is refused above the number
 of replicas less `spare` of them that may be down, and blocked while fewer are in sync. Where the same plan adds
-replicas before, `replicas` is their future number.
+replicas before, `replicas` is their future number. On KRaft any change of it makes Kafka forget which replicas may lead
+without a loss, even to the same value: it is blocked while a partition needs that (`elr_not_needed`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from kfix.model.plan.args import ABSENT, ArgKind, Args
 from kfix.model.plan.facts import ReadFact, about, about_config, about_effective, brokers
 from kfix.model.plan.plan import CheckCall, Estimate, Gate, Undo
 from kfix.probes.configs.resource import PARAMS, resource_of
+from kfix.probes.isr.elr_not_needed import UNKNOWN
 from kfix.probes.isr.min_isr_satisfied import KEY as MIN_ISR
 from kfix.wording import several
 
@@ -95,7 +97,7 @@ class ConfigSet(Configuring):
     def guards(self, args: Args) -> Checks:
         """A value that someone has set since is never overwritten, least of all by a rollback: its gate rests on it."""
         as_planned = args.only("kind", "name", "key").with_(value=args.text("before"))
-        found = (*super().guards(args), CheckCall("config_is", as_planned))
+        found = (*super().guards(args), CheckCall("config_is", as_planned), *_elr_guard(args))
         if not _raises_min_isr(args):
             return found
         enough = Args({"topic": args.text("name"), "n": int(args.text("value"))})
@@ -106,6 +108,15 @@ class ConfigSet(Configuring):
 
     def gate_for(self, args: Args) -> Gate:
         return durability.gate_of(args.text("key"), args.text("effective"), args.text("value"))
+
+
+def _elr_guard(args: Args) -> Checks:
+    """A broker's own value, and the cluster's, concern every topic."""
+    if args.text("key") != MIN_ISR:
+        return ()
+    topic = args.text("name") if resource_of(args)[0] is ResourceKind.TOPIC else ""
+    lowered = whole_number(args.text("value"))
+    return (CheckCall("elr_not_needed", Args({"topic": topic, "n": UNKNOWN if lowered is None else lowered})),)
 
 
 def _raises_min_isr(args: Args) -> bool:

@@ -16,6 +16,7 @@ from kfix.placement.replace import replace_as, replace_brokers
 from kfix.placement.spread import preferred, spread
 from kfix.placement.world import Move, PlacementError, World, and_more
 from kfix.ports import ClusterReader
+from kfix.runbook.record import record_of
 from kfix.wording import several
 
 _INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
@@ -138,13 +139,13 @@ def place(kind: str, request: PlacementRequest) -> tuple[Move, ...]:
 def world_of(snapshot: Snapshot, reader: ClusterReader) -> World:
     """Returns what placements are computed from. Sizes that a broker does not report stay unknown, never 0.
 
-    Raises UnreachableError if ZooKeeper was not read.
+    Raises UnreachableError if the record of the cluster was not read.
     """
-    zookeeper = snapshot.zookeeper
-    if zookeeper is None:
+    record = record_of(snapshot)
+    if record is None:
         raise UnreachableError("the assignments of replicas could not be read, so no placement can be computed")
     sizes: dict[TopicPartition, int] = {}
-    for broker in zookeeper.registrations:
+    for broker in record.racks:
         try:
             found = reader.log_dirs(broker).sizes
         except UnreachableError:
@@ -152,9 +153,9 @@ def world_of(snapshot: Snapshot, reader: ClusterReader) -> World:
         for tp, size in found.items():
             sizes[tp] = max(size, sizes.get(tp, 0))
     return World(
-        live={b: r.rack for b, r in zookeeper.registrations.items()},
-        assignments={tp: a.replicas for tp, a in zookeeper.assignments.items()},
-        leaders={tp: s.leader for tp, s in zookeeper.states.items() if s.leader in zookeeper.registrations},
-        isr={tp: s.isr for tp, s in zookeeper.states.items()},
+        live=record.racks,
+        assignments={tp: a.replicas for tp, a in record.assignments.items()},
+        leaders={tp: leader for tp, (leader, _) in record.states.items() if leader in record.racks},
+        isr={tp: isr for tp, (_, isr) in record.states.items()},
         sizes=sizes,
     )

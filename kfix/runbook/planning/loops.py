@@ -18,6 +18,7 @@ from kfix.probes.groups.positions import to_text
 from kfix.runbook.file.placements import PlacementInput, world_of
 from kfix.runbook.file.references import Value
 from kfix.runbook.file.sources import SAVED_OFFSETS
+from kfix.runbook.record import Record, record_of
 
 _NOTHING = {
     "placement.moves": "no replica needs to move",
@@ -109,16 +110,22 @@ class Items:
         return Item(str(move.tp), {f"{name}.partition": move.tp, f"{name}.replicas": move.replicas})
 
     def _throttled(self) -> Iterator[tuple[ResourceKind, str]]:
-        zookeeper = self._seen.snapshot.zookeeper
-        if zookeeper is None:
+        record = record_of(self._seen.snapshot)
+        if record is None:
             raise UnreachableError("the lists of brokers and topics could not be read")
-        for broker in sorted(zookeeper.registrations):
+        for broker in sorted(record.racks):
             found = self.reader.configs(ResourceKind.BROKER, str(broker), THROTTLES[ResourceKind.BROKER])
             if any(value.own for value in found.values()):
                 yield ResourceKind.BROKER, str(broker)
-        for topic, config in sorted(zookeeper.topic_configs.items()):
-            if any(key in config for key in THROTTLES[ResourceKind.TOPIC]):
+        for topic in sorted({tp.topic for tp in record.assignments}):
+            if self._is_throttled(topic, record):
                 yield ResourceKind.TOPIC, topic
+
+    def _is_throttled(self, topic: str, record: Record) -> bool:
+        keys = THROTTLES[ResourceKind.TOPIC]
+        if record.topic_configs is not None:
+            return any(key in record.topic_configs.get(topic, {}) for key in keys)
+        return any(value.own for value in self.reader.configs(ResourceKind.TOPIC, topic, keys).values())
 
     def _unpreferred(self) -> Iterator[TopicPartition]:
         """Yields the partitions whose preferred replica is alive and in sync but does not lead."""

@@ -9,6 +9,7 @@ from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import REQUEST, Cause, Confidence, Diagnosis, FactValue, Finding, Severity
 from kfix.model.plan.runbook import Runbook
+from kfix.runbook.record import record_of
 
 #: The parameter that names the topic of a request.
 TOPIC = "topic"
@@ -92,9 +93,10 @@ def request(runbook: Runbook, topic: str, snapshot: Snapshot, by: str) -> Findin
 
 
 def _partitions(runbook: Runbook, topic: str, snapshot: Snapshot) -> tuple[TopicPartition, ...]:
-    if snapshot.zookeeper is None:
+    record = record_of(snapshot)
+    if record is None:
         raise UnreachableError("the list of topics could not be read, so nothing can be planned")
-    known = snapshot.zookeeper.assignments
+    known = record.assignments
     found = tuple(sorted(tp for tp in known if tp.topic == topic))
     if found:
         return found
