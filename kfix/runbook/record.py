@@ -10,7 +10,7 @@ from kfix.model.cluster.snapshot import Assignment, Mode, Snapshot, TopicPartiti
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ClusterRecord:
     """`racks` are {live broker: its rack}, `states` are {partition: (leader, ISR)}.
 
     `topic_configs` are {topic: its own settings}, None where the record does not hold them, as on KRaft.
@@ -22,11 +22,11 @@ class Record:
     topic_configs: Mapping[str, Mapping[str, str]] | None
 
 
-def record_of(snapshot: Snapshot) -> Record | None:
+def record_of(snapshot: Snapshot) -> ClusterRecord | None:
     """Returns None where no authority was read: no ZooKeeper, and on KRaft no active controller."""
     if snapshot.zookeeper is not None:
         found = snapshot.zookeeper
-        return Record(
+        return ClusterRecord(
             {b: r.rack for b, r in found.registrations.items()},
             found.assignments,
             {tp: (s.leader, s.isr) for tp, s in found.states.items()},
@@ -41,7 +41,7 @@ def record_of(snapshot: Snapshot) -> Record | None:
         return None
     newest = fresh[max(fresh, key=lambda b: quorum.offsets.get(b, -1))]
     moves = snapshot.reassignments
-    return Record(
+    return ClusterRecord(
         {b: newest.racks.get(b) for b in live},
         {tp: moves.get(tp, Assignment(view.replicas)) for tp, view in newest.partitions.items()},
         {tp: (view.leader, view.isr) for tp, view in newest.partitions.items()},

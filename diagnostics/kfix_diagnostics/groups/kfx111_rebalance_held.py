@@ -111,10 +111,9 @@ def _remedies(last: GroupReading, members: tuple[GroupMember, ...], case: CaseFi
 
 
 def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -> Remedy:
-    how = "removeMembersFromConsumerGroup of the admin API" if case.kraft else "a runbook, behind its gates"
-    text = f"If {_called(member)} cannot be restarted now: evict it ({how})"
+    text = f"If {_called(member)} cannot be restarted now: evict it (a runbook, behind its gates)"
     if not alone:
-        text = f"If it is {_called(member)} that hangs and cannot be restarted: evict it ({how})"
+        text = f"If it is {_called(member)} that hangs and cannot be restarted: evict it (a runbook, behind its gates)"
     return runbook(case, "evict-member", text, f"group={group}", f"member={member.id}")
 
 

@@ -22,7 +22,7 @@ from kfix.model.cluster.snapshot import Assignment, ControllerNode, Endpoint, Pa
 T = TypeVar("T")
 
 
-class Authority(Protocol):
+class RecordAuthority(Protocol):
     """Reads the record of a cluster, fresh and without the brokers' own views. Each method but `close` and `address`
     raises UnreachableError where the authority does not answer.
     """

@@ -96,7 +96,7 @@ class KraftAuthority:
             view = newest.metadata.partitions.get(tp)
             if view is None:
                 return PartitionReading(tp, None, None, frozenset(newest.metadata.brokers))
-            if view.leader != NO_LEADER:
+            if not _in_doubt(view):
                 return _reading(tp, view, newest, moves, None)
             eligible = self._eligible(newest.broker, (tp,), end).get(tp)
             if eligible is None or (eligible.leader, eligible.leader_epoch) == (view.leader, view.leader_epoch):
@@ -106,7 +106,7 @@ class KraftAuthority:
         end = self._deadline()
         newest, moves = self._with_moves(None, end)
         found = newest.metadata.partitions
-        doubtful = tuple(tp for tp, view in found.items() if view.leader == NO_LEADER)
+        doubtful = tuple(tp for tp, view in found.items() if _in_doubt(view))
         eligible = self._eligible(newest.broker, doubtful, end) if doubtful else {}
         return {tp: _reading(tp, view, newest, moves, eligible.get(tp)) for tp, view in found.items()}
 
@@ -217,6 +217,11 @@ class KraftAuthority:
                     return found
 
         return self._lines.ask(broker, ask, end)
+
+
+def _in_doubt(view: PartitionView) -> bool:
+    """Whether the partition may have eligible leader replicas: outside a full ISR there is none."""
+    return view.leader == NO_LEADER or len(view.isr) < len(view.replicas)
 
 
 def _ask(line: BrokerConnection, topics: tuple[str, ...] | None, deadline: Deadline) -> tuple[int, MetadataResponse]:

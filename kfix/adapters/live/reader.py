@@ -12,7 +12,7 @@ from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions, requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
-from kfix.adapters.live.authority import Authority
+from kfix.adapters.live.authority import RecordAuthority
 from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.target import Target
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
@@ -48,7 +48,7 @@ class LiveReader:
     """Reads a cluster over one connection per broker, which is reopened when it breaks, and its authority's record."""
 
     def __init__(
-        self, target: Target, authority: Authority, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
+        self, target: Target, authority: RecordAuthority, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
     ) -> None:
         self._target = target
         self._authority = authority

@@ -21,7 +21,8 @@ def reading(cluster: MemoryParts, tp: TopicPartition) -> PartitionReading:
     if down is not None:
         return PartitionReading(tp, None, None, None, views, (f"{cluster.authority}: {down}", *errors))
     assignment, state = cluster.records.assignments.get(tp), cluster.records.states.get(tp)
-    eligible = cluster.eligible(tp) if state is not None and state.leader == NO_LEADER else None
+    full = state is None or (assignment is not None and set(state.isr) == set(assignment.replicas))
+    eligible = None if full else cluster.eligible(tp)
     return PartitionReading(tp, state, assignment, cluster.control.live, views, tuple(errors), eligible)
 
 

@@ -15,8 +15,8 @@ class PartitionReading:
     """One partition as it is recorded and as each responding broker reports it. `errors`: sources that failed.
 
     The record is ZooKeeper's, or that of a KRaft quorum. `registered` are the brokers that are alive by it, None where
-    that could not be read; then no broker is known to be alive. `eligible` is known of a partition without a leader on
-    KRaft, and only there.
+    that could not be read; then no broker is known to be alive. `eligible` is known of a partition whose ISR is not
+    full, on KRaft, and only there.
     """
 
     tp: TopicPartition
@@ -37,7 +37,8 @@ class PartitionReading:
         """The live replicas that hold every acknowledged record: of the ISR, or without a leader of the ELR."""
         if self.state is None or self.registered is None:
             return None
-        complete = (*self.state.isr, *(() if self.eligible is None else self.eligible.replicas))
+        without = self.eligible if self.state.leader == NO_LEADER else None
+        complete = (*self.state.isr, *(() if without is None else without.replicas))
         return tuple(b for b in dict.fromkeys(complete) if b in self.registered)
 
     @property

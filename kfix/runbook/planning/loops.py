@@ -18,7 +18,7 @@ from kfix.probes.groups.positions import to_text
 from kfix.runbook.file.placements import PlacementInput, world_of
 from kfix.runbook.file.references import Value
 from kfix.runbook.file.sources import SAVED_OFFSETS
-from kfix.runbook.record import Record, record_of
+from kfix.runbook.record import ClusterRecord, record_of
 
 _NOTHING = {
     "placement.moves": "no replica needs to move",
@@ -121,7 +121,7 @@ class Items:
             if self._is_throttled(topic, record):
                 yield ResourceKind.TOPIC, topic
 
-    def _is_throttled(self, topic: str, record: Record) -> bool:
+    def _is_throttled(self, topic: str, record: ClusterRecord) -> bool:
         keys = THROTTLES[ResourceKind.TOPIC]
         if record.topic_configs is not None:
             return any(key in record.topic_configs.get(topic, {}) for key in keys)

@@ -47,7 +47,8 @@ def no_live_replica() -> PreparedIncident:
 def under_min_isr(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """min.insync.replicas is 2, and two of three replicas are on dead brokers; the leader is alive."""
     cluster = kind.healthy(topics={OFFSETS_TOPIC: 50})
-    cluster.add_partition(ORDERS, (1, 2, 3))
+    for number in range(3):
+        cluster.add_partition(TopicPartition("orders", number), (1, 2, 3))
     cluster.records.topic_configs["orders"] = {"min.insync.replicas": "2"}
     cluster.kill(2)
     cluster.kill(3)
