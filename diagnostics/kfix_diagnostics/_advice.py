@@ -39,7 +39,6 @@ ON_KRAFT = frozenset(
         "move-replicas",
         "raise-offsets-rf",
         "raise-topic-rf",
-        "replace-broker",
         "restore-offsets",
         "spread-replicas",
         "sweep-throttles",

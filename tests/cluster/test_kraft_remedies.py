@@ -5,8 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import confluent_kafka
 import pytest
+from confluent_kafka.admin import AdminClient
 
+from kfix.adapters.kafka import requests, responses
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab import LabSpec
 from kfix.lab.clients.moves import moves as moves_of
@@ -14,7 +17,7 @@ from kfix.lab.healing.health import trouble
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import WatchedLab, again
 from tests.cluster.remedy import moves_file, operating
-from tests.cluster.seen import Cluster, in_sync, throttles, wait_until
+from tests.cluster.seen import Cluster, throttles, wait_until
 from tests.cluster.test_killed_runs import dies_at, made_once
 from tests.cluster.test_remedies_isr import named, proved, waiting
 
@@ -140,18 +143,34 @@ def test_a_member_that_holds_a_rebalance_is_removed(operator, cluster):
     operator.healed(planned)
 
 
-@pytest.mark.parametrize("incident", ["open-transaction", "pending-offsets"])
-def test_a_transaction_that_does_not_end_is_aborted(operator, cluster, incident):
-    broken = cluster.lab.break_(incident)
-    params = {"group": broken.group} if incident == "open-transaction" else {}
-    operator.healed(operator.plan("abort-transaction", params=params))
+def test_a_transaction_that_does_not_end_is_aborted(operator, cluster):
+    cluster.lab.break_("pending-offsets")
+    operator.healed(operator.plan("abort-transaction"))
+    assert "KFX108" not in operator.diagnose("--debounce", "0").findings
 
 
-def test_offsets_are_saved_and_committed_again(operator, cluster):
-    broken = cluster.lab.break_("offset-outside-log")
-    path = operator.folder / "offsets.json"
-    assert operator.on("offsets", "save", "--group", broken.group, "-o", path).code == 0
-    # TODO
+def test_saved_offsets_are_committed_again_and_taken_back(operator, cluster):
+    broken = cluster.lab.break_("healthy")
+    where = [TopicPartition("orders", number) for number in range(3)]
+
+    def positions():
+        [(_, broker)] = cluster.coordinators(broken.group)
+        request = requests.stable_offset_fetch(broken.group, tuple(where))
+        return {tp: each.offset for tp, each in cluster.ask(broker, request, responses.stable_offset_fetch)[1].items()}
+
+    old, path = positions(), operator.folder / "offsets.json"
+    assert operator.on("offsets", "save", "--partition", "all", "-o", path).code == 0
+    earlier = [confluent_kafka.TopicPartition(*tp, 0) for tp in where]
+    group = confluent_kafka.ConsumerGroupTopicPartitions(broken.group, earlier)
+    admin = AdminClient({"bootstrap.servers": cluster.lab.bootstrap_servers})
+    [done] = admin.alter_consumer_group_offsets([group]).values()
+    done.result(10)
+    assert set(positions().values()) == {0}
+    planned = operator.plan("restore-offsets", "--offsets", path, params={"group": broken.group})
+    operator.healed(planned)
+    assert positions() == old
+    operator.take_back(operator.ran(planned))
+    assert set(positions().values()) == {0}
 
 
 # --- reworked ---------------------------------------------------------------------------------------------------------
@@ -201,17 +220,6 @@ def test_an_unclean_election_takes_the_last_leader_and_no_record_is_lost(operato
     state = cluster.access.state(*LEDGER)
     assert (state.leader, cluster.end(last, LEDGER).offset) == (last, end)
     assert run.end == "proved"
-
-
-def test_a_broker_id_that_is_gone_is_replaced(operator, cluster):
-    broken = cluster.lab.break_("broker-ids-gone", copies=2)
-    [gone], new = broken.dead, broken.details["new_id"]
-    planned = operator.plan("replace-broker", params={"renamed": f"{gone}={new}"})
-    operator.healed(planned)
-    for tp, replicas in planned.replicas().items():
-        assert gone not in replicas
-        assert new in replicas
-        assert in_sync(cluster, TopicPartition(tp.rpartition("-")[0], int(tp.rpartition("-")[2])))
 
 
 # --- refusals, and what may happen later ------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "broker-ids-gone": replicas.broker_ids_gone,
     "broker-ids-gone-another-dead": replicas.broker_ids_gone_another_dead,
-    "broker-ids-gone-kraft": partial(replicas.broker_ids_gone, MemoryKraftCluster),
     "coordinator-loading": coordinators.coordinator_loading,
     "coordinator-silent": coordinators.coordinator_silent,
     "coordinator-silent-kraft": eligible.coordinator_silent,

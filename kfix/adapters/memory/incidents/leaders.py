@@ -47,12 +47,12 @@ def no_live_replica() -> PreparedIncident:
 def under_min_isr(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """min.insync.replicas is 2, and two of three replicas are on dead brokers; the leader is alive."""
     cluster = kind.healthy(topics={OFFSETS_TOPIC: 50})
-    for number in range(3):
-        cluster.add_partition(TopicPartition("orders", number), (1, 2, 3))
+    tp = TopicPartition("orders", 0)
+    cluster.add_partition(tp, (1, 2, 3))
     cluster.records.topic_configs["orders"] = {"min.insync.replicas": "2"}
     cluster.kill(2)
     cluster.kill(3)
-    return PreparedIncident(cluster, found("KFX301", "orders", (ORDERS,)))
+    return PreparedIncident(cluster, found("KFX301", "orders", (tp,)))
 
 
 def leader_skew(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:

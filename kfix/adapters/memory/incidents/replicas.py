@@ -67,9 +67,9 @@ def replicas_in_one_rack(kind: type[MemoryCluster] = MemoryCluster) -> PreparedI
     return PreparedIncident(cluster, requested("orders", _topic(cluster, "orders")))
 
 
-def broker_ids_gone(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+def broker_ids_gone() -> PreparedIncident:
     """Broker 2 came back as broker 4 with an empty disk; the other replicas lead."""
-    cluster = kind.healthy(topics={"orders": 6})
+    cluster = MemoryCluster.healthy(topics={"orders": 6})
     cluster.remove_broker(2)
     cluster.add_broker(4, rack="az2")
     cluster.advance(5)
