@@ -1,6 +1,6 @@
-"""kfix, which stops a process (SIGSTOP) once a record is in its journal: `frozen.py PID POINT WORDS...`.
+"""kfix, which stops a process (SIGSTOP) right before it sends a request: `frozen.py PID API_KEY WORDS...`.
 
-A point is TYPE:STEP, as in killed.py. So a controller freezes after everything was checked and before the call.
+So a controller freezes after it has answered for the last time, and before the change reaches it.
 """
 
 import os
@@ -8,18 +8,17 @@ import signal
 import sys
 
 from kfix.__main__ import main
-from kfix.runbook.journal.journal import Journal
+from kfix.adapters.kafka.connection import BrokerConnection
 
-pid, point = int(sys.argv.pop(1)), sys.argv.pop(1)
-type_, _, step = point.partition(":")
-write = Journal.write
+pid, api_key = int(sys.argv.pop(1)), int(sys.argv.pop(1))
+call = BrokerConnection.call
 
 
-def write_and_freeze(journal, kind, **fields):
-    write(journal, kind, **fields)
-    if kind == type_ and str(fields.get("step", "")).startswith(step):
+def freeze_and_call(line, request, decode, deadline):
+    if request.api_key == api_key:
         os.kill(pid, signal.SIGSTOP)
+    return call(line, request, decode, deadline)
 
 
-Journal.write = write_and_freeze  # type: ignore[method-assign, assignment]
+BrokerConnection.call = freeze_and_call  # type: ignore[method-assign, assignment]
 main()
