@@ -245,8 +245,11 @@ def test_a_change_whose_controller_froze_is_unknown_read_again_and_never_sent_ag
     env = os.environ | {"KFIX_STATE_HOME": str(operator.home), "NO_COLOR": "1", "COLUMNS": "120"}
     words = ["runbook", "apply", "--plan", planned.path, *planned.answers("step", typed=True), *operator.where]
     command = [sys.executable, str(FREEZER), str(pid), str(requests.ALTER_REASSIGNMENTS), *map(str, words)]
-    out = (operator.folder / "frozen.out").open("w")
-    going = subprocess.Popen([*command, "--timeout", "2"], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env)
+    out = operator.folder / "frozen.out"
+    with out.open("w") as file:
+        going = subprocess.Popen(
+            [*command, "--timeout", "2"], stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=env
+        )
     run = operator.ran(planned)
     wait_until(lambda: run.of("step.probe"), "the call was made, and its answer is missing", 30)
     [result] = [r for r in run.of("step.result") if r["step"].startswith("move")]
@@ -255,7 +258,7 @@ def test_a_change_whose_controller_froze_is_unknown_read_again_and_never_sent_ag
     cluster.lab.cont_controller(CONTROLLER)
     # The controller makes the change now, once, and the run sees that it is done.
     going.wait(60)
-    assert run.end == "proved", (operator.folder / "frozen.out").read_text()
+    assert run.end == "proved", out.read_text()
     assert cluster.access.assignment("cargo")[0] == (1, 3)
     assert len([r for r in run.of("step.intent") if r["step"].startswith("move")]) == 1
     assert throttles(cluster) == {}
