@@ -20,5 +20,5 @@ def freeze_and_call(line, request, decode, deadline):
     return call(line, request, decode, deadline)
 
 
-BrokerConnection.call = freeze_and_call  # type: ignore[method-assign, assignment]
+BrokerConnection.call = freeze_and_call  # type: ignore[method-assign]
 main()
