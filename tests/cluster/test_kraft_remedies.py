@@ -99,7 +99,7 @@ def test_offsets_are_raised_however_often_the_run_dies_and_need_the_gate_of_each
     assert "KFX303" not in operator.diagnose().findings
 
 
-def test_leaders_return_throttles_are_swept_and_replicas_are_spread(operator, cluster):
+def test_leaders_return_and_left_over_throttles_are_swept(operator, cluster):
     cluster.lab.break_("leader-skew")
     operator.healed(operator.plan("leader-balance"))
     states = cluster.access.states()
