@@ -25,8 +25,27 @@ NEVER_UNCLEAN_CONFIG = (
 
 
 _FEW = 3
-#: Runbooks that act on a KRaft cluster; a finding never names one that would refuse it.
-_ON_KRAFT: frozenset[str] = frozenset()
+#: Runbooks that act on a KRaft cluster, as their `modes` say (tests/catalogue/test_runbooks.py compares both); a
+#: finding never names one that would refuse it.
+ON_KRAFT = frozenset(
+    {
+        "abort-transaction",
+        "cancel-reassignment",
+        "coordinator-not-answering",
+        "durable-defaults",
+        "evict-member",
+        "isr-dead",
+        "leader-balance",
+        "move-replicas",
+        "raise-offsets-rf",
+        "raise-topic-rf",
+        "restore-offsets",
+        "spread-replicas",
+        "sweep-throttles",
+        "unclean-election",
+        "under-min-isr",
+    }
+)
 #: Runbooks that reassign replicas to improve their number or place, which nothing is waiting for.
 _MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
 
@@ -36,15 +55,14 @@ def partition_options(numbers: Sequence[int]) -> str:
     return "--partition all" if len(numbers) > _FEW else " ".join(f"--partition {number}" for number in numbers)
 
 
-def save_from_disk(case: CaseFile, tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Iterator[Remedy]:
+def save_from_disk(tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Iterator[Remedy]:
     """Yields how to save the committed offsets of offsets partitions from the disk of one of these brokers."""
     numbers = sorted(tp.partition for tp in tps if tp.topic == OFFSETS_TOPIC)
     ids = sorted(brokers)
     if numbers and ids:
-        restore = "commit them again" if case.kraft else "kfix offsets restore commits them"
         yield Remedy(
             f"If it cannot start: save the committed offsets from the disk of {some([f'broker {b}' for b in ids])}; "
-            f"run this there, with its log directory as DIR. Once a leader is back, {restore}",
+            f"run this there, with its log directory as DIR. Once a leader is back, kfix offsets restore commits them",
             f"kfix offsets save {partition_options(numbers)} --log-dir DIR -o offsets.json",
         )
 
@@ -59,33 +77,25 @@ def start(brokers: Iterable[int], case: CaseFile) -> str:
     return ending + ("it" if len(ids) == 1 else "them" if frozen == list(ids) else brokers_named(ids))
 
 
-def runbook(case: CaseFile, name: str, text: str, *params: str, by_hand: str = "") -> Remedy:
+def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
     """Returns a remedy that applies a runbook; `params` are its parameters as `NAME=VALUE`.
 
     A runbook that moves replicas is named without its command while a reassignment would be refused or would hang. On
-    KRaft only the text is left of a runbook that does not act there, or `by_hand` where the text speaks of the runbook.
+    KRaft only the text is left of a runbook that does not act there.
     """
     why = _hindrance(case, name, params) if name in _MOVING else ""
     if why:
-        acts = "" if case.kraft and name not in _ON_KRAFT else name
+        acts = "" if case.kraft and name not in ON_KRAFT else name
         return Remedy(f"Wait {why}. Then: {continued(text)}", "", acts, CHANGES_OF[name])
-    if case.kraft and name not in _ON_KRAFT:
-        return Remedy(by_hand or text, changes=CHANGES_OF.get(name, ()))
+    if case.kraft and name not in ON_KRAFT:
+        return Remedy(text, changes=CHANGES_OF.get(name, ()))
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
     return Remedy(text, f"kfix runbook apply {name}{given} {cluster_options(case)}", name, CHANGES_OF.get(name, ()))
-
-
-def in_brackets(case: CaseFile, name: str) -> str:
-    """Returns the name of a runbook as an addition to a sentence, nothing if it does not act on this cluster."""
-    return "" if case.kraft and name not in _ON_KRAFT else f" (runbook {name})"
 
 
 def move_replicas(case: CaseFile, text: str) -> Remedy:
     """Returns a remedy that carries out moves of a file, which the operator has to write."""
     name = "move-replicas"
-    if case.kraft and name not in _ON_KRAFT:
-        command = f"kafka-reassign-partitions.sh {servers(case)} --reassignment-json-file FILE --execute"
-        return Remedy(text, command, changes=CHANGES_OF[name])
     return Remedy(text, f"kfix runbook apply {name} --json-in FILE {cluster_options(case)}", name, CHANGES_OF[name])
 
 

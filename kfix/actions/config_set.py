@@ -6,12 +6,14 @@ value that someone has set since. The gate depends on the key and on the directi
 
 `min.insync.replicas` of a topic is raised only to a value that every partition can meet: it is refused above the number
 of replicas less `spare` of them that may be down, and blocked while fewer are in sync. Where the same plan adds
-replicas before, `replicas` is their future number.
+replicas before, `replicas` is their future number. On KRaft any change of it makes Kafka forget which replicas may lead
+without a loss, even to the same value: it is refused while a partition has such replicas (`elr_not_needed`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import ClassVar
 
 from kfix.actions import durability
@@ -19,10 +21,18 @@ from kfix.actions.base import Checks, Inverse, Kinds, Names, NotApplicable
 from kfix.actions.configuring import Configuring, text_of
 from kfix.errors import RefusedError
 from kfix.model.cluster.reading import ResourceKind
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import Mode, TopicPartition
 from kfix.model.numbers import whole_number
 from kfix.model.plan.args import ABSENT, ArgKind, Args
-from kfix.model.plan.facts import ReadFact, about, about_config, about_effective, brokers
+from kfix.model.plan.facts import (
+    ReadFact,
+    about,
+    about_cluster,
+    about_config,
+    about_effective,
+    brokers,
+    show_value,
+)
 from kfix.model.plan.plan import CheckCall, Estimate, Gate, Undo
 from kfix.probes.configs.resource import PARAMS, resource_of
 from kfix.probes.isr.min_isr_satisfied import KEY as MIN_ISR
@@ -55,6 +65,7 @@ class ConfigSet(Configuring):
         if before == value:
             raise NotApplicable(f"{kind} {name} already sets {key} {value}" if value != ABSENT else f"{key} is not set")
         literal = literal.with_(before=before, effective=effective)
+        _must_forget_none(literal, read)
         if _raises_min_isr(literal):
             _must_be_possible(literal, read)
         return literal
@@ -95,7 +106,7 @@ class ConfigSet(Configuring):
     def guards(self, args: Args) -> Checks:
         """A value that someone has set since is never overwritten, least of all by a rollback: its gate rests on it."""
         as_planned = args.only("kind", "name", "key").with_(value=args.text("before"))
-        found = (*super().guards(args), CheckCall("config_is", as_planned))
+        found = (*super().guards(args), CheckCall("config_is", as_planned), *_elr_guard(args))
         if not _raises_min_isr(args):
             return found
         enough = Args({"topic": args.text("name"), "n": int(args.text("value"))})
@@ -106,6 +117,28 @@ class ConfigSet(Configuring):
 
     def gate_for(self, args: Args) -> Gate:
         return durability.gate_of(args.text("key"), args.text("effective"), args.text("value"))
+
+
+def _elr_guard(args: Args) -> Checks:
+    """A broker's own value, and the cluster's, concern every topic."""
+    if args.text("key") != MIN_ISR:
+        return ()
+    topic = args.text("name") if resource_of(args)[0] is ResourceKind.TOPIC else ""
+    return (CheckCall("elr_not_needed", Args({"topic": topic})),)
+
+
+def _must_forget_none(args: Args, read: ReadFact) -> None:
+    """Raises RefusedError where Kafka would forget which replicas may lead without a loss."""
+    (mode,) = about_cluster("mode")
+    if args.text("key") != MIN_ISR or resource_of(args)[0] is not ResourceKind.TOPIC or read(mode).value != Mode.KRAFT:
+        return
+    for tp in _partitions(args.text("name"), read):
+        eligible = dict.fromkeys(b for key in about(tp, "elr", "last_known") for b in brokers(read(key)))
+        if eligible:
+            text = f"{tp}: {show_value(tuple(eligible))} may lead it without a loss, and Kafka forgets that when"
+            raise RefusedError(
+                f"{text} {MIN_ISR} is set, even to the same value", hint="bring the brokers back first (isr-dead)"
+            )
 
 
 def _raises_min_isr(args: Args) -> bool:
@@ -129,9 +162,12 @@ def _must_be_possible(args: Args, read: ReadFact) -> None:
 
 
 def _fewest_replicas(topic: str, read: ReadFact) -> int:
+    return min((len(brokers(read(*about(tp, "assignment")))) for tp in _partitions(topic, read)), default=0)
+
+
+def _partitions(topic: str, read: ReadFact) -> Iterator[TopicPartition]:
     count = read(*about(TopicPartition(topic, 0), "partition_count")).value
-    tps = (TopicPartition(topic, number) for number in range(count if isinstance(count, int) else 0))
-    return min((len(brokers(read(*about(tp, "assignment")))) for tp in tps), default=0)
+    return (TopicPartition(topic, number) for number in range(count if isinstance(count, int) else 0))
 
 
 ACTION = ConfigSet()

@@ -31,7 +31,7 @@ class ElectIsr(LeaderElection):
         leader_key, alive_key = about(args.tp(), "leader", "live_replicas")
         alive = read(alive_key).value
         if isinstance(alive, tuple) and read(leader_key).value in alive:
-            raise NotApplicable("ZooKeeper records a live leader; Kafka answers 84 ELECTION_NOT_NEEDED")
+            raise NotApplicable("a live leader is recorded; Kafka answers 84 ELECTION_NOT_NEEDED")
         return args.with_(winner=live[0])
 
     def what(self, args: Args) -> str:

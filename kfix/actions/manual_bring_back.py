@@ -1,7 +1,9 @@
 """Names the broker to start, or to repair, for one partition, and the brokers that would not help.
 
 Where the whole ISR is dead only its members hold every acknowledged record: starting another replica does not help, and
-an election among the others loses records (docs/facts/controller.md).
+an election among the others loses records (docs/facts/controller.md). On KRaft with eligible leader replicas the ISR is
+empty then: the last known leader comes first, and the eligible ones after it, all of them if they were killed
+(docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -25,19 +27,28 @@ class BringBack(Idle):
         "dead": ArgKind.BROKERS,
         "useless": ArgKind.BROKERS,
         "leaderless": ArgKind.BOOL,
+        "eligible": ArgKind.BROKERS,
     }
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         assigned, isr, live = (brokers(read(key)) for key in about(args.tp(), "assignment", "isr", "live_replicas"))
+        elr, last = (brokers(read(key)) for key in about(args.tp(), "elr", "last_known"))
         leaderless = not set(isr) & set(live)
+        eligible = tuple(dict.fromkeys((*last, *elr))) if leaderless and not isr else ()
+        if leaderless and not isr and not eligible:
+            raise NotApplicable(
+                f"{args.tp()}: Kafka no longer knows which replica holds every record (empty ISR, no eligible and no "
+                "last known leader): starting brokers does not help; unclean-election is left"
+            )
+        whole = isr or eligible
         wanted = (
-            tuple(b for b in assigned if b not in isr) if not leaderless else tuple(b for b in isr if b not in live)
+            tuple(b for b in assigned if b not in isr) if not leaderless else tuple(b for b in whole if b not in live)
         )
         if not wanted:
-            raise NotApplicable(f"every replica of {args.tp()} is in sync")
-        others = tuple(b for b in live if b not in isr) if leaderless else ()
+            raise NotApplicable(_all_there(args, isr, eligible))
+        others = tuple(b for b in live if b not in whole) if leaderless else ()
         dead = tuple(b for b in wanted if b not in live)
-        return args.with_(wanted=wanted, dead=dead, useless=others, leaderless=leaderless)
+        return args.with_(wanted=wanted, dead=dead, useless=others, leaderless=leaderless, eligible=eligible)
 
     def preview(self, args: Args) -> Preview:
         what = _words(args)
@@ -48,8 +59,16 @@ class BringBack(Idle):
         return (CheckCall(name, args.only("partition")),)
 
 
+def _all_there(args: Args, isr: tuple[int, ...], eligible: tuple[int, ...]) -> str:
+    if isr or not eligible:
+        return f"every replica of {args.tp()} is in sync"
+    return f"{args.tp()}: {list(eligible)}, which may lead without a loss, are alive: no broker is to be started"
+
+
 def _words(args: Args) -> str:
     tp, wanted, dead, useless = args.tp(), *(args.brokers(k) for k in ("wanted", "dead", "useless"))
+    if args.brokers("eligible"):
+        return _eligible_words(args)
     if args.flag("leaderless"):
         one = " or ".join(map(str, wanted))
         text = f"start broker {one} with its old disk: of {tp} only the ISR {list(wanted)} holds every record"
@@ -62,6 +81,19 @@ def _words(args: Args) -> str:
     parts = [f"start broker {b}" for b in dead]
     parts += [f"find out why broker {b} does not catch up (disk, network, a throttle)" for b in slow]
     return f"{tp}: {'; '.join(parts)}"
+
+
+def _eligible_words(args: Args) -> str:
+    """One that was shut down is elected at once; where all were killed, the last one to come back frees the leader."""
+    tp, (first, *more) = args.tp(), args.brokers("wanted")
+    alive = [b for b in args.brokers("eligible") if b not in args.brokers("wanted")]
+    text = f"start broker {first} with its old disk: it may lead {tp} without a loss"
+    if more:
+        others = f"broker {more[0]}" if len(more) == 1 else f"brokers {', then '.join(map(str, more))}"
+        text += f"; if that elects no leader, it was killed: start {others} as well, with the old disk"
+    if alive:
+        text += f"; broker {alive[0]}, which led last and is alive, is elected once broker {(first, *more)[-1]} is back"
+    return text
 
 
 ACTION = BringBack()

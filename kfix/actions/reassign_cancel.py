@@ -43,8 +43,8 @@ class ReassignCancel(Reassigning):
             raise NotApplicable(
                 f"{tp}: of the replicas {ids(original)} from before the move none is alive and in sync (those are "
                 f"{ids(live)}): a cancel would leave it without a leader (KAFKA-14424); "
-                f"start a broker of {ids(original)} and let it catch up, "
-                "or let the move end: start the brokers it waits for, or reassign to live brokers"
+                f"start a broker of {ids(original)} and let it catch up, or let the move end: start the brokers that "
+                "it waits for"
             )
         return args.with_(original=original, target=target_of(move), adding=move.adding, removing=move.removing)
 

@@ -2,7 +2,7 @@
 
 The controller reads the partition's state from ZooKeeper again. Where its leader is gone it elects the first live
 member of the ISR and cannot elect any other; where it believes in another leader it adopts ZooKeeper's
-(docs/facts/controller.md).
+(docs/facts/controller.md). On KRaft it changes nothing at all (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from kfix.actions.base import Checks, Inverse, Kinds, NotApplicable, Preview
 from kfix.actions.election import ONE_ELECTION, Electing, assignment_and_live_isr
 from kfix.actions.words import reassign_command
 from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import Mode
 from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import ReadFact, about
+from kfix.model.plan.facts import ReadFact, about, about_cluster
 from kfix.model.plan.plan import CheckCall
 from kfix.ports import ClusterChanger
 
@@ -25,6 +26,9 @@ class ReassignNoop(Electing):
     frozen: ClassVar[Kinds] = {"replicas": ArgKind.BROKERS}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
+        (mode,) = about_cluster("mode")
+        if read(mode).value == Mode.KRAFT:
+            raise NotApplicable("on KRaft a reassignment to the same replicas changes nothing and elects no leader")
         assignment, live = assignment_and_live_isr(args, read)
         (moving_key,) = about(args.tp(), "reassigning")
         if read(moving_key).value is not None:

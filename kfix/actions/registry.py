@@ -93,6 +93,7 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "client": "CLIENT",
     "host": "HOST",
     "instance": "",
+    "eligible": (),
     "offsets": '{"0":"5"}',
     "offsets_before": '{"0":null}',
     "transactional_id": "TRANSACTIONAL_ID",

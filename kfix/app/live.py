@@ -12,7 +12,7 @@ from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.app.diagnosis import diagnose_live, diagnose_once
 from kfix.app.snapshots import read_cluster, read_noting
-from kfix.errors import RefusedError, UnreachableError
+from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 
@@ -74,8 +74,8 @@ def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluste
 
     known = snapshot or read_cluster(target, keep=False)
     if known.cluster.mode is Mode.KRAFT:
-        raise RefusedError("this cluster runs on KRaft: this release heals clusters on ZooKeeper only")
+        return LiveCluster.on_kraft(target, known)
     if target.zookeeper is None and not known.cluster.zookeeper:
         raise UnreachableError("no broker tells where its ZooKeeper is", hint="give --zookeeper HOST:PORT[/chroot]")
     connect = target.zookeeper or parse_connect(known.cluster.zookeeper)
-    return LiveCluster(target, connect, known.cluster, known.addresses)
+    return LiveCluster.on_zookeeper(target, connect, known.cluster, known.addresses)

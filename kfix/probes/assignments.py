@@ -1,4 +1,4 @@
-"""A partition's replicas, and whether they are being moved, as ZooKeeper's record and the controller report them.
+"""A partition's replicas, and whether they are being moved, as the record and the controller report them.
 
 The controller drops a finished move from its list a moment before or after the record is rewritten: a move is under
 way as long as either of them lists it.

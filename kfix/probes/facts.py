@@ -8,6 +8,7 @@ from kfix.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration, awaited
 from kfix.model.cluster.offsets import GroupOffsets
+from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.reading import LogDirs, PartitionReading
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, TopicPartition
 from kfix.model.plan.facts import Fact, FactJson, FactKey, split_key
@@ -19,6 +20,12 @@ _STATE: Mapping[str, Callable[[PartitionState], FactJson]] = {
     "leader_epoch": lambda state: state.leader_epoch,
     "isr": lambda state: state.isr,
 }
+#: Known of a partition without a leader on KRaft, otherwise absent.
+_ELIGIBLE: Mapping[str, Callable[[EligibleLeaders], FactJson]] = {
+    "elr": lambda eligible: eligible.replicas,
+    "last_known": lambda eligible: eligible.last_known,
+}
+_PARTITIONS = "DescribeTopicPartitions"
 _CONTROLLER: Mapping[str, Callable[[ControllerNode], FactJson]] = {
     "controller": lambda node: node.broker,
     "controller_epoch": lambda node: node.epoch,
@@ -108,7 +115,7 @@ def _read(once: FactReader, key: str) -> Fact:
     if parts.group or parts.transaction:
         return _about_client(once, key, parts)
     if parts.broker is not None:
-        return Fact(key, parts.broker in once.registered(), "/brokers/ids")
+        return Fact(key, parts.broker in once.registered(), "the live brokers")
     if parts.tp is None:
         return _about_cluster(once, key, parts.name)
     if parts.name in _ASKED_APART:
@@ -142,6 +149,8 @@ def _about_group(once: FactReader, key: str, parts: FactKey) -> Fact:
 
 
 def _about_cluster(once: FactReader, key: str, name: str) -> Fact:
+    if name == "mode":
+        return Fact(key, once.reader.identity().mode.value, "settings of the brokers")
     if name == "migrating":
         return Fact(key, once.reader.migrating(), "/migration and /controller")
     node = once.controller()
@@ -153,17 +162,19 @@ def _about_partition(once: FactReader, key: str, tp: TopicPartition, name: str) 
     reading = once.partition(tp)
     if name in _STATE:
         return _of_state(key, reading, _STATE[name])
+    if name in _ELIGIBLE:
+        return Fact(key, None if reading.eligible is None else _ELIGIBLE[name](reading.eligible), _PARTITIONS)
     if name == "assignment":
         if reading.assignment is None:
             _no_gaps(reading, "the assignment")
         replicas = None if reading.assignment is None else reading.assignment.replicas
-        return Fact(key, replicas, f"/brokers/topics/{tp.topic}")
+        return Fact(key, replicas, f"the record of {tp.topic}")
     if reading.registered is None:
         raise UnreachableError(_because(reading, "which brokers are registered"))
     if name == "live_isr":
         return _of_state(key, reading, lambda _: reading.live_isr)
     assigned = () if reading.assignment is None else reading.assignment.replicas
-    return Fact(key, tuple(b for b in assigned if b in reading.registered), "/brokers/ids")
+    return Fact(key, tuple(b for b in assigned if b in reading.registered), "the live brokers")
 
 
 def _partition_count(once: FactReader, key: str, tp: TopicPartition) -> Fact:
@@ -227,8 +238,8 @@ _ASKED_APART = {
 def _of_state(key: str, reading: PartitionReading, value: Callable[[PartitionState], FactJson]) -> Fact:
     if reading.state is None:
         _no_gaps(reading, "the partition's state")
-        return Fact(key, None, "state znode")
-    return Fact(key, value(reading.state), "state znode", reading.state.version)
+        return Fact(key, None, "the recorded state")
+    return Fact(key, value(reading.state), "the recorded state", reading.state.version)
 
 
 def _no_gaps(reading: PartitionReading, what: str) -> None:

@@ -24,12 +24,14 @@ from kfix.probes.groups import (
     transaction_is_open,
 )
 from kfix.probes.isr import (
+    elr_not_needed,
     enough_stay,
     isr_at_least,
     isr_full,
     isr_is_dead,
     isr_replica_online,
     min_isr_satisfied,
+    no_unclean_at_start,
     partition_has_live_isr,
     topic_isr_at_least,
 )
@@ -59,6 +61,7 @@ ALL: Mapping[str, Probe] = {
     "controller_is": controller_is.PROBE,
     "controller_reelected": controller_reelected.PROBE,
     "coordinator_answers": coordinator_answers.PROBE,
+    "elr_not_needed": elr_not_needed.PROBE,
     "enough_stay": enough_stay.PROBE,
     "free_space": free_space.PROBE,
     "group_is_empty": group_is_empty.PROBE,
@@ -81,6 +84,7 @@ ALL: Mapping[str, Probe] = {
     "no_pending_offset": no_pending_offset.PROBE,
     "no_reassignment": no_reassignment.PROBE,
     "no_throttles": no_throttles.PROBE,
+    "no_unclean_at_start": no_unclean_at_start.PROBE,
     "offsets_are": offsets_are.PROBE,
     "offsets_in_log": offsets_in_log.PROBE,
     "partition_has_leader": partition_has_leader.PROBE,

@@ -15,6 +15,7 @@ from kfix.actions.registry import described, example
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.state import ManualClock
 from kfix.errors import RefusedError
+from kfix.model.cluster.snapshot import Mode
 from kfix.model.diagnosis.finding import REQUEST
 from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Created, Gate, Plan
@@ -32,6 +33,7 @@ from kfix.runbook.planning.params import parse_params
 from kfix.runbook.planning.planner import AlreadyMet, make_plan
 from kfix.runbook.policy.policy import NO_POLICY
 from kfix.runbook.safety.door import Door
+from kfix_diagnostics._advice import ON_KRAFT
 
 RUNBOOKS = {r.id: r for r in load_all(None)}
 CASES = [pytest.param(r, t, id=f"{r.id}: {t.name}") for r in RUNBOOKS.values() for t in r.tests]
@@ -51,6 +53,10 @@ class SaysYes:
         assert within is None
         self.clock.sleep(5.0)
         return "y"
+
+
+def test_a_finding_on_kraft_names_the_runbooks_that_act_there_and_no_other() -> None:
+    assert {r.id for r in RUNBOOKS.values() if Mode.KRAFT in r.modes} == ON_KRAFT
 
 
 @pytest.mark.parametrize(("runbook", "case"), CASES)

@@ -67,10 +67,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
 def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     yield from bring_back(missing, case)
     if not missing:
-        how = "by a reassignment" if case.kraft else "kfix runbook plan raise-topic-rf"
-        yield Remedy(f"Raise the replication factor above min.insync.replicas: {how}")
-        return
-    if case.kraft:
+        yield Remedy("Raise the replication factor above min.insync.replicas: kfix runbook plan raise-topic-rf")
         return
     text = "The runbook names the broker to start and verifies recovery"
     yield runbook(case, "under-min-isr", f"{text}. Last resort: lower min.insync.replicas with -p relax_to=1")

@@ -122,8 +122,7 @@ def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     if not missing:
         yield runbook(case, "raise-offsets-rf", "Raise the replication factor to 3, then keep min.insync.replicas at 2")
         return
-    if not case.kraft:
-        yield runbook(case, "under-min-isr", "The runbook names the broker to start and verifies recovery")
+    yield runbook(case, "under-min-isr", "The runbook names the broker to start and verifies recovery")
 
 
 CHECK = PartitionCheck(

@@ -30,7 +30,6 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.lag import Lag, Pace
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
-from kfix_diagnostics._advice import in_brackets
 from kfix_diagnostics._bans import no_election, no_restart, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import per_topic
@@ -59,7 +58,7 @@ def _lagging(case: CaseFile, broker: int, pace: Pace, lags: list[Lag]) -> Findin
         f"{worst.before} behind {worst.seconds:.0f} s earlier{_left(pace, worst)}",
         cause=Cause(_cause(case, pace, broker, lags), Confidence.LIKELY),
         evidence=(*(row for lag in lags[:5] for row in _rows(lag)), *live_row(case)),
-        remedies=tuple(_remedies(pace, broker, case)),
+        remedies=tuple(_remedies(pace, broker)),
         never=(
             "Do not trigger an election, and do not restart the brokers that are in sync",
             *((f"Do not restart broker {broker}: it would start over",) if pace is Pace.CATCHING_UP else ()),
@@ -96,12 +95,11 @@ def _rows(lag: Lag) -> Iterator[Evidence]:
     )
 
 
-def _remedies(pace: Pace, broker: int, case: CaseFile) -> Iterator[Remedy]:
+def _remedies(pace: Pace, broker: int) -> Iterator[Remedy]:
     if pace is Pace.CATCHING_UP:
         yield Remedy("Wait: it recovers by itself")
         return
-    sweeping = in_brackets(case, "sweep-throttles")
-    yield Remedy(f"Check for a left-over throttle on broker {broker} or on the topics{sweeping}")
+    yield Remedy(f"Check for a left-over throttle on broker {broker} or on the topics (runbook sweep-throttles)")
     if pace is Pace.STUCK:
         yield restart(f"If there is none: restart broker {broker} with a clean shutdown, and no other broker", broker)
     else:

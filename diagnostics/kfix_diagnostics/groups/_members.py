@@ -40,7 +40,7 @@ def evictions(group: str, members: Sequence[GroupMember], case: CaseFile) -> Ite
 
 
 def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -> Remedy:
-    how = "removeMembersFromConsumerGroup of the admin API" if case.kraft else "a runbook, behind its gates"
+    how = "a runbook, behind its gates"
     text = f"If {called(member)} cannot be restarted now: evict it ({how})"
     if not alone:
         text = f"If it is {called(member)} that hangs and cannot be restarted: evict it ({how})"

@@ -111,15 +111,10 @@ def _remedies(broker: int, group: str, tps: tuple[TopicPartition, ...], case: Ca
     chosen = partition_options([tp.partition for tp in tps])
     file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
     yield Remedy("Save the offsets that the log holds", f"kfix offsets save {cluster_options(case)} {chosen} -o {file}")
-    if case.kraft:
-        yield Remedy(
-            "Commit the saved offsets again (kafka-consumer-groups.sh --reset-offsets); then start the consumers"
-        )
-    else:
-        yield Remedy(
-            "Commit the saved offsets again (a runbook, behind its gates); then start the consumers",
-            f"kfix offsets restore {file} {cluster_options(case)}",
-        )
+    yield Remedy(
+        "Commit the saved offsets again (a runbook, behind its gates); then start the consumers",
+        f"kfix offsets restore {file} {cluster_options(case)}",
+    )
     yield Remedy(
         f"Search the log of broker {broker} for `Error loading offsets from {tps[0]}`: the exception below it names "
         "the record. Write a tombstone for its key, wait until every replica has compacted it, then move the "

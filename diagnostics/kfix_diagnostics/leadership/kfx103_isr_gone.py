@@ -103,14 +103,12 @@ def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
         yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
     if len(tps) > SHOWN:
         yield Remedy(f"The same applies to {several(len(tps) - SHOWN, 'more partition')}, one by one")
-    yield from save_from_disk(case, tps, isr)
+    yield from save_from_disk(tps, isr)
     yield runbook(
         case,
         "unclean-election",
         "Last resort: the runbook asks for confirmation of each unclean election; max_loss=-1 accepts any loss",
         "max_loss=-1",
-        by_hand="Last resort: put the replica with the longest log first by a reassignment, read the assignment again, "
-        "and only then trigger an unclean election, one partition at a time",
     )
 
 

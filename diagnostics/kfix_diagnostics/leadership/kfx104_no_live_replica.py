@@ -88,7 +88,7 @@ def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFi
     text = f"{_whom(replicas, tps, case)}. No data is lost, and nothing else helps"
     yield starts(runbook(case, "isr-dead", text), replicas, case)
     yield Remedy(f"If {either(replicas)} was re-created under another id: start it with the old id and the old disk")
-    yield from save_from_disk(case, tps, _holders(tps, case))
+    yield from save_from_disk(tps, _holders(tps, case))
     if len(replicas) == 1:
         yield Remedy("Afterwards, to prevent this: raise the replication factor to 3 by a reassignment over racks")
 

@@ -145,11 +145,11 @@ def _remedies(leader: int, case: CaseFile, *, loading: bool) -> Iterator[Remedy]
     yield diagnose_again(
         case, "Wait a minute, then diagnose again" if loading else "Diagnose again: it may just have moved"
     )
+    again = "" if case.kraft else "have the controller read the state again, then "
     yield runbook(
         case,
         "coordinator-not-answering",
-        f"If it persists: have the controller read the state again, then move the leadership from broker {leader} to "
-        "another in-sync replica",
+        f"If it persists: {again}move the leadership from broker {leader} to another in-sync replica",
     )
     if not loading:
         yield Remedy(f"Search the log of broker {leader} for errors of GroupMetadataManager")

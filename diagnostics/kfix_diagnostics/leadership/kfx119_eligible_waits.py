@@ -33,7 +33,7 @@ from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named
-from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
+from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
@@ -109,7 +109,8 @@ def _remedies(
     eligible: EligibleLeaders, wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile
 ) -> Iterator[Remedy]:
     text = f"{start(wanted, case)} with the old disk: one of them is elected, and no record is lost"
-    yield starts(Remedy(text), wanted, case)
+    whom = runbook(case, "isr-dead", f"{text}. The runbook names them in order, and verifies the recovery")
+    yield starts(whom, wanted, case)
     alive = [b for b in eligible.last_known if b in (case.live or ())]
     if alive and eligible.replicas:
         yield Remedy(
@@ -119,9 +120,13 @@ def _remedies(
     yield diagnose_again(case, "Diagnose again")
     first = alive[0] if alive else None
     best = f"broker {first}, which led last," if first is not None else "the replica with the longest log"
-    yield Remedy(
-        f"Only if {brokers_named(wanted)} can never come back: put {best} first by a reassignment of {per_topic(tps)}, "
-        "read the assignment again, and only then trigger an unclean election, one partition at a time"
+    yield runbook(
+        case,
+        "unclean-election",
+        f"Only if {brokers_named(wanted)} can never come back: the runbook puts {best} first, reads the assignment of "
+        f"{per_topic(tps)} again, and then asks for confirmation of each unclean election; max_loss=-1 accepts any "
+        "loss",
+        "max_loss=-1",
     )
 
 

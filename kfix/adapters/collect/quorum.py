@@ -137,13 +137,13 @@ class QuorumQuestion:
 
     def _of_controller(self, endpoint: Endpoint) -> DescribedQuorum:
         with self._line(endpoint, controller=True) as line:
-            return _describe(line, self._deadline)
+            return describe_at(line, self._deadline)
 
     def _through(self, brokers: Mapping[int, Endpoint]) -> tuple[int, DescribedQuorum]:
         """Asks the broker with the newest metadata: the others forward the request to the same controller."""
         broker, endpoint = next(iter(brokers.items()))
         with self._line(endpoint) as line:
-            return broker, _describe(line, self._deadline.within(_FORWARDED))
+            return broker, describe_at(line, self._deadline.within(_FORWARDED))
 
     def _offsets_later(self, brokers: Mapping[int, Endpoint]) -> Offsets:
         time.sleep(min(_APART, self._deadline.left / 2))
@@ -196,8 +196,8 @@ class QuorumQuestion:
             leader=active.leader,
             epoch=active.epoch,
             high_watermark=active.high_watermark,
-            voters=_replicas(active.voters, _now_of(active)),
-            observers=_replicas(active.observers, _now_of(active)),
+            voters=_replicas(active.voters, now_of(active)),
+            observers=_replicas(active.observers, now_of(active)),
         )
 
 
@@ -244,7 +244,8 @@ def _and_through(view: QuorumView) -> str:
     return f"; through a broker: {view.forwarded}" if view.forwarded else ""
 
 
-def _describe(line: BrokerConnection, deadline: Deadline) -> DescribedQuorum:
+def describe_at(line: BrokerConnection, deadline: Deadline) -> DescribedQuorum:
+    """Returns the quorum as this server describes it: a controller, or a broker that forwards the request."""
     version = line.newest(requests.DESCRIBE_QUORUM, kraft_messages.NEWEST_QUORUM, deadline)
     if version is None:
         raise UnreachableError(f"{line.endpoint}: does not support DescribeQuorum")
@@ -269,7 +270,7 @@ def _answer(node: int, endpoint: Endpoint, task: Task[DescribedQuorum], deadline
     return ControllerAnswer(node, str(endpoint), _is_active(task), "refused" in why, why)
 
 
-def _now_of(active: DescribedQuorum) -> int:
+def now_of(active: DescribedQuorum) -> int:
     """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
     own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
     return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)

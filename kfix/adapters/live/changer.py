@@ -1,4 +1,8 @@
-"""Sends changes to a live cluster. Each change uses its own connection, which allows only that API."""
+"""Sends changes to a live cluster. Each change uses its own connection, which allows only that API.
+
+On KRaft a broker forwards a change to the active controller. So none is sent unless that controller has just answered,
+and one without an answer, or with the answer of a controller that has stepped down, may still happen (docs/adr/023).
+"""
 
 from __future__ import annotations
 
@@ -31,10 +35,10 @@ NOT_SENT = 41
 
 class LiveChanger:
     """Sends each change exactly once, to the active controller by ZooKeeper at that moment
-    (docs/facts/controller.md).
+    (docs/facts/controller.md), or on KRaft to a broker with the newest metadata. `connect` is None on KRaft.
     """
 
-    def __init__(self, target: Target, connect: Connect, reader: LiveReader) -> None:
+    def __init__(self, target: Target, connect: Connect | None, reader: LiveReader) -> None:
         self._target = target
         self._connect = connect
         self._reader = reader
@@ -48,6 +52,8 @@ class LiveChanger:
         return self._send_to_controller(request, responses.alter_reassignment)
 
     def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
+        if self._connect is None:
+            return ChangeResult(NOT_SENT, "NOT_SENT", "a KRaft cluster has no /controller to delete")
         return delete_controller(self._connect, epoch_version=epoch_version, timeout=self._target.timeout)
 
     def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
@@ -58,7 +64,7 @@ class LiveChanger:
         broker = broker_id(name)
         if broker is None:
             return ChangeResult(42, "NOT_SENT", f"{name!r} is not a broker id")
-        return self._send(request, resources.altered_configs, broker)
+        return self._send_to_controller(request, resources.altered_configs, broker)
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
         """Sends deletions first, and no commit unless they succeeded; the coordinator checks that no member exists."""
@@ -96,14 +102,22 @@ class LiveChanger:
     def _timeout_ms(self) -> int:
         return int(self._target.timeout * 1000)
 
-    def _send_to_controller(self, request: Request, decode: Callable[[ByteReader], PartitionResult]) -> ChangeResult:
+    def _send_to_controller(
+        self, request: Request, decode: Callable[[ByteReader], PartitionResult], broker: int | None = None
+    ) -> ChangeResult:
+        """`broker` is the one that has to take the request itself, and on KRaft forwards it then."""
+        if self._connect is not None and broker is not None:
+            return self._send(request, decode, broker)
         try:
-            controller = self._reader.controller().broker
+            door = self._reader.door()
         except UnreachableError as error:
             return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
-        if controller is None:
+        if door is None:
             return ChangeResult(41, name_of(41), "there is no active controller (/controller does not exist)")
-        return self._send(request, decode, controller)
+        result = self._send(request, decode, door if broker is None else broker)
+        if self._connect is None and result.name == name_of(NOT_SENT):
+            return ChangeResult(NO_ANSWER, result.name, "the active controller stepped down meanwhile")
+        return result
 
     def _send(self, request: Request, decode: Callable[[ByteReader], PartitionResult], broker: int) -> ChangeResult:
         address = self._reader.address(broker)

@@ -10,23 +10,44 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
+from kfix.adapters.endpoint import parse_endpoint
+from kfix.adapters.live.authority import ZooKeeperAuthority
 from kfix.adapters.live.changer import LiveChanger
+from kfix.adapters.live.host_scope import NoClusterLock
+from kfix.adapters.live.kraft_authority import KraftAuthority
 from kfix.adapters.live.reader import LiveReader
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.adapters.zookeeper.lock import ZooKeeperLock
-from kfix.model.cluster.snapshot import ClusterIdentity, Endpoint
+from kfix.model.cluster.snapshot import ClusterIdentity, Endpoint, Snapshot
+from kfix.ports import ClusterLock
 
 
 class LiveCluster:
     """The reader, changer and lock of one cluster during a run."""
 
-    def __init__(
-        self, target: Target, connect: Connect, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
-    ) -> None:
-        self.reader = LiveReader(target, connect, identity, addresses)
-        self.changer = LiveChanger(target, connect, self.reader)
-        self.lock = ZooKeeperLock(connect, identity.name, timeout=target.timeout)
+    def __init__(self, reader: LiveReader, changer: LiveChanger, lock: ClusterLock) -> None:
+        self.reader = reader
+        self.changer = changer
+        self.lock = lock
+
+    @classmethod
+    def on_zookeeper(
+        cls, target: Target, connect: Connect, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
+    ) -> Self:
+        reader = LiveReader(target, ZooKeeperAuthority(target, connect), identity, addresses)
+        lock = ZooKeeperLock(connect, identity.name, timeout=target.timeout)
+        return cls(reader, LiveChanger(target, connect, reader), lock)
+
+    @classmethod
+    def on_kraft(cls, target: Target, known: Snapshot) -> Self:
+        """`known` names the brokers, and the controllers by their settings and by what the quorum answered."""
+        named = [] if known.quorum is None else [*known.quorum.configured.values()]
+        named += [] if known.quorum is None else [each.address for each in known.quorum.controllers]
+        found = [endpoint for text in named if (endpoint := parse_endpoint(text)) is not None]
+        authority = KraftAuthority(target, known.cluster.id, known.addresses, [*target.controllers, *found])
+        reader = LiveReader(target, authority, known.cluster, known.addresses)
+        return cls(reader, LiveChanger(target, None, reader), NoClusterLock())
 
     def __enter__(self) -> Self:
         return self

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from kfix.adapters.collect import transactions
 from kfix.adapters.collect.group_members import ask_members, read_last_generation
@@ -14,11 +12,9 @@ from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions, requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
+from kfix.adapters.live.authority import RecordAuthority
 from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.target import Target
-from kfix.adapters.zookeeper import fresh
-from kfix.adapters.zookeeper.connect import Connect, open_line
-from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
@@ -44,44 +40,53 @@ from kfix.model.cluster.snapshot import (
 from kfix.model.cluster.transactions import OpenBatch, TransactionState
 from kfix.model.numbers import broker_id
 
-T = TypeVar("T")
+#: Times that a partition is read, at most, where a broker already reports a later leader epoch.
+_ROUNDS = 3
 
 
 class LiveReader:
-    """Reads a cluster over one connection per broker and one ZooKeeper session, which are reopened when they break."""
+    """Reads a cluster over one connection per broker, which is reopened when it breaks, and its authority's record."""
 
     def __init__(
-        self, target: Target, connect: Connect, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
+        self, target: Target, authority: RecordAuthority, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
     ) -> None:
         self._target = target
-        self._connect = connect
+        self._authority = authority
         self._identity = replace(identity, security=target.security.recorded)
-        self._lines = BrokerLines(target.security, addresses, self._registered_address)
-        self._session: ZooKeeperLine | None = None
+        self._lines = BrokerLines(target.security, addresses, authority.address)
 
     def close(self) -> None:
         self._lines.close()
-        self._end_session()
+        self._authority.close()
 
     def identity(self) -> ClusterIdentity:
         return self._identity
 
     def registered_brokers(self) -> frozenset[int]:
-        return self._ask_zookeeper(lambda line, end: fresh.read_registered(line, self._connect, end))
+        return self._authority.registered()
 
     def controller(self) -> ControllerNode:
-        return self._ask_zookeeper(lambda line, end: fresh.read_controller(line, self._connect, end))[0]
+        return self._authority.controller()
 
     def migrating(self) -> bool:
-        return self._ask_zookeeper(lambda line, end: fresh.read_controller(line, self._connect, end))[1]
+        return self._authority.migrating()
+
+    def door(self) -> int | None:
+        """Returns the broker that takes a change of the cluster now; None where there is no active controller."""
+        return self._authority.door()
 
     def partition(self, tp: TopicPartition) -> PartitionReading:
-        reading = self.recorded(tp)
-        views, errors = self._views(tp, reading.registered or frozenset())
-        return replace(reading, views=views, errors=errors)
+        """Reads again where a broker already reports a later epoch: then the record changed in between."""
+        for _ in range(_ROUNDS):
+            reading = self.recorded(tp)
+            views, errors = self._views(tp, reading.registered or frozenset())
+            epoch = None if reading.state is None else reading.state.leader_epoch
+            if epoch is None or all(view.leader_epoch <= epoch for view in views.values()):
+                break
+        return replace(reading, views=views, errors=(*reading.errors, *errors))
 
     def recorded(self, tp: TopicPartition) -> PartitionReading:
-        return self._ask_zookeeper(lambda line, end: fresh.read_partition(line, self._connect, tp, end))
+        return self._authority.partition(tp)
 
     def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
         """Reads the brokers first: after an election in between, the old leader's log is compared
@@ -93,7 +98,7 @@ class LiveReader:
             lambda line: line.call(requests.metadata(), responses.metadata, end).partitions,
             end,
         )
-        found = self._ask_zookeeper(lambda line, end: fresh.read_every_partition(line, self._connect, end))
+        found = self._authority.every_partition()
         views = {broker: answer for broker, answer in answers.items() if not isinstance(answer, UnreachableError)}
         errors = tuple(f"broker {b}: {answer}" for b, answer in answers.items() if isinstance(answer, UnreachableError))
         return {
@@ -102,23 +107,13 @@ class LiveReader:
         }
 
     def reassignments(self) -> Mapping[TopicPartition, Assignment]:
-        controller = self.controller().broker
-        if controller is None:
-            raise UnreachableError("there is no active controller, so reassignments cannot be read")
-        end = self._deadline()
-        error, found = self._lines.ask(
-            controller, lambda line: line.call(requests.list_reassignments(), responses.list_reassignments, end), end
-        )
-        if error:
-            raise UnreachableError(f"broker {controller}: reassignments: {name_of(error)}")
-        return found
+        return self._authority.reassignments(self._lines)
 
     def partition_count(self, topic: str) -> int | None:
-        count = self._ask_zookeeper(lambda line, end: fresh.read_partition_count(line, self._connect, topic, end))
-        return count or None
+        return self._authority.partition_count(topic) or None
 
     def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
-        return self._ask_zookeeper(lambda line, end: fresh.read_assignments(line, self._connect, topic, end))
+        return self._authority.assignments(topic)
 
     def probe_group(self, group: str) -> CoordinatorProbe:
         partitions = self.partition_count(OFFSETS_TOPIC)
@@ -251,20 +246,12 @@ class LiveReader:
         """Returns the registered address, or the last known one."""
         return self._lines.address(broker)
 
-    def _registered_address(self, broker: int) -> Endpoint | None:
-        protocol = self._target.security.protocol
-        with contextlib.suppress(UnreachableError):
-            return self._ask_zookeeper(
-                lambda line, end: fresh.read_endpoint(line, self._connect, broker, protocol, end)
-            )
-        return None
-
     def _views(self, tp: TopicPartition, live: frozenset[int]) -> tuple[dict[int, PartitionView], tuple[str, ...]]:
         """Reads all brokers in parallel: several hung brokers cost one timeout, not one each."""
         end = self._deadline()
         answers = self._lines.ask_each(
             sorted(live),
-            lambda line: line.call(requests.metadata((tp.topic,)), responses.metadata, end).partitions.get(tp),
+            lambda line: self._authority.view(line, tp, end),
             end,
         )
         views = {broker: answer for broker, answer in answers.items() if isinstance(answer, PartitionView)}
@@ -275,29 +262,3 @@ class LiveReader:
 
     def _deadline(self) -> Deadline:
         return Deadline.after(self._target.timeout)
-
-    def _ask_zookeeper(self, ask: Callable[[ZooKeeperLine, Deadline], T]) -> T:
-        """Reads from ZooKeeper, and reopens a broken session once; repeating a read changes nothing."""
-        end = self._deadline()
-        if self._session is not None:
-            with contextlib.suppress(UnreachableError):
-                return self._ask_session(self._session, ask, end)
-        self._session = open_line(self._connect, end)
-        if self._session.read_only:
-            server = self._session.endpoint
-            self._end_session()
-            raise UnreachableError(f"zookeeper {server}: serves read-only, it has no quorum: its data may be stale")
-        return self._ask_session(self._session, ask, end)
-
-    def _ask_session(self, session: ZooKeeperLine, ask: Callable[[ZooKeeperLine, Deadline], T], end: Deadline) -> T:
-        """Reads over this session, and closes it after a failure: late responses must not reach later requests."""
-        try:
-            return ask(session, end)
-        except BaseException:
-            self._end_session()
-            raise
-
-    def _end_session(self) -> None:
-        if self._session is not None:
-            self._session.__exit__(None, None, None)
-        self._session = None

@@ -15,13 +15,15 @@ from kfix.model.cluster.snapshot import NO_LEADER, CoordinatorProbe, LogEnd, Top
 
 
 def reading(cluster: MemoryParts, tp: TopicPartition) -> PartitionReading:
-    down = cluster.faults.unreadable.get("zookeeper")
+    down = cluster.faults.unreadable.get(cluster.authority)
     views = {b.id: b.views[tp] for b in cluster.brokers.values() if b.answers and tp in b.views}
     errors = [f"broker {b.id}: {b.silent}" for b in cluster.brokers.values() if b.alive and b.silent]
     if down is not None:
-        return PartitionReading(tp, None, None, None, views, (f"zookeeper: {down}", *errors))
-    assignment = cluster.records.assignments.get(tp)
-    return PartitionReading(tp, cluster.records.states.get(tp), assignment, cluster.control.live, views, tuple(errors))
+        return PartitionReading(tp, None, None, None, views, (f"{cluster.authority}: {down}", *errors))
+    assignment, state = cluster.records.assignments.get(tp), cluster.records.states.get(tp)
+    full = state is None or (assignment is not None and set(state.isr) == set(assignment.replicas))
+    eligible = None if full else cluster.eligible(tp)
+    return PartitionReading(tp, state, assignment, cluster.control.live, views, tuple(errors), eligible)
 
 
 def probe_group(cluster: MemoryParts, group: str) -> CoordinatorProbe:

@@ -178,15 +178,15 @@ class MemoryCluster(MemoryParts):
     # -- ClusterReader
 
     def registered_brokers(self) -> frozenset[int]:
-        self._reading("registered_brokers", zookeeper=True)
+        self._reading("registered_brokers", recorded=True)
         return self.control.live
 
     def controller(self) -> ControllerNode:
-        self._reading("controller", zookeeper=True)
+        self._reading("controller", recorded=True)
         return self.controller_node()
 
     def migrating(self) -> bool:
-        self._reading("migrating", zookeeper=True)
+        self._reading("migrating", recorded=True)
         return self.records.migrating
 
     def partition(self, tp: TopicPartition) -> PartitionReading:
@@ -195,10 +195,10 @@ class MemoryCluster(MemoryParts):
 
     def recorded(self, tp: TopicPartition) -> PartitionReading:
         reading = self.partition(tp)
-        return replace(reading, views={}, errors=tuple(e for e in reading.errors if e.startswith("zookeeper")))
+        return replace(reading, views={}, errors=tuple(e for e in reading.errors if e.startswith(self.authority)))
 
     def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
-        self._reading("every_partition", zookeeper=True)
+        self._reading("every_partition", recorded=True)
         return {tp: answers.reading(self, tp) for tp in self.records.assignments}
 
     def reassignments(self) -> Mapping[TopicPartition, Assignment]:
@@ -210,7 +210,7 @@ class MemoryCluster(MemoryParts):
         return sum(tp.topic == topic for tp in self.records.assignments) or None
 
     def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
-        self._reading("assignments", zookeeper=True)
+        self._reading("assignments", recorded=True)
         return {tp: a for tp, a in self.records.assignments.items() if tp.topic == topic}
 
     def probe_group(self, group: str) -> CoordinatorProbe:
@@ -234,7 +234,7 @@ class MemoryCluster(MemoryParts):
         return answers.log_dirs(self, broker)
 
     def stable_end(self, tp: TopicPartition) -> StableEnd:
-        self._reading("stable_end", zookeeper=True)
+        self._reading("stable_end", recorded=True)
         return answers.stable_end(self, tp)
 
     def group(self, group: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
@@ -250,21 +250,21 @@ class MemoryCluster(MemoryParts):
         return answers.last_generation(self, group)
 
     def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
-        self._reading("transaction", zookeeper=True)
+        self._reading("transaction", recorded=True)
         return transactions.state_since(self, transactional_id, since_ms)
 
     def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
-        self._reading("open_batch", zookeeper=True)
+        self._reading("open_batch", recorded=True)
         return transactions.open_batch(self, tp)
 
     def snapshot(self) -> Snapshot:
         return snapshot_of(self, self)
 
-    def _reading(self, method: str, *, zookeeper: bool = False) -> None:
+    def _reading(self, method: str, *, recorded: bool = False) -> None:
         self._live_on()
         self.faults.reading(method)
-        if zookeeper and "zookeeper" in self.faults.unreadable:
-            raise UnreachableError(f"zookeeper: {self.faults.unreadable['zookeeper']}")
+        if recorded and self.authority in self.faults.unreadable:
+            raise UnreachableError(f"{self.authority}: {self.faults.unreadable[self.authority]}")
 
     # -- ClusterChanger
 
@@ -295,9 +295,16 @@ class MemoryCluster(MemoryParts):
 
     def _change(self, method: str, args: tuple[object, ...], act: Callable[[], ChangeResult]) -> ChangeResult:
         self._live_on()
+        unsent = self._unsent(method)
+        if unsent is not None:
+            return unsent
         if method in ("elect", "reassign") and self.records.controller is None:
             act = lambda: NO_ANSWER  # noqa: E731
         return self.faults.changing(method, args, act)
+
+    def _unsent(self, _method: str) -> ChangeResult | None:
+        """Returns why a change is not sent at all; None where it is."""
+        return None
 
     def _alter(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
         result = self.settings.alter(kind, name, changes)

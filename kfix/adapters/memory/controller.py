@@ -182,6 +182,37 @@ class MemoryController:
             self.logs.truncate(tp, broker.id, belief.leader)
         # Leader -1 aborts the change: a former leader stays leader in its own memory (docs/facts/controller.md).
 
+    # -- reassignments
+
+    def takes(self, broker: int) -> bool:
+        """Whether the broker may get replicas."""
+        return broker in self.live
+
+    def reordered(self, tp: TopicPartition, target: tuple[int, ...]) -> None:
+        """Only the order has changed, or nothing at all."""
+        self.move_leader_if_required(tp, target)
+
+    def move_began(self, tp: TopicPartition) -> None:
+        state = self.records.states[tp]
+        self.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
+        self.remember(tp, self.memory[tp].phase)
+        self.tell((tp,))
+
+    def move_leader_if_required(self, tp: TopicPartition, target: tuple[int, ...]) -> None:
+        """`moveReassignedPartitionLeaderIfRequired`: decided from memory, acted on ZooKeeper's state."""
+        belief, state = self.memory[tp], self.records.states[tp]
+        if belief.leader in target and belief.leader in self.live:
+            # updateLeaderEpoch reads the state again: from now on brokers receive ZooKeeper's leader.
+            self.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
+            self.remember(tp, ElectionState.ONLINE)
+            self.tell((tp,))
+        else:
+            self.elect_now(tp, allow_unclean=False)
+
+    def refuses_cancel(self, _tp: TopicPartition, _origin: tuple[int, ...]) -> ChangeResult | None:
+        """Returns Kafka's refusal; None where it cancels, whatever comes of it."""
+        return None
+
     # -- operators' requests
 
     def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kfix.adapters.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
 from kfix.adapters.memory.controller import MemoryController
-from kfix.adapters.memory.state import RECORD_BYTES, ElectionState
+from kfix.adapters.memory.state import RECORD_BYTES
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.cluster.snapshot import Assignment, LogEnd, TopicPartition
 
@@ -33,20 +33,17 @@ class Moves:
         origin = _origin(old)
         adding = tuple(b for b in replicas if b not in origin)
         removing = tuple(b for b in origin if b not in replicas)
-        if not set(adding) <= control.live:
+        if not all(control.takes(broker) for broker in adding):
             # Dead ones that are in the list already are no obstacle (seen on 2.7.1).
             return ChangeResult(39, "INVALID_REPLICA_ASSIGNMENT", "Replica assignment has brokers that are not alive.")
         self._stop(tp, set(old.adding) - set(replicas))
         control.records.assignments[tp] = Assignment((*replicas, *removing), adding, removing)
         if not adding and not removing:
-            self._move_leader_if_required(tp, replicas)
+            control.reordered(tp, replicas)
         elif set(replicas) <= set(control.records.states[tp].isr):
             self._finish(tp, replicas)
         else:
-            state = control.records.states[tp]
-            control.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
-            self._control.remember(tp, control.memory[tp].phase)
-            control.tell((tp,))
+            control.move_began(tp)
         return _OK
 
     def _cancel(self, tp: TopicPartition, old: Assignment) -> ChangeResult:
@@ -56,6 +53,9 @@ class Moves:
         """
         if not old.adding and not old.removing:
             return ChangeResult(85, "NO_REASSIGNMENT_IN_PROGRESS")
+        refused = self._control.refuses_cancel(tp, _origin(old))
+        if refused is not None:
+            return refused
         self._finish(tp, _origin(old))
         return _OK
 
@@ -63,7 +63,7 @@ class Moves:
         control = self._control
         before = control.records.assignments[tp].replicas
         control.records.assignments[tp] = Assignment(target)
-        self._move_leader_if_required(tp, target)
+        control.move_leader_if_required(tp, target)
         self._stop(tp, set(before) - set(target))
         control.tell((tp,))
 
@@ -75,18 +75,6 @@ class Moves:
             self._copied.pop((tp, broker), None)
             if broker in self._control.brokers:
                 self._control.brokers[broker].leading.pop(tp, None)
-
-    def _move_leader_if_required(self, tp: TopicPartition, target: tuple[int, ...]) -> None:
-        """`moveReassignedPartitionLeaderIfRequired`: decided from memory, acted on ZooKeeper's state."""
-        control = self._control
-        belief, state = control.memory[tp], control.records.states[tp]
-        if belief.leader in target and belief.leader in control.live:
-            # updateLeaderEpoch reads the state again: from now on brokers receive ZooKeeper's leader.
-            control.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
-            self._control.remember(tp, ElectionState.ONLINE)
-            control.tell((tp,))
-        else:
-            control.elect_now(tp, allow_unclean=False)
 
     # -- passing time
 

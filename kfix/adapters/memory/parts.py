@@ -9,6 +9,7 @@ from kfix.adapters.memory.groups import MemoryGroup
 from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.offsets import StoredOffset
+from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 from kfix.model.cluster.transactions import OpenBatch, TransactionState
 
@@ -38,12 +39,26 @@ class MemoryParts:
         self.pending: dict[str, dict[TopicPartition, int]] = {}
         self.cluster_id = cluster_id
         self.settings = Settings(self.records, self.brokers)
-        self.control = MemoryController(self.records, self.brokers, self.logs, self.settings)
+        self.control: MemoryController = MemoryController(self.records, self.brokers, self.logs, self.settings)
+
+    @property
+    def mode(self) -> Mode:
+        return Mode.ZOOKEEPER
+
+    @property
+    def authority(self) -> str:
+        """Returns the name by which `faults.unreadable` makes the record unreadable."""
+        return "zookeeper" if self.mode is Mode.ZOOKEEPER else "quorum"
 
     def identity(self) -> ClusterIdentity:
+        zookeeper = "zk1.example:2181" if self.mode is Mode.ZOOKEEPER else ""
         return ClusterIdentity(
-            self.cluster_id, Mode.ZOOKEEPER, "broker1.example:9092", "zk1.example:2181", ClientSecurity("PLAINTEXT")
+            self.cluster_id, self.mode, "broker1.example:9092", zookeeper, ClientSecurity("PLAINTEXT")
         )
+
+    def eligible(self, _tp: TopicPartition) -> EligibleLeaders | None:
+        """Returns who may lead a partition without a leader; None on ZooKeeper, which does not know."""
+        return None
 
     def controller_node(self) -> ControllerNode:
         r = self.records

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kfix import __version__
 from kfix.adapters.memory import transactions
 from kfix.adapters.memory.configs import MIN_ISR, UNCLEAN
 from kfix.adapters.memory.parts import MemoryParts
 from kfix.adapters.memory.state import MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cluster.quorum import ELR_FEATURE, ControllerAnswer, QuorumView
 from kfix.model.cluster.snapshot import (
+    NO_LEADER,
     BrokerView,
     Group,
+    Mode,
     Registration,
     Snapshot,
     Source,
@@ -20,6 +25,8 @@ from kfix.model.cluster.snapshot import (
 from kfix.ports import ClusterReader
 
 _ADDRESS = "127.0.0.1:2181"
+#: The metadata offset of every broker of a KRaft cluster in memory, and its high watermark.
+_HIGH = 1000
 
 
 def snapshot_of(cluster: MemoryParts, reader: ClusterReader) -> Snapshot:
@@ -27,6 +34,7 @@ def snapshot_of(cluster: MemoryParts, reader: ClusterReader) -> Snapshot:
     talking = [b for b in cluster.brokers.values() if b.answers]
     known = cluster.brokers
     groups = _groups(cluster, reader)
+    kraft, down = cluster.mode is Mode.KRAFT, cluster.authority in cluster.faults.unreadable
     return Snapshot(
         taken_at=cluster.clock.now(),
         kfix=__version__,
@@ -42,7 +50,8 @@ def snapshot_of(cluster: MemoryParts, reader: ClusterReader) -> Snapshot:
             )
             for b in talking
         },
-        zookeeper=None if "zookeeper" in cluster.faults.unreadable else _zookeeper(cluster),
+        zookeeper=None if down or kraft else _zookeeper(cluster),
+        quorum=_quorum(cluster, talking, down=down) if kraft else None,
         broker_configs={b.id: cluster.settings.of_broker(b) for b in talking},
         topic_configs=_topic_configs(cluster, talking),
         groups=groups,
@@ -68,8 +77,9 @@ def _sources(cluster: MemoryParts) -> list[Source]:
         )
         for b in cluster.brokers.values()
     ]
-    down = cluster.faults.unreadable.get("zookeeper", "")
-    return [*found, Source(f"zookeeper {_ADDRESS}", not down, down)]
+    down = cluster.faults.unreadable.get(cluster.authority, "")
+    name = "KRaft quorum" if cluster.mode is Mode.KRAFT else f"zookeeper {_ADDRESS}"
+    return [*found, Source(name, not down, down)]
 
 
 def _topic_configs(cluster: MemoryParts, talking: list[MemoryBroker]) -> dict[str, dict[str, str]]:
@@ -91,6 +101,22 @@ def _groups(cluster: MemoryParts, reader: ClusterReader) -> tuple[Group, ...]:
         if listed:
             found.append(Group(name, listed, "Empty"))
     return tuple(found)
+
+
+def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) -> QuorumView:
+    """Returns the view of a quorum of one controller, or that of one that does not answer."""
+    node, address = cluster.records.controller or 0, "controller100.example:9093"
+    leaderless = [tp for tp, state in cluster.records.states.items() if state.leader == NO_LEADER]
+    eligible = {tp: found for tp in leaderless if (found := cluster.eligible(tp)) is not None}
+    answer = ControllerAnswer(node, address, active=not down, refused=down, error="refused" if down else "")
+    view = QuorumView(
+        controllers=(answer,),
+        offsets={b.id: _HIGH for b in talking},
+        configured={node: address},
+        features={ELR_FEATURE: 1},
+        eligible=eligible,
+    )
+    return view if down else replace(view, leader=node, epoch=cluster.records.epoch, high_watermark=_HIGH)
 
 
 def _zookeeper(cluster: MemoryParts) -> ZooKeeperView:

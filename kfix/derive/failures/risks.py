@@ -25,10 +25,9 @@ def _risks(case: CaseFile, failure: Failure, partitions: Sequence[PartitionForec
     # A replica that is out of sync helps once it is in sync; what has no such replica needs another one.
     lost = [p for p in hit if p.fate in _LOST and failure.brokers.issuperset(p.replicas)]
     packed = [p for p in lost if len(p.replicas) > 1 and _spreadable(case, p)]
-    if not case.kraft:  # No runbook moves replicas there.
-        for topic in sorted({p.tp.topic for p in packed}):
-            yield from _risk(LatentRiskKind.ONE_RACK, [p for p in packed if p.tp.topic == topic], topic)
-        yield from _few_replicas(case, failure, [p for p in lost if p not in packed])
+    for topic in sorted({p.tp.topic for p in packed}):
+        yield from _risk(LatentRiskKind.ONE_RACK, [p for p in packed if p.tp.topic == topic], topic)
+    yield from _few_replicas(case, failure, [p for p in lost if p not in packed])
     yield from _risk(LatentRiskKind.MIN_ISR_IS_RF, [p for p in hit if p.falls_under and p.min_isr == len(p.replicas)])
     yield from _risk(LatentRiskKind.UNCLEAN, [p for p in hit if p.fate is Fate.UNCLEAN])
 

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, PartitionState, PartitionView, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionReading:
-    """One partition as ZooKeeper records it and as each responding broker reports it. `errors`: sources that failed.
+    """One partition as it is recorded and as each responding broker reports it. `errors`: sources that failed.
 
-    `registered` is None where the registrations could not be read; then no broker is known to be alive.
+    The record is ZooKeeper's, or that of a KRaft quorum. `registered` are the brokers that are alive by it, None where
+    that could not be read; then no broker is known to be alive. `eligible` is known of a partition whose ISR is not
+    full, on KRaft, and only there.
     """
 
     tp: TopicPartition
@@ -22,17 +25,21 @@ class PartitionReading:
     registered: frozenset[int] | None
     views: Mapping[int, PartitionView] = field(default_factory=dict)
     errors: tuple[str, ...] = ()
+    eligible: EligibleLeaders | None = None
 
     @property
     def isr(self) -> tuple[int, ...] | None:
-        """ZooKeeper's ISR; None where it was not read. A broker's own ISR may be stale and never stands in for it."""
+        """The recorded ISR; None where it was not read. A broker's own ISR may be stale and never stands in for it."""
         return None if self.state is None else self.state.isr
 
     @property
     def live_isr(self) -> tuple[int, ...] | None:
+        """The live replicas that hold every acknowledged record: of the ISR, or without a leader of the ELR."""
         if self.state is None or self.registered is None:
             return None
-        return tuple(b for b in self.state.isr if b in self.registered)
+        without = self.eligible if self.state.leader == NO_LEADER else None
+        complete = (*self.state.isr, *(() if without is None else without.replicas))
+        return tuple(b for b in dict.fromkeys(complete) if b in self.registered)
 
     @property
     def leaderless(self) -> bool | None:
@@ -43,7 +50,7 @@ class PartitionReading:
 
     @property
     def diverged(self) -> bool | None:
-        """A registered broker's view names another leader or leader epoch than ZooKeeper. None: cannot know."""
+        """A registered broker's view names another leader or leader epoch than the record. None: cannot know."""
         if self.state is None or not self.views:
             return None
         return any(

@@ -30,8 +30,10 @@ PARTITION_FACTS = (
     "adding",
     "removing",
     "replica_bytes",
+    "elr",
+    "last_known",
 )
-CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating")
+CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
 _GROUP, _MEMBER, _TRANSACTION = "group:", "member:", "transaction:"
@@ -83,7 +85,7 @@ class FactKey:
         if self.group and self.tp is not None:
             return f"committed offset of {self.tp}"
         if self.resource is None:
-            return re.sub(r"\bisr\b", "ISR", self.name.replace("_", " "))
+            return re.sub(r"\bisr\b|\belr\b", lambda m: m[0].upper(), self.name.replace("_", " "))
         return f"{self.name} {'set here' if self.own else 'in force'}"
 
 

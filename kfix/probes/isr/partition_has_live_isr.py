@@ -13,7 +13,7 @@ def _rule(_args: Args, reading: PartitionReading) -> bool | None:
 
 PROBE = state_probe(
     "partition_has_live_isr",
-    "a member of the ISR is registered in ZooKeeper",
+    "a member of the ISR is registered",
     "a registered member of the ISR",
     _rule,
     facts=("isr", "live_isr"),

@@ -1,4 +1,4 @@
-"""ZooKeeper records a leader, which is registered and in the ISR."""
+"""A leader is recorded, which is registered and in the ISR."""
 
 from __future__ import annotations
 

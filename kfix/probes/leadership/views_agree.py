@@ -1,4 +1,4 @@
-"""Every registered broker reports the leader and the leader epoch that ZooKeeper records.
+"""Every registered broker reports the leader and the leader epoch that are recorded.
 
 A broker that does not answer makes this inconclusive: its view is unknown, and a client may be using it.
 """
@@ -11,7 +11,7 @@ from kfix.ports import ClusterReader
 from kfix.probes.base import ON_PARTITION, Probe
 from kfix.probes.words import state_words, view_words
 
-_WANTED = "every registered broker agrees with ZooKeeper on leader and epoch"
+_WANTED = "every registered broker reports the recorded leader and epoch"
 
 
 def _ask(args: Args, reader: ClusterReader) -> Answer:
@@ -23,10 +23,8 @@ def _ask(args: Args, reader: ClusterReader) -> Answer:
     silent = sorted(reading.registered - reading.views.keys())
     shown = [view_words(b, v) for b, v in others.items()]
     shown += [f"broker {b} did not answer" for b in silent]
-    observed = f"ZooKeeper records leader {truth[0]} epoch {truth[1]}; " + ("; ".join(shown) or "all agree")
+    observed = f"recorded: leader {truth[0]} epoch {truth[1]}; " + ("; ".join(shown) or "all agree")
     return judge(False if others else None if silent else True, observed, _WANTED)
 
 
-PROBE = Probe(
-    "views_agree", "all registered brokers and ZooKeeper report the same leader and epoch", _ask, ON_PARTITION
-)
+PROBE = Probe("views_agree", "all registered brokers report the recorded leader and epoch", _ask, ON_PARTITION)

@@ -1,4 +1,4 @@
-"""ZooKeeper's leader holds the whole log of the leader that the brokers follow, and of every live replica.
+"""The recorded leader holds the whole log of the leader that the brokers follow, and of every live replica.
 
 Where ZooKeeper and the brokers differ, both remedies make ZooKeeper's leader the real one and all other replicas
 truncate to it. A "phantom" leader is one that all metadata names, but that was never told to lead
@@ -18,7 +18,7 @@ from kfix.probes.base import ON_PARTITION, Probe
 from kfix.probes.logs.compare import holds
 from kfix.probes.words import state_words
 
-_WANTED = "the log of ZooKeeper's leader reaches the end of the followed leader's log"
+_WANTED = "the log of the recorded leader reaches the end of the followed leader's log"
 
 
 def _ask(args: Args, reader: ClusterReader) -> Answer:
@@ -30,7 +30,7 @@ def _ask(args: Args, reader: ClusterReader) -> Answer:
         return Answer(Verdict.INCONCLUSIVE, state_words(reading), _WANTED)
     heir = reading.state.leader
     if heir == NO_LEADER or heir not in reading.registered:
-        return judge(False, f"ZooKeeper's leader {heir} is not registered", _WANTED)
+        return judge(False, f"the recorded leader {heir} is not registered", _WANTED)
     silent = sorted(reading.registered - reading.views.keys())
     if silent:
         return judge(None, f"broker {silent[0]} does not report which leader it follows", _WANTED)
@@ -45,7 +45,7 @@ def followed(reading: PartitionReading) -> set[int]:
 
 PROBE = Probe(
     "isr_holds_leader_log",
-    "ZooKeeper's leader holds the whole log of the leader that brokers follow, and of every live replica",
+    "the recorded leader holds the whole log of the leader that brokers follow, and of every live replica",
     _ask,
     ON_PARTITION,
     reads=lambda args: about(args.tp(), "leader", "leader_epoch", "isr"),

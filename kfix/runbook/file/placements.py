@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.derive.record import record_of
 from kfix.derive.restoring import OffsetsItem
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
@@ -17,6 +16,7 @@ from kfix.placement.replace import replace_as, replace_brokers
 from kfix.placement.spread import preferred, spread
 from kfix.placement.world import Move, PlacementError, World, and_more
 from kfix.ports import ClusterReader
+from kfix.runbook.record import record_to_plan_with
 from kfix.wording import several
 
 _INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
@@ -141,7 +141,7 @@ def world_of(snapshot: Snapshot, reader: ClusterReader) -> World:
 
     Raises UnreachableError if the record of the cluster was not read.
     """
-    record = record_of(snapshot)
+    record = record_to_plan_with(snapshot)
     if record is None:
         raise UnreachableError("the assignments of replicas could not be read, so no placement can be computed")
     sizes: dict[TopicPartition, int] = {}

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.harmless import Lines, lines
+from kfix.model.cluster.snapshot import Mode
 from kfix.model.plan.facts import Fact, fact_lines, show_value
 from kfix.model.plan.plan import Gate, Plan, PlannedStep
 from kfix.runbook.gate.gates import Screen, sure_phrases
 
 _SHOWN = 8
+#: docs/adr/023
+ALONE = "of this host only, as KRaft has none: say yes only if no other kfix changes this cluster"
 
 
 def screen(
@@ -52,6 +55,7 @@ def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fac
         f"STEP {number}/{len(plan.steps)}   {step.id}   {step.action}   {step.target}   on {plan.cluster.name}",
         f"what      {step.what}",
         f"why       {step.why}",
+        *([f"lock      {ALONE}"] if plan.cluster.mode is Mode.KRAFT else []),
         _list("now", fact_lines(now.values())),
         f"touches   {step.risk.value}",
         f"at worst  {step.estimate.words(step.risk)}",

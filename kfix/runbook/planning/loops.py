@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kfix.derive.record import record_of
 from kfix.derive.restoring import OffsetsItem
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.placement.impact import batches, throttled
 from kfix.placement.world import Move, World
@@ -19,6 +19,7 @@ from kfix.probes.groups.positions import to_text
 from kfix.runbook.file.placements import PlacementInput, world_of
 from kfix.runbook.file.references import Value
 from kfix.runbook.file.sources import SAVED_OFFSETS
+from kfix.runbook.record import record_to_plan_with
 
 _NOTHING = {
     "placement.moves": "no replica needs to move",
@@ -110,16 +111,22 @@ class Items:
         return Item(str(move.tp), {f"{name}.partition": move.tp, f"{name}.replicas": move.replicas})
 
     def _throttled(self) -> Iterator[tuple[ResourceKind, str]]:
-        record = record_of(self._seen.snapshot)
-        if record is None or record.topic_settings is None:
+        record = record_to_plan_with(self._seen.snapshot)
+        if record is None:
             raise UnreachableError("the lists of brokers and topics could not be read")
         for broker in sorted(record.registrations):
             found = self.reader.configs(ResourceKind.BROKER, str(broker), THROTTLES[ResourceKind.BROKER])
             if any(value.own for value in found.values()):
                 yield ResourceKind.BROKER, str(broker)
-        for topic, config in sorted(record.topic_settings.items()):
-            if any(key in config for key in THROTTLES[ResourceKind.TOPIC]):
+        for topic in sorted({tp.topic for tp in record.assignments}):
+            if self._is_throttled(topic, record):
                 yield ResourceKind.TOPIC, topic
+
+    def _is_throttled(self, topic: str, record: ClusterRecord) -> bool:
+        keys = THROTTLES[ResourceKind.TOPIC]
+        if record.topic_settings is not None:
+            return any(key in record.topic_settings.get(topic, {}) for key in keys)
+        return any(value.own for value in self.reader.configs(ResourceKind.TOPIC, topic, keys).values())
 
     def _unpreferred(self) -> Iterator[TopicPartition]:
         """Yields the partitions whose preferred replica is alive and in sync but does not lead."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.derive.record import record_of
 from kfix.documents.problems import did_you_mean
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import REQUEST, Cause, Confidence, Diagnosis, FactValue, Finding, Severity
 from kfix.model.plan.runbook import Runbook
+from kfix.runbook.record import record_to_plan_with
 
 #: The parameter that names the topic of a request.
 TOPIC = "topic"
@@ -93,7 +93,7 @@ def request(runbook: Runbook, topic: str, snapshot: Snapshot, by: str) -> Findin
 
 
 def _partitions(runbook: Runbook, topic: str, snapshot: Snapshot) -> tuple[TopicPartition, ...]:
-    record = record_of(snapshot)
+    record = record_to_plan_with(snapshot)
     if record is None:
         raise UnreachableError("the list of topics could not be read, so nothing can be planned")
     known = record.assignments

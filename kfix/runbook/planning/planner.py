@@ -165,7 +165,7 @@ class _Planner:
             invariants=self._invariants(),
             standing=self.expand.checks(self.runbook.standing, "standing", self.names),
             skipped_at_plan=tuple(self.skipped),
-            warnings=tuple(warnings(self.finding, goal, steps)),
+            warnings=tuple(warnings(self.finding, goal, steps, identity.mode)),
         )
         refuse_over_limits(plan)
         return seal(plan)

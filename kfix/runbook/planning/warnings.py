@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kfix.model.cluster.snapshot import Mode
 from kfix.model.diagnosis.finding import Finding
 from kfix.model.plan.plan import Goal, PlannedStep, Risk
 from kfix.wording import several
 
+#: docs/adr/023
+ALONE = (
+    "on KRaft the lock covers this host only, so every change is approved separately: make sure that no other kfix "
+    "changes this cluster"
+)
 
-def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...]) -> Iterator[str]:
+
+def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...], mode: Mode) -> Iterator[str]:
+    if mode is Mode.KRAFT:
+        yield ALONE
     if finding.unsettled:
         yield "the finding was seen in one snapshot only; it may be an ordinary election in progress"
     wide = [step.id for step in steps if step.risk is Risk.WHOLE_CLUSTER]

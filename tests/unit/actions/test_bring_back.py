@@ -33,7 +33,7 @@ def test_where_nobody_is_left_the_last_of_the_isr_is_named() -> None:
 
 def test_where_a_leader_lives_the_missing_replicas_are_named() -> None:
     args = frozen("under-min-isr")
-    assert ACTION.preview(args).what == "orders-2: start broker 2; start broker 3"
+    assert ACTION.preview(args).what == "orders-0: start broker 2; start broker 3"
     assert [c.check for c in ACTION.proves(args)] == ["isr_full"]
 
 

@@ -172,6 +172,7 @@ def silent(cluster: MemoryCluster, *brokers: int) -> MemoryCluster:
 
 
 Case = tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str, str]
+ON_ELIGIBLE: Mapping[str, ArgValue] = {"partition": "orders-2"}
 CASES: list[Case] = [
     ("brokers_registered", four_brokers, {"brokers": (1, 4)}, "pass", "registered [1,2,3,4]"),
     ("brokers_registered", lambda: without(3), {"brokers": (1, 3)}, "fail", "registered [1,2,4], missing [3]"),
@@ -308,6 +309,20 @@ CASES: list[Case] = [
     ("topic_isr_at_least", alone, {"topic": "orders", "n": 2}, "fail", "1 of 2 partitions do not; orders-0"),
     ("topic_isr_at_least", dead_isr, {"topic": "orders", "n": 1}, "fail", "orders-0: leader none"),
     ("topic_isr_at_least", four_brokers, {"topic": "none", "n": 1}, "fail", "none does not exist"),
+    ("elr_not_needed", four_brokers, {"topic": TP.topic}, "pass", "ZooKeeper"),
+    ("elr_not_needed", lambda: INCIDENTS["weak-topic-rf3-kraft"]().cluster, {"topic": "orders"}, "pass", "have none"),
+    ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": "orders"}, "fail", "eligible [2, 1]"),
+    ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": ""}, "fail", "last known leader [1]"),
+    ("elr_not_needed", lambda: INCIDENTS["eligible-forgotten"]().cluster, {"topic": "orders"}, "pass", "have none"),
+    ("no_unclean_at_start", four_brokers, ON_TP, "pass", "ZooKeeper"),
+    ("no_unclean_at_start", lambda: INCIDENTS["eligible-waits"]().cluster, ON_ELIGIBLE, "pass", "enable false"),
+    (
+        "no_unclean_at_start",
+        lambda: INCIDENTS["eligible-waits-unclean-allowed"]().cluster,
+        ON_ELIGIBLE,
+        "fail",
+        "enable true",
+    ),
     ("enough_stay", four_brokers, {**ON_TP, "replicas": (1, 2)}, "pass", "[1,2] of [1,2]"),
     ("enough_stay", lambda: without(3), {**ON_TP, "replicas": (3,)}, "fail", "[3] dead"),
     ("enough_stay", lambda: without(3), {**ON_TP, "replicas": (1, 3)}, "fail", "[3] dead"),
@@ -345,6 +360,8 @@ ON_A_PARTITION_ALONE = (
 )
 #: Asked of an unreadable cluster, with arguments for every probe that wants more than a partition.
 ARGS: Mapping[str, Mapping[str, ArgValue]] = {
+    "elr_not_needed": {"topic": TP.topic},
+    "no_unclean_at_start": ON_TP,
     **{check: args for check, _, args, *_ in reversed(CASES)},
     "free_space": {"broker": 4, "bytes": 100},
     "cluster_reachable": {},

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.errors import RefusedError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.plan.answer import Answer, Verdict
@@ -18,6 +19,9 @@ from kfix.probes.registry import ALL as PROBES
 from kfix.probes.registry import ask
 from tests.unit.actions.acting import ON_TP, TP, dead_isr, four_brokers
 from tests.unit.probes.cases import ARGS, CASES, UNCLEAN, stuck_with_a_dead_isr
+
+#: On ZooKeeper these have nothing to ask for.
+ON_KRAFT = {"elr_not_needed", "no_unclean_at_start"}
 
 
 def asked(check: str, cluster: MemoryCluster, /, **args: ArgValue) -> Answer:
@@ -44,9 +48,10 @@ def test_every_probe_of_the_house_is_asked_here() -> None:
 
 @pytest.mark.parametrize("name", sorted(PROBES))
 def test_nothing_readable_is_inconclusive(name: str) -> None:
-    cluster = four_brokers()
+    cluster = MemoryKraftCluster.healthy(topics={TP.topic: 1}) if name in ON_KRAFT else four_brokers()
     sources = (
         "zookeeper",
+        "quorum",
         "every_partition",
         "reassignments",
         "log_ends",

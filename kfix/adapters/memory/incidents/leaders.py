@@ -44,19 +44,20 @@ def no_live_replica() -> PreparedIncident:
     return PreparedIncident(cluster, found("KFX104", "broker 4", (ORDERS,)))
 
 
-def under_min_isr() -> PreparedIncident:
+def under_min_isr(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """min.insync.replicas is 2, and two of three replicas are on dead brokers; the leader is alive."""
-    cluster = MemoryCluster.healthy(topics={OFFSETS_TOPIC: 50})
-    cluster.add_partition(ORDERS, (1, 2, 3))
+    cluster = kind.healthy(topics={OFFSETS_TOPIC: 50})
+    tp = TopicPartition("orders", 0)
+    cluster.add_partition(tp, (1, 2, 3))
     cluster.records.topic_configs["orders"] = {"min.insync.replicas": "2"}
     cluster.kill(2)
     cluster.kill(3)
-    return PreparedIncident(cluster, found("KFX301", "orders", (ORDERS,)))
+    return PreparedIncident(cluster, found("KFX301", "orders", (tp,)))
 
 
-def leader_skew() -> PreparedIncident:
+def leader_skew(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """Brokers 2 and 3 were restarted: 1 leads everything, though it is preferred for a third."""
-    cluster = MemoryCluster.healthy(topics={"orders": 6})
+    cluster = kind.healthy(topics={"orders": 6})
     for broker in (2, 3):
         cluster.kill(broker)
     for broker in (2, 3):

@@ -30,9 +30,9 @@ def offsets_rf1() -> PreparedIncident:
     return incident
 
 
-def offsets_rf1_all_alive() -> PreparedIncident:
+def offsets_rf1_all_alive(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """Each offsets partition has one replica; all brokers are alive."""
-    cluster = MemoryCluster.healthy(4, topics={OFFSETS_TOPIC: 12}, replication=1, groups={"payments": 42})
+    cluster = kind.healthy(4, topics={OFFSETS_TOPIC: 12}, replication=1, groups={"payments": 42})
     tps = _topic(cluster, OFFSETS_TOPIC)
     return PreparedIncident(cluster, found("KFX303", OFFSETS_TOPIC, tps, severity=Severity.WARNING))
 
@@ -52,16 +52,16 @@ def weak_topic() -> PreparedIncident:
     return PreparedIncident(cluster, requested("orders", _topic(cluster, "orders")))
 
 
-def weak_topic_rf3() -> PreparedIncident:
+def weak_topic_rf3(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """Three replicas, min.insync.replicas 1, unclean elections enabled."""
-    cluster = MemoryCluster.healthy(topics={"orders": 6})
+    cluster = kind.healthy(topics={"orders": 6})
     cluster.records.topic_configs["orders"] = {"unclean.leader.election.enable": "true"}
     return PreparedIncident(cluster, requested("orders", _topic(cluster, "orders")))
 
 
-def replicas_in_one_rack() -> PreparedIncident:
+def replicas_in_one_rack(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """Four brokers in two racks; both replicas of each partition are in rack a."""
-    cluster = MemoryCluster.healthy(4, topics={"other": 4}, racks={1: "a", 2: "a", 3: "b", 4: "b"})
+    cluster = kind.healthy(4, topics={"other": 4}, racks={1: "a", 2: "a", 3: "b", 4: "b"})
     for p in range(4):
         cluster.add_partition(TopicPartition("orders", p), (1, 2) if p % 2 else (2, 1))
     return PreparedIncident(cluster, requested("orders", _topic(cluster, "orders")))
@@ -84,9 +84,9 @@ def broker_ids_gone_another_dead() -> PreparedIncident:
     return incident
 
 
-def stuck_reassignment() -> PreparedIncident:
+def stuck_reassignment(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """A reassignment to broker 4, which died when the copy began."""
-    cluster = MemoryCluster.healthy(4, topics={"other": 4})
+    cluster = kind.healthy(4, topics={"other": 4})
     tp = TopicPartition("orders", 0)
     cluster.add_partition(tp, (1, 2))
     cluster.copy_seconds = 3600.0
@@ -108,9 +108,9 @@ def stuck_reassignment_two() -> PreparedIncident:
     return PreparedIncident(cluster, found("KFX501", "waits for broker 4", (safe, unsafe), severity=Severity.WARNING))
 
 
-def stuck_reassignment_unsafe() -> PreparedIncident:
+def stuck_reassignment_unsafe(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """The original replica, broker 3, died; to cancel would leave no leader and no log."""
-    cluster = MemoryCluster.healthy(4, topics={"other": 4})
+    cluster = kind.healthy(4, topics={"other": 4})
     tp = TopicPartition("orders", 0)
     cluster.add_partition(tp, (3,))
     cluster.copy_seconds = 3600.0
@@ -120,9 +120,9 @@ def stuck_reassignment_unsafe() -> PreparedIncident:
     return PreparedIncident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
 
 
-def left_over_throttles() -> PreparedIncident:
+def left_over_throttles(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """Throttled rates on all brokers and throttled replicas on topic orders, with no reassignment in progress."""
-    cluster = MemoryCluster.healthy(topics={"orders": 6})
+    cluster = kind.healthy(topics={"orders": 6})
     _throttle(cluster)
     return PreparedIncident(cluster, requested("cluster", ()))
 

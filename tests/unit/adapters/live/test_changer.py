@@ -15,7 +15,7 @@ from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import UnreachableError
 from kfix.model.cluster.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
-from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
+from kfix.model.cluster.snapshot import ClusterIdentity, Mode, TopicPartition
 from tests.unit.adapters.fake_broker import ALL_VERSIONS, FakeBroker, configs, metadata
 
 TP = TopicPartition("t", 0)
@@ -176,8 +176,8 @@ class Reader:
         self._controller = controller
         self._coordinator = coordinator
 
-    def controller(self):
-        return ControllerNode(self._controller, 0, 0, 0, 0, 0)
+    def door(self):
+        return self._controller
 
     def identity(self):
         return ClusterIdentity("mine", Mode.ZOOKEEPER, "b:1", "z:1")

@@ -13,8 +13,9 @@ from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.collect.tasks import Questions, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.security import Security
+from kfix.adapters.live import authority
 from kfix.adapters.live import changer as live_changer
-from kfix.adapters.live import reader as live
+from kfix.adapters.live.authority import ZooKeeperAuthority
 from kfix.adapters.live.changer import LiveChanger
 from kfix.adapters.live.reader import LiveReader
 from kfix.adapters.target import Target, make_target
@@ -73,9 +74,9 @@ def test_a_session_on_which_a_read_failed_is_never_used_again(monkeypatch: pytes
             raise answer
         return answer
 
-    monkeypatch.setattr(live, "open_line", open_line)
+    monkeypatch.setattr(authority, "open_line", open_line)
     monkeypatch.setattr("kfix.adapters.zookeeper.fresh.read_registered", read_registered)
-    reader = LiveReader(Target(()), parse_connect("z:1"), IDENTITY, {})
+    reader = LiveReader(Target(()), ZooKeeperAuthority(Target(()), parse_connect("z:1")), IDENTITY, {})
     with pytest.raises(UnreachableError, match="late"):
         reader.registered_brokers()
     assert opened[0].closed
@@ -99,9 +100,7 @@ def test_a_change_is_not_sent_to_a_broker_of_another_cluster(monkeypatch: pytest
             return SimpleNamespace(cluster_id="theirs")
 
     monkeypatch.setattr(live_changer, "BrokerConnection", Line)
-    reader = SimpleNamespace(
-        controller=lambda: SimpleNamespace(broker=1), address=lambda _: Endpoint("b", 1), identity=lambda: IDENTITY
-    )
+    reader = SimpleNamespace(door=lambda: 1, address=lambda _: Endpoint("b", 1), identity=lambda: IDENTITY)
     result = LiveChanger(Target(()), parse_connect("z:1"), reader).elect(TP, unclean=True)  # type: ignore[arg-type]
     assert (result.code, result.name) == (41, "NOT_SENT")
     assert "is of cluster theirs, not of mine" in result.message
@@ -147,8 +146,9 @@ def test_what_is_not_finished_comes_last() -> None:
 
 
 def test_facts_are_read_without_asking_any_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = LiveReader(Target((), security=Security()), parse_connect("z:1"), IDENTITY, {1: Endpoint("b", 1)})
-    monkeypatch.setattr(reader, "_ask_zookeeper", lambda _ask: "what ZooKeeper says")
+    zookeeper = ZooKeeperAuthority(Target(()), parse_connect("z:1"))
+    reader = LiveReader(Target((), security=Security()), zookeeper, IDENTITY, {1: Endpoint("b", 1)})
+    monkeypatch.setattr(zookeeper, "_ask", lambda _ask: "what ZooKeeper says")
     monkeypatch.setattr(reader, "_views", lambda *_: pytest.fail("a broker was asked"))
     said: Any = reader.recorded(TP)
     assert said == "what ZooKeeper says"
@@ -193,7 +193,7 @@ def test_a_controller_that_cannot_be_learnt_means_not_sent_rather_than_unknown()
     def unreadable() -> None:
         raise UnreachableError("zookeeper z:1: connection refused")
 
-    reader: Any = SimpleNamespace(controller=unreadable)
+    reader: Any = SimpleNamespace(door=unreadable)
     result = LiveChanger(Target(()), parse_connect("z:1"), reader).reassign(TP, (1,))
     assert (result.name, result.unknown) == ("NOT_SENT", False)
 
@@ -206,9 +206,10 @@ def test_every_partition_is_read_with_the_views_of_all_and_who_gave_none_is_repo
     state = records.partition_state(znode(b'{"leader":1,"leader_epoch":2,"isr":[1,2],"controller_epoch":1}'), "x")
     recorded = {tp: PartitionReading(tp, state, Assignment((1, 2)), frozenset({1, 2})) for tp in (TP, other)}
     view = PartitionView(2, 1, (1, 2), (1, 2), (), 0)
-    reader = LiveReader(Target((), security=Security()), parse_connect("z:1"), IDENTITY, {})
+    zookeeper = ZooKeeperAuthority(Target(()), parse_connect("z:1"))
+    reader = LiveReader(Target((), security=Security()), zookeeper, IDENTITY, {})
     monkeypatch.setattr(reader, "registered_brokers", lambda: frozenset({1, 2}))
-    monkeypatch.setattr(reader, "_ask_zookeeper", lambda _ask: recorded)
+    monkeypatch.setattr(zookeeper, "_ask", lambda _ask: recorded)
     answers = {1: {TP: view}, 2: UnreachableError("hung")}
     monkeypatch.setattr(reader, "_lines", SimpleNamespace(ask_each=lambda *_: answers, close=lambda: None))
     found = reader.every_partition()

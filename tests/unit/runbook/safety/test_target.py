@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kfix.adapters.kafka.security import Security
+from kfix.adapters.live.authority import ZooKeeperAuthority
 from kfix.adapters.live.reader import LiveReader
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.target import Target
@@ -98,7 +99,10 @@ def test_the_way_to_the_cluster_is_under_the_plans_hash(stage: Stage, tmp_path: 
 
 def test_a_live_reader_says_how_it_was_let_in_and_no_secret(tmp_path: Path) -> None:
     security = Security("SASL_SSL", "PLAIN", "anna", "hunter2", Tls(key="hunter2", key_password="hunter2"))
-    reader = LiveReader(Target((), security=security), parse_connect("z:1"), ClusterIdentity("c", Mode.ZOOKEEPER), {})
+    target = Target((), security=security)
+    reader = LiveReader(
+        target, ZooKeeperAuthority(target, parse_connect("z:1")), ClusterIdentity("c", Mode.ZOOKEEPER), {}
+    )
     assert reader.identity().security == ClientSecurity("SASL_SSL", "PLAIN", "anna")
     assert "hunter2" not in repr(reader.identity())
 

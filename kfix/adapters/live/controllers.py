@@ -1,0 +1,132 @@
+"""The active controller of a KRaft quorum, asked at the controllers' own listeners (docs/facts/kraft.md).
+
+Exactly the active controller answers DescribeQuorum without an error. One that was frozen, or is cut from the others,
+may still do so: it counts only while a majority of the voters has fetched from it just now. What a broker would forward
+waits for the controller in which that broker believes, so a broker is asked only where no controller can be reached.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from kfix.adapters.collect.quorum import describe_at, now_of
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.kraft_messages import DescribedQuorum
+from kfix.adapters.kafka.security import Security
+from kfix.derive.quorum import majority
+from kfix.errors import UnreachableError
+from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
+
+T = TypeVar("T")
+#: A follower fetches at least twice a second, and elects another leader after controller.quorum.fetch.timeout.ms (2 s
+#: by default) without an answer.
+_FETCHED_WITHIN_MS = 1500
+#: Timeout in seconds for a request that a broker forwards to the active controller.
+_FORWARDED = 2.0
+#: Seconds between two rounds while an election may be under way.
+_BETWEEN = 0.2
+_LEAST_LEFT = 0.5
+
+
+class Controllers:
+    """Connections to the controllers; the last active one is asked first."""
+
+    def __init__(self, security: Security, endpoints: Iterable[Endpoint]) -> None:
+        self._lines = {e: BrokerConnection(e, security, controller=True) for e in endpoints}
+        self._last: Endpoint | None = None
+
+    def close(self) -> None:
+        for line in self._lines.values():
+            line.close()
+
+    def active(self, deadline: Deadline, brokers: Sequence[BrokerConnection]) -> DescribedQuorum:
+        """Returns the quorum by its active controller. Raises UnreachableError if none answers in time.
+
+        `brokers` are asked where no listener of a controller can be reached at all.
+        """
+        self._last, first, why = None, self._last, "no address of a controller is known"
+        if first is not None:
+            found = self._ask(first, deadline.within(deadline.left / 3))
+            if isinstance(found, DescribedQuorum) and not (why := unsustained(found)):
+                self._last = first
+                return found
+        while True:
+            answers = self._round(deadline.within(deadline.left / 2))
+            good = {e: a for e, a in answers.items() if isinstance(a, DescribedQuorum) and not unsustained(a)}
+            if good:
+                self._last = max(good, key=lambda e: good[e].epoch)
+                return good[self._last]
+            if not any(isinstance(a, DescribedQuorum) for a in answers.values()):
+                through = self._through(brokers, deadline)
+                if isinstance(through, DescribedQuorum) and not unsustained(through):
+                    return through
+                found = [each for each in (_why(answers) or why, f"through a broker: {_fault(through)}") if each]
+                raise UnreachableError(f"no active controller answers ({'; '.join(found)})")
+            why = _why(answers)
+            if deadline.left < _LEAST_LEFT:
+                raise UnreachableError(f"no active controller answers ({why})")
+            time.sleep(_BETWEEN)
+
+    def reassignments(
+        self, deadline: Deadline, brokers: Sequence[BrokerConnection]
+    ) -> dict[TopicPartition, Assignment]:
+        """Returns the moves under way, after `active`, by that controller, or else through a broker."""
+        lines = [self._lines[self._last]] if self._last is not None else list(brokers[:1])
+        if not lines:
+            raise UnreachableError("no active controller answers, so reassignments cannot be read")
+        until = deadline.within(_FORWARDED)
+        error, found = lines[0].call(requests.list_reassignments(), responses.list_reassignments, until)
+        if error:
+            raise UnreachableError(f"{lines[0].endpoint}: reassignments: {name_of(error)}")
+        return found
+
+    def _ask(self, endpoint: Endpoint, deadline: Deadline) -> DescribedQuorum | UnreachableError:
+        return _caught(lambda: describe_at(self._lines[endpoint], deadline))
+
+    def _round(self, deadline: Deadline) -> dict[Endpoint, DescribedQuorum | UnreachableError]:
+        with ThreadPoolExecutor(max_workers=max(1, len(self._lines))) as pool:
+            return dict(zip(self._lines, pool.map(lambda e: self._ask(e, deadline), self._lines), strict=True))
+
+    def _through(self, brokers: Sequence[BrokerConnection], deadline: Deadline) -> DescribedQuorum | UnreachableError:
+        if not brokers:
+            return UnreachableError("no broker answers")
+        return _caught(lambda: describe_at(brokers[0], deadline.within(_FORWARDED)))
+
+
+def unsustained(found: DescribedQuorum) -> str:
+    """Returns why this is not the answer of an active controller that a majority of the voters follows, else ""."""
+    if found.error or found.leader < 0:
+        return "not the active one"
+    now = now_of(found)
+    ages = [now - v.fetched_ms for v in found.voters if v.node != found.leader and v.fetched_ms >= 0]
+    if now < 0 or not found.voters or len(ages) < len(found.voters) - 1:
+        return ""
+    following = 1 + sum(age <= _FETCHED_WITHIN_MS for age in ages)
+    if following >= majority(len(found.voters)):
+        return ""
+    return f"controller {found.leader} says that it is active, but a majority of the voters no longer follows it"
+
+
+def _caught(ask: Callable[[], T]) -> T | UnreachableError:
+    try:
+        return ask()
+    except UnreachableError as error:
+        return error
+
+
+def _why(answers: Mapping[Endpoint, DescribedQuorum | UnreachableError]) -> str:
+    found = [
+        f"{endpoint}: {_fault(answer)}" if isinstance(answer, DescribedQuorum) else str(answer)
+        for endpoint, answer in answers.items()
+    ]
+    return "; ".join(dict.fromkeys(found))
+
+
+def _fault(answer: DescribedQuorum | UnreachableError) -> str:
+    return unsustained(answer) if isinstance(answer, DescribedQuorum) else str(answer)

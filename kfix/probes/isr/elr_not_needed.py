@@ -1,0 +1,48 @@
+"""On KRaft, no partition has eligible leader replicas outside its ISR: then min.insync.replicas may be set.
+
+Setting it, even to the same value, makes Kafka 4 forget them. A partition without a leader then stays dead even with
+all of its brokers back; and where the topic is deleted later, the controller of 4.3.1 fails whenever one of these
+brokers registers after a crash (docs/facts/kraft.md). ZooKeeper, and Kafka 3.9, keep no such replicas.
+"""
+
+from __future__ import annotations
+
+from kfix.model.cluster.reading import PartitionReading
+from kfix.model.cluster.snapshot import Mode
+from kfix.model.plan.answer import Answer, judge
+from kfix.model.plan.args import ArgKind, Args
+from kfix.ports import ClusterReader
+from kfix.probes.base import Probe
+from kfix.probes.words import state_words
+
+_WANTED = "no eligible leader replica outside the ISR: to set min.insync.replicas makes Kafka forget it"
+
+
+def _ask(args: Args, reader: ClusterReader) -> Answer:
+    if reader.identity().mode is not Mode.KRAFT:
+        return judge(True, "ZooKeeper keeps no eligible replicas", _WANTED)
+    topic = args.text("topic")
+    tps = sorted(reader.assignments(topic)) if topic else []
+    readings = [reader.recorded(tp) for tp in tps] if topic else list(reader.every_partition().values())
+    bad = [r for r in readings if _needs(r)]
+    if bad:
+        return judge(False, f"{len(bad)} of {len(readings)} partitions have some; {_words(bad[0])}", _WANTED)
+    return judge(True, f"{len(readings)} partitions have none", _WANTED)
+
+
+def _needs(reading: PartitionReading) -> bool:
+    return reading.eligible is not None and bool(reading.eligible.replicas or reading.eligible.last_known)
+
+
+def _words(reading: PartitionReading) -> str:
+    assert reading.eligible is not None
+    eligible = f"eligible {list(reading.eligible.replicas)}, last known leader {list(reading.eligible.last_known)}"
+    return f"{reading.tp}: {state_words(reading)}, {eligible}"
+
+
+PROBE = Probe(
+    "elr_not_needed",
+    "on KRaft, no partition of the topic (of any with an empty name) has eligible leader replicas outside its ISR",
+    _ask,
+    {"topic": ArgKind.TEXT},
+)

@@ -1,0 +1,313 @@
+"""Runbooks on KRaft, Kafka 4.3.1 with a controller apart: each heals, refuses, and outlives its death."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from kfix.adapters.kafka import requests, responses
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.lab import LabSpec
+from kfix.lab.clients.moves import moves as moves_of
+from kfix.lab.healing.health import trouble
+from kfix.model.cluster.snapshot import TopicPartition
+from tests.cluster.conftest import WatchedLab, again
+from tests.cluster.remedy import moves_file, operating
+from tests.cluster.seen import Cluster, throttles, wait_until
+from tests.cluster.test_killed_runs import dies_at, made_once
+from tests.cluster.test_remedies_isr import named, proved, waiting
+
+CONTROLLER = 100
+LEDGER = TopicPartition("ledger", 0)
+FREEZER = Path(__file__).with_name("frozen.py")
+MIN_ISR = "min.insync.replicas"
+
+
+class KraftCluster(Cluster):
+    def moves(self):
+        return moves_of(self.access)
+
+
+@pytest.fixture(scope="module")
+def kraft_lab(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("kraft-remedies")))
+        lab = WatchedLab.up(LabSpec(name="healing", kafka="4.3.1", offsets_rf=3, racks=("a", "b", "c")))
+        yield lab
+        lab.down()
+
+
+@pytest.fixture
+def lab(kraft_lab, request):
+    if again(request):
+        kraft_lab.mend()
+    yield kraft_lab
+    if kraft_lab.status().incident is not None or any(p.condition != "alive" for p in kraft_lab.status().processes):
+        kraft_lab.mend()
+        with kraft_lab.access() as access:
+            assert trouble(access, kraft_lab.broker_ids) == ()
+            assert access.topics() == (OFFSETS_TOPIC,)
+
+
+@pytest.fixture
+def cluster(lab):
+    with lab.access() as access:
+        yield KraftCluster(lab, access)
+
+
+@pytest.fixture
+def operator(lab, tmp_path):
+    with operating(lab, tmp_path) as one:
+        yield one
+
+
+def chain(operator, planned, points):
+    """Killed at each point in turn, each time by a run that goes on where the one before it died."""
+    answers = planned.answers("step", typed=True)
+    assert dies_at(operator, points[0], "runbook", "apply", "--plan", planned.path, *answers), points[0]
+    [run] = operator.runs()
+    for point in points[1:]:
+        assert dies_at(operator, point, "runbook", "resume", run.id, *answers), point
+    operator.resume(run, planned)
+    assert run.end == "proved"
+    made_once(run)
+    return run
+
+
+# --- carried over -----------------------------------------------------------------------------------------------------
+
+
+def test_offsets_are_raised_however_often_the_run_dies_and_need_the_gate_of_each_step(operator, cluster):
+    cluster.lab.break_("offsets-rf1", kill="no")
+    planned = operator.plan("raise-offsets-rf", params={"batch": 2})
+    assert any("the lock covers this host only" in warning for warning in planned.plan["warnings"])
+    said = operator.apply(planned, level="plan", code=4)
+    assert f"step:{planned.short}" in said.err
+    assert throttles(cluster) == {}
+    operator.moves_house("dying")
+    planned = operator.plan("raise-offsets-rf", params={"batch": 2})
+    points = ("lock.taken", "step.intent:throttle-brokers:2", "-step.result:grow", "-step.result:brokers-free")
+    run = chain(operator, planned, points)
+    assert not any(record["exclusive"] for record in run.of("lock.taken"))
+    wanted = {int(tp.rpartition("-")[2]): replicas for tp, replicas in planned.replicas().items()}
+    assert cluster.access.assignment(OFFSETS_TOPIC) == wanted
+    assert (throttles(cluster), cluster.moves()) == ({}, {})
+    assert "KFX303" not in operator.diagnose().findings
+
+
+def test_leaders_return_and_left_over_throttles_are_swept(operator, cluster):
+    cluster.lab.break_("leader-skew")
+    operator.healed(operator.plan("leader-balance"))
+    states = cluster.access.states()
+    assert all(state.leader == cluster.access.assignment(tp.topic)[tp.partition][0] for tp, state in states.items())
+    cluster.lab.mend()
+    cluster.lab.break_("left-over-throttles", rate=12345)
+    left = throttles(cluster)
+    planned = operator.plan("sweep-throttles")
+    operator.healed(planned)
+    assert throttles(cluster) == {}
+    operator.take_back(operator.ran(planned))
+    assert throttles(cluster) == left
+
+
+def test_moves_of_a_file_are_carried_out_and_taken_back(operator, cluster):
+    cluster.lab.break_("healthy")
+    cluster.access.create_topic("cargo", [[1], [2]], {})
+    planned = operator.plan("move-replicas", "--json-in", moves_file(operator, {("cargo", 0): [2, 3]}))
+    operator.healed(planned)
+    assert cluster.access.assignment("cargo") == {0: (2, 3), 1: (2,)}
+    operator.take_back(operator.ran(planned), "--all")
+    assert cluster.access.assignment("cargo") == {0: (1,), 1: (2,)}
+
+
+def test_under_min_isr_the_broker_is_named_and_min_isr_is_not_lowered(operator, cluster):
+    broken = cluster.lab.break_("under-min-isr")
+    planned = operator.plan("under-min-isr", params={"settle": "1s"})
+    assert all(f"start broker {dead}" in what for what in named(planned).values() for dead in broken.dead)
+    said = operator.not_planned("under-min-isr", params={"settle": "1s", "relax_to": 1})
+    assert "may lead it without a loss" in said
+    going, run = waiting(operator, planned)
+    wait_until(lambda: [r for r in run.of("step.waiting") if r["step"].startswith("bring-back")], "told whom", 20)
+    cluster.lab.restart(broken.dead[0])
+    proved(going, run)
+    assert cluster.access.produce_error("ledger", 0, "all") == ""
+
+
+def test_a_member_that_holds_a_rebalance_is_removed(operator, cluster):
+    broken = cluster.lab.break_("rebalance-held")
+    planned = operator.plan("evict-member", params={"group": broken.group, "member": broken.details["member"]})
+    operator.healed(planned)
+
+
+def test_a_transaction_that_does_not_end_is_aborted(operator, cluster):
+    cluster.lab.break_("pending-offsets")
+    operator.healed(operator.plan("abort-transaction"))
+    assert "KFX108" not in operator.diagnose("--debounce", "0").findings
+
+
+def test_saved_offsets_are_committed_again_and_taken_back(operator, cluster):
+    broken = cluster.lab.break_("healthy")
+    where = [TopicPartition("orders", number) for number in range(3)]
+
+    def positions():
+        [(_, broker)] = cluster.coordinators(broken.group)
+        request = requests.stable_offset_fetch(broken.group, tuple(where))
+        return {tp: each.offset for tp, each in cluster.ask(broker, request, responses.stable_offset_fetch)[1].items()}
+
+    old, path = positions(), operator.folder / "offsets.json"
+    assert operator.on("offsets", "save", "--partition", "all", "-o", path).code == 0
+    earlier = [confluent_kafka.TopicPartition(*tp, 0) for tp in where]
+    group = confluent_kafka.ConsumerGroupTopicPartitions(broken.group, earlier)
+    admin = AdminClient({"bootstrap.servers": cluster.lab.bootstrap_servers})
+    [done] = admin.alter_consumer_group_offsets([group]).values()
+    done.result(10)
+    assert set(positions().values()) == {0}
+    planned = operator.plan("restore-offsets", "--offsets", path, params={"group": broken.group})
+    operator.healed(planned)
+    assert positions() == old
+    operator.take_back(operator.ran(planned))
+    assert set(positions().values()) == {0}
+
+
+# --- reworked ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_move_is_cancelled_only_where_an_original_replica_lives(operator, cluster):
+    cluster.lab.break_("stuck-reassignment", cancel="safe")
+    operator.healed(operator.plan("cancel-reassignment"))
+    assert cluster.moves() == {}
+    cluster.lab.mend()
+    cluster.lab.break_("stuck-reassignment", cancel="unsafe")
+    before = cluster.moves()
+    assert "a cancel would leave it without a leader" in operator.not_planned("cancel-reassignment")
+    assert cluster.moves() == before
+
+
+def test_the_eligible_broker_is_named_and_its_start_elects_the_last_leader_without_a_loss(operator, cluster):
+    broken = cluster.lab.break_("elr-struck")
+    told = broken.details
+    planned = operator.plan("isr-dead", params={"within": "60s"})
+    [what] = named(planned).values()
+    assert f"start broker {told['eligible']} with its old disk" in what
+    assert f"broker {told['last_leader']}, which led last and is alive, is elected once" in what
+    # What would remove the eligible replicas, or elect another one at the start, is refused.
+    said = operator.not_planned("durable-defaults", params={"topic": "ledger"})
+    assert "isr_at_least" in said or "elr_not_needed" in said
+    going, run = waiting(operator, planned)
+    cluster.lab.restart(told["eligible"])
+    proved(going, run)
+    state = cluster.access.state(*LEDGER)
+    assert (state.leader, cluster.end(state.leader, LEDGER).offset) == (
+        told["last_leader"],
+        told[f"log_end_{told['last_leader']}"],
+    )
+
+
+def test_an_unclean_election_takes_the_last_leader_and_no_record_is_lost(operator, cluster):
+    broken = cluster.lab.break_("elr-struck")
+    told = broken.details
+    last, end = told["last_leader"], told[f"log_end_{told['last_leader']}"]
+    assert told["would_win"] != last
+    assert "the number of lost records is unknown" in operator.not_planned("unclean-election")
+    planned = operator.plan("unclean-election", params={"max_loss": -1})
+    [election] = planned.steps("leader.elect_unclean")
+    assert (election["args"]["winner"], election["gate"]) == (last, "typed")
+    run = chain(operator, planned, ("step.intent:longest-log-first", "-step.result:elect-unclean", "-run.end"))
+    state = cluster.access.state(*LEDGER)
+    assert (state.leader, cluster.end(last, LEDGER).offset) == (last, end)
+    assert run.end == "proved"
+
+
+# --- refusals, and what may happen later ------------------------------------------------------------------------------
+
+
+def test_nothing_is_planned_or_sent_while_no_controller_answers(operator, cluster):
+    cluster.lab.break_("leader-skew")
+    planned = operator.plan("leader-balance")
+    cluster.lab.stop_controller(CONTROLLER)
+    said = operator.on("runbook", "apply", "--plan", planned.path, *planned.answers("step", typed=True))
+    assert said.code == 3, said.out + said.err
+    assert "nothing was changed" in said.err
+    said, path = operator.planning("leader-balance")
+    assert (said.code != 0, path.exists()) == (True, False), said.out + said.err
+    cluster.lab.cont_controller(CONTROLLER)
+
+
+def test_a_change_whose_controller_froze_is_unknown_read_again_and_never_sent_again(operator, cluster):
+    cluster.lab.break_("healthy")
+    cluster.access.create_topic("cargo", [[1], [2]], {})
+    planned = operator.plan("move-replicas", "--json-in", moves_file(operator, {("cargo", 0): [1, 3]}))
+    [pid] = [p.pid for p in cluster.lab.status().processes if p.role == "controller"]
+    env = os.environ | {"KFIX_STATE_HOME": str(operator.home), "NO_COLOR": "1", "COLUMNS": "120"}
+    words = ["runbook", "apply", "--plan", planned.path, *planned.answers("step", typed=True), *operator.where]
+    command = [sys.executable, str(FREEZER), str(pid), str(requests.ALTER_REASSIGNMENTS), *map(str, words)]
+    out = operator.folder / "frozen.out"
+    with out.open("w") as file:
+        going = subprocess.Popen(
+            [*command, "--timeout", "2"], stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=env
+        )
+    run = operator.ran(planned)
+    wait_until(lambda: run.of("step.probe"), "the call was made, and its answer is missing", 30)
+    [result] = [r for r in run.of("step.result") if r["step"].startswith("move")]
+    assert (result["changed"], [r["progress"] for r in run.of("step.probe")]) == (None, ["unknown"])
+    assert cluster.access.assignment("cargo")[0] == (1,)
+    cluster.lab.cont_controller(CONTROLLER)
+    # The controller makes the change now, once, and the run sees that it is done.
+    going.wait(60)
+    assert run.end == "proved", out.read_text()
+    assert cluster.access.assignment("cargo")[0] == (1, 3)
+    assert len([r for r in run.of("step.intent") if r["step"].startswith("move")]) == 1
+    assert throttles(cluster) == {}
+
+
+def test_a_stale_plan_changes_nothing(operator, cluster):
+    cluster.lab.break_("healthy")
+    cluster.access.create_topic("cargo", [[1], [2]], {})
+    planned = operator.plan("move-replicas", "--json-in", moves_file(operator, {("cargo", 0): [1, 3]}))
+    cluster.access.reassign({TopicPartition("cargo", 0): (2,)})
+    said = operator.apply(planned, code=3)
+    assert "the plan is stale" in said.err
+    assert cluster.access.assignment("cargo")[0] == (2,)
+
+
+def test_of_two_operators_on_two_hosts_who_move_the_same_partition_one_does(lab, cluster, tmp_path):
+    lab.break_("healthy")
+    cluster.access.create_topic("cargo", [[1], [2]], {})
+    with operating(lab, tmp_path, "ann", "bob") as two:
+        plans = [one.plan("move-replicas", "--json-in", moves_file(one, {("cargo", 0): [1, 3]})) for one in two]
+        going = [one.begin(plan) for one, plan in zip(two, plans, strict=True)]
+        said = [each.over() for each in going]
+    assert 0 in {each.code for each in said}, [each.out + each.err for each in said]
+    assert cluster.access.assignment("cargo")[0] == (1, 3)
+    assert (throttles(cluster), cluster.moves()) == ({}, {})
+
+
+def test_isr_dead_is_refused_while_a_start_would_elect_a_replica_that_lacks_records(operator, cluster):
+    cluster.lab.break_("elr-struck")
+    config = cluster.access.configs("topics")["ledger"]
+    cluster.access.write_config("topics", "ledger", config | {"unclean.leader.election.enable": "true"})
+    said = operator.not_planned("isr-dead")
+    assert "starting the broker elects a replica that lacks records" in said
+    cluster.access.write_config("topics", "ledger", config)
+
+
+# A restarted broker of 4.3.1 also reports the settings of a deleted topic of the same name: this one comes last.
+def test_a_weak_topic_is_raised_made_durable_and_all_is_taken_back(operator, cluster):
+    cluster.lab.break_("weak-topic")
+    before, weak = cluster.access.assignment("ledger"), cluster.access.configs("topics")["ledger"]
+    planned = operator.plan("raise-topic-rf", params={"topic": "ledger"})
+    operator.healed(planned)
+    raised = cluster.access.assignment("ledger")
+    assert {number: replicas[:2] for number, replicas in raised.items()} == before
+    assert all(len(replicas) == 3 for replicas in raised.values())
+    durable = operator.plan("durable-defaults", params={"topic": "ledger"})
+    operator.healed(durable)
+    assert cluster.access.configs("topics")["ledger"][MIN_ISR] == "2"
+    operator.take_back(operator.ran(durable))
+    assert cluster.access.configs("topics")["ledger"] == weak
+    operator.take_back(operator.ran(planned), "--all")
+    assert (cluster.access.assignment("ledger"), throttles(cluster)) == (before, {})

@@ -1,0 +1,232 @@
+"""The record of a KRaft cluster: which controller counts, which broker counts, and what a change without them is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, Self
+
+import pytest
+
+from kfix.adapters.kafka.kraft_messages import DescribedQuorum, EligibleReplicas, VoterState
+from kfix.adapters.kafka.metadata import MetadataResponse
+from kfix.adapters.live import changer as live_changer
+from kfix.adapters.live import kraft_authority as live
+from kfix.adapters.live.changer import LiveChanger
+from kfix.adapters.live.controllers import unsustained
+from kfix.adapters.live.host_scope import NO_LOCK, NoClusterLock
+from kfix.adapters.live.kraft_authority import KraftAuthority
+from kfix.adapters.target import Target
+from kfix.errors import UnreachableError
+from kfix.model.cluster.quorum import EligibleLeaders
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
+
+TP = TopicPartition("orders", 0)
+ENDS = {number: Endpoint(f"b{number}", 9092) for number in (1, 2, 3)}
+NOW = 1_000_000
+
+
+def described(*fetched_ago_ms: int, error: int = 0) -> DescribedQuorum:
+    """The answer of controller 100, whose followers fetched so many milliseconds ago."""
+    own = VoterState(100, b"", 58, NOW, NOW)
+    others = tuple(VoterState(101 + n, b"", 58, NOW - ago, NOW - ago) for n, ago in enumerate(fetched_ago_ms))
+    return DescribedQuorum(error, -1 if error else 100, 7, 58, (own, *others))
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (described(), ""),
+        (described(200, 400), ""),
+        (described(200, 60_000), ""),
+        (described(9_000, 60_000), "a majority of the voters no longer follows it"),
+        (described(9_000), "a majority of the voters no longer follows it"),
+        (described(200, 200, error=6), "not the active one"),
+    ],
+)
+def test_an_active_controller_counts_while_a_majority_follows_it(answer: DescribedQuorum, why: str) -> None:
+    found = unsustained(answer)
+    assert (found == "") if not why else (why in found)
+
+
+class Quorum:
+    """Controllers of which one is active, or none."""
+
+    def __init__(self, moves: Mapping[TopicPartition, Assignment] | None = None, why: str = "") -> None:
+        self.moves = moves or {}
+        self.why = why
+
+    def active(self, *_args: object) -> DescribedQuorum:
+        if self.why:
+            raise UnreachableError(self.why)
+        return described()
+
+    def reassignments(self, *_args: object) -> Mapping[TopicPartition, Assignment]:
+        return self.moves
+
+    def close(self) -> None: ...
+
+
+def metadata(view: PartitionView | None = None, *, cluster: str = "mine") -> MetadataResponse:
+    return MetadataResponse(cluster, 1, dict(ENDS), {}, {} if view is None else {TP: view})
+
+
+Answers = Mapping[int, list[tuple[int, MetadataResponse] | UnreachableError]]
+
+
+@pytest.fixture
+def authority(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes an authority whose brokers give these answers, one after the other; the last one stays."""
+
+    def make(answers: Answers, quorum: Quorum | None = None, timeout: float = 1.0) -> KraftAuthority:
+        found = KraftAuthority(Target((), timeout=timeout), "mine", ENDS, ())
+        found.asked = []  # type: ignore[attr-defined]
+
+        def ask(broker: int, _ask: object, _until: object) -> tuple[int, MetadataResponse]:
+            found.asked.append(broker)  # type: ignore[attr-defined]
+            queue = answers[broker]
+            answer = queue.pop(0) if len(queue) > 1 else queue[0]
+            if isinstance(answer, UnreachableError):
+                raise answer
+            return answer
+
+        lines = SimpleNamespace(ask=ask, to=lambda _: {}, close=lambda: None)
+        monkeypatch.setattr(found, "_lines", lines)
+        monkeypatch.setattr(found, "_controllers", quorum or Quorum())
+        monkeypatch.setattr(live, "_BETWEEN", 0.01)
+        return found
+
+    return make
+
+
+FULL = PartitionView(1, 4, (1, 2, 3), (1, 2, 3), (), 0)
+STALE = PartitionView(2, 3, (1, 2, 3), (1, 2, 3), (), 0)
+
+
+def test_a_broker_that_is_cut_is_passed_over_for_one_that_has_reached_the_high_watermark(authority: Any) -> None:
+    found = authority({1: [(20, metadata(STALE))], 2: [(57, metadata(FULL))], 3: [(57, metadata(FULL))]})
+    reading = found.partition(TP)
+    assert (reading.state.leader, reading.state.leader_epoch, reading.state.version) == (1, 4, 4)
+    assert reading.registered == {1, 2, 3}
+    assert found.asked == [1, 2]
+    # The one that was good is asked first from then on.
+    found.partition(TP)
+    assert found.asked == [1, 2, 2]
+
+
+def test_a_broker_that_is_a_record_behind_is_asked_again(authority: Any) -> None:
+    behind = [(56, metadata(STALE)), (57, metadata(FULL))]
+    found = authority({1: list(behind), 2: [UnreachableError("hung")], 3: [UnreachableError("hung")]})
+    assert found.partition(TP).state.leader == 1
+
+
+def test_where_no_broker_has_come_so_far_nothing_is_known(authority: Any) -> None:
+    found = authority({b: [(20, metadata(STALE))] for b in (1, 2, 3)}, timeout=0.5)
+    with pytest.raises(UnreachableError, match="no broker has applied the metadata up to offset 57: broker 1 is at 20"):
+        found.partition(TP)
+
+
+def test_a_broker_of_another_cluster_does_not_count(authority: Any) -> None:
+    theirs = (90, metadata(STALE, cluster="theirs"))
+    found = authority({1: [theirs], 2: [(57, metadata(FULL))], 3: [theirs]})
+    assert found.partition(TP).state.leader == 1
+
+
+def test_without_an_active_controller_nothing_is_read(authority: Any) -> None:
+    found = authority({b: [(57, metadata(FULL))] for b in (1, 2, 3)}, Quorum(why="no active controller answers"))
+    for read in (found.registered, found.door, found.controller, lambda: found.partition(TP)):
+        with pytest.raises(UnreachableError, match="no active controller answers"):
+            read()
+    assert found.asked == []
+    assert found.address(1) is None
+
+
+def test_a_move_counts_only_if_it_is_of_these_replicas(authority: Any) -> None:
+    moving = PartitionView(1, 4, (1, 2, 3), (1, 2), (), 0)
+    move = Assignment((1, 2, 3), (3,), ())
+    answers = {b: [(57, metadata(moving))] for b in (1, 2, 3)}
+    found = authority(answers, Quorum({TP: move}))
+    found._eligible = lambda *_: {}
+    assert found.partition(TP).assignment == move
+    other = authority(answers, Quorum({TP: Assignment((1, 2, 4), (4,), ())}))
+    other._eligible = lambda *_: {}
+    assert other.partition(TP).assignment == Assignment((1, 2, 3))
+
+
+def test_of_a_partition_without_a_leader_the_eligible_replicas_are_read_and_hold_every_record(authority: Any) -> None:
+    empty = PartitionView(-1, 4, (3, 2, 1), (), (1, 2), 5)
+    found = authority({b: [(57, metadata(empty))] for b in (1, 2, 3)})
+    found._eligible = lambda *_: {TP: EligibleReplicas(-1, 4, (), (2,), (1,))}
+    reading = found.partition(TP)
+    assert reading.eligible == EligibleLeaders((2,), (1,))
+    assert (reading.leaderless, reading.isr, reading.live_isr) == (True, (), (2,))
+
+
+def test_a_leader_that_was_elected_between_two_questions_is_read_again(authority: Any) -> None:
+    empty = PartitionView(-1, 4, (3, 2, 1), (), (1, 2), 5)
+    found = authority({1: [(57, metadata(empty)), (58, metadata(FULL))], 2: [], 3: []})
+    found._eligible = lambda *_: {TP: EligibleReplicas(1, 5, (1,), (), ())}
+    assert found.partition(TP).state.leader == 1
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
+
+
+def changer(monkeypatch: pytest.MonkeyPatch, door: Any, answer: ChangeResult | None = None) -> tuple[LiveChanger, Any]:
+    sent: list[int] = []
+
+    class Line:
+        def __init__(self, *_args: object, **_kwargs: object) -> None: ...
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_args: object) -> None: ...
+
+        def call(self, request: Any, _decode: object, _deadline: object) -> Any:
+            if request.api_key == 3:
+                return SimpleNamespace(cluster_id="mine")
+            sent.append(request.api_key)
+            if answer is None:
+                raise UnreachableError("no answer in time")
+            return SimpleNamespace(error=answer.code, message=answer.message)
+
+    monkeypatch.setattr(live_changer, "BrokerConnection", Line)
+    reader: Any = SimpleNamespace(
+        door=door, address=ENDS.get, identity=lambda: ClusterIdentity("mine", Mode.KRAFT, "b:1")
+    )
+    return LiveChanger(Target(()), None, reader), sent
+
+
+def test_no_unclean_election_is_sent_to_a_quorum_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent() -> int:
+        raise UnreachableError("no active controller answers")
+
+    made, sent = changer(monkeypatch, silent)
+    result = made.elect(TP, unclean=True)
+    assert (result.name, result.unknown, sent) == ("NOT_SENT", False, [])
+    assert "no active controller answers" in result.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "unknown"),
+    [(None, True), (ChangeResult(41, ""), True), (ChangeResult(0, ""), False), (ChangeResult(39, "no"), False)],
+)
+def test_a_change_without_an_answer_or_of_a_controller_that_stepped_down_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, answer: ChangeResult | None, unknown: bool
+) -> None:
+    made, sent = changer(monkeypatch, lambda: 2, answer)
+    assert made.reassign(TP, (1, 2)).unknown is unknown
+    assert len(sent) == 1
+
+
+def test_kraft_has_no_controller_node_to_delete_and_no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, sent = changer(monkeypatch, lambda: 2)
+    assert made.reelect_controller(epoch_version=3).name == "NOT_SENT"
+    assert sent == []
+    lock = NoClusterLock()
+    with pytest.raises(UnreachableError, match=NO_LOCK):
+        lock.take({})
+    lock.release()
+    assert (lock.held(), lock.scope) == (False, "none")
