@@ -166,7 +166,10 @@ def test_a_new_leader_below_min_isr_that_serves_no_offset_does_not_look_healthy(
     said = kfix.diagnose("--debounce", "0")
     assert said.code == 21
     found = said.findings["KFX304"]
-    assert f"{where} serves old committed offsets, or none" in found["summary"]
+    # Commits of other groups a moment before may leave another partition in the same state.
+    assert "old committed offsets, or none" in found["summary"]
+    withheld = [str(row) for row in found["evidence"] if "OFFSET_NOT_AVAILABLE" in str(row)]
+    assert any(str(where) in row for row in withheld)
     assert "start at an old offset" in found["blocked"]["who"]
     assert any("Do not start consumers of groups of" in each for each in found["never"])
     assert any("OFFSET_NOT_AVAILABLE" in each for each in said.json["could_not_read"])

@@ -54,7 +54,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     first = rows[0]
     withheld = [
-        log for log in case.offsets_logs if log.kept_back and TopicPartition(OFFSETS_TOPIC, log.partition) in tps
+        log for log in case.offsets_logs if log.withheld and TopicPartition(OFFSETS_TOPIC, log.partition) in tps
     ]
     return Finding(
         code=CODE,

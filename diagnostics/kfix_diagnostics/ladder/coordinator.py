@@ -88,7 +88,7 @@ def _served(asked: Asked) -> Rung:
     name, probe, emptied = "loaded", asked.probe, asked.of_group("KFX109")
     if emptied is not None:
         return fails(name, emptied)
-    if any(log.kept_back and log.partition == asked.tp.partition for log in asked.case.offsets_logs):
+    if any(log.withheld and log.partition == asked.tp.partition for log in asked.case.offsets_logs):
         said = f"its coordinator cannot advance the high watermark of {asked.tp}, and serves old offsets or none"
         return fails(name, asked.of_partition(("KFX304",)) or said, _log_rows(asked))
     own = ""

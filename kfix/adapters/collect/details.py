@@ -170,7 +170,10 @@ class Details:
             why = f"{tps[0]}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
             self._questions.failed(f"offsets log broker {broker}", why)
         kept_back = {tp.partition: broker for broker, tps in refused.items() for tp in tps}
-        found = [replace(log, withheld=kept_back.get(log.partition) == log.broker) for log in found]
+        found = [
+            replace(log, withheld=kept_back.get(log.partition) == log.broker and log.log_end > log.start)
+            for log in found
+        ]
         return tuple(sorted(found, key=lambda log: (log.partition, log.broker)))
 
     def _orphaned(self, replicas: Mapping[TopicPartition, tuple[int, ...]]) -> list[OffsetsLog]:

@@ -36,8 +36,8 @@ class OffsetsLog:
     """Records of one offsets partition, as a replica serves them to a consumer: only where something was in doubt.
 
     `first` to `end` (exclusive) are the offsets that were read; the log begins at `start` and ends at `log_end`.
-    `stable` is the last stable offset at the leader, -1 elsewhere. `withheld`: the leader returns no offset
-    (OFFSET_NOT_AVAILABLE) since it does not know the high watermark, and as coordinator it serves nothing of the log.
+    `stable` is the last stable offset at the leader, -1 elsewhere. `withheld`: the log has records, and the
+    leader returns no offset (OFFSET_NOT_AVAILABLE): as coordinator it serves none above its high watermark.
     """
 
     partition: int
@@ -51,11 +51,6 @@ class OffsetsLog:
     transactions: tuple[OpenTransaction, ...] = ()
     error: str = ""
     withheld: bool = False
-
-    @property
-    def kept_back(self) -> bool:
-        """Whether the log has records that the coordinator does not serve, since it does not know how far to go."""
-        return self.withheld and self.log_end > self.start
 
     @property
     def whole(self) -> bool:

@@ -172,6 +172,6 @@ def test_a_leader_that_keeps_withholding_its_offsets_is_noted_although_its_log_i
     questions = Questions()
     with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
         found = Details(questions, {1: line}, Deadline.after(5)).offsets_logs({TP: (1, (1,))}, (), ())
-    assert [(log.withheld, log.kept_back, log.log_end) for log in found] == [(True, True, 9)]
+    assert [(log.withheld, log.log_end) for log in found] == [(True, 9)]
     [failed] = [source for source in questions.sources() if not source.ok]
     assert failed.error == f"{TP}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
