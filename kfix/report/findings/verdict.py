@@ -66,7 +66,8 @@ def nagios_line(diagnosis: Diagnosis) -> str:
     elif diagnosis.headlines:
         text = f"no alarm, but {'; '.join(diagnosis.headlines)}"
     else:
-        text = f"{several(diagnosis.looked_at.get('partitions', 0), 'partition')}, nothing found"
+        found = "no alarm" if diagnosis.muted else "nothing found"
+        text = f"{several(diagnosis.looked_at.get('partitions', 0), 'partition')}, {found}"
     if diagnosis.maintenance:
         text = f"in maintenance ({diagnosis.maintenance}): {text}"
     if muted := held_back(diagnosis):

@@ -22,7 +22,8 @@ OUTPUTS: Final = {"diagnosis": DIAGNOSIS, "group": GROUP, "error": ERROR}
 def output_schema(name: str) -> dict[str, Any]:
     """Returns the schema of one of `OUTPUTS`, complete in itself."""
     schema = _read(name)
-    shared = _read("finding") if "$defs/finding" in json.dumps(schema) else {}
+    # An error has no finding.
+    shared = {} if name == "error" else _read("finding")
     return {"$schema": _DIALECT, "$id": f"urn:{OUTPUTS[name].replace('/', ':')}", **schema, **shared}
 
 

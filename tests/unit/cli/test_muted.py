@@ -164,3 +164,11 @@ def test_no_format_says_more_than_the_verdict(name: str, at_work: bool, wanted: 
             assert "healthy" not in said.splitlines()[0]
         if not found.could_not_read:
             assert said.count("\n") <= MOST_LINES
+
+
+def test_the_line_of_a_plugin_says_that_findings_are_muted() -> None:
+    line = nagios_line(listed("coordinator-stuck", mute("*")))
+    assert line.startswith("KFIX OK - ")
+    assert "no alarm; " in line
+    assert "muted" in line
+    assert "nothing found" not in line
