@@ -52,7 +52,7 @@ test-security: setup-dev
 test-spark-versions: setup-dev
 	@$(BIN)/python -m tests.spark.versions
 
-# The wheel as users install it: pipx and uv, each extra, each Python at hand, and the hooks with the real pre-commit. About
+# The wheel as users install it: pipx and uv, each extra, each Python that is installed, and the hooks with the real pre-commit. About
 # five minutes; `make test-install EXTRAS=spark` downloads 400 MB more.
 test-install: setup-dev
 	@$(BIN)/python -m tests.install $(EXTRAS)

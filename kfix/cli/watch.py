@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kfix.app.diagnosis import as_the_inventory_says
 from kfix.app.watching.judging import JudgeOptions
 from kfix.app.watching.loop import WatchOptions
 from kfix.app.watching.setup import SMALLEST_RING, WatchRequest, replay
@@ -120,26 +122,30 @@ def watch(
     console = PlainConsole(sys.stdout)
     drawn = sys.stdout.isatty() and not lines and from_recorder is None
     view = WatchScreen(console) if drawn else WatchLog(console)
-    judging = JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention)
     if from_recorder is not None:
         if any((bootstrap_server, cluster, zookeeper, bootstrap_controller, recorder, exporter, notify)):
             raise UsageError("--from-recorder reads a recording; leave out the options for a live cluster")
         period = (moment("--since", since), moment("--until", until))
+        judging = JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention)
         raise typer.Exit(replay(from_recorder, WatchOptions(judging), [view.show], period))
     if since:
         raise UsageError("--since is for --from-recorder")
     access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+    source = ctx.get_parameter_source("restart_grace")
+    if access.listed is not None and (source is None or source.name == "DEFAULT"):
+        restart_grace = access.listed.entry.restart_grace
     options = WatchOptions(
-        judging,
+        JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention),
         tuple(group or ()),
         until_healthy=until is not None,
         within=within,
         most=snapshots,
-        name=cluster or bootstrap_server or zookeeper or "",
+        name=access.name or bootstrap_server or zookeeper or "",
     )
     request = WatchRequest(options, recorder, size_of(keep_size), keep_hours, exporter, notify)
     signal.signal(signal.SIGTERM, _end)
-    raise typer.Exit(watch_cluster(the_app(ctx), access, request, [view.show]))
+    said = partial(as_the_inventory_says, access=access)
+    raise typer.Exit(watch_cluster(the_app(ctx), access, request, [view.show], said))
 
 
 def size_of(text: str) -> int:
