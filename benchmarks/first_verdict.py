@@ -1,6 +1,9 @@
 """How long an operator at a terminal waits for the first verdict while servers are frozen (SIGSTOP).
 
-python -m benchmarks.first_verdict [RUNS]    a lab of 3 brokers and 3 ZooKeeper servers; about 3 minutes with 5 runs
+python -m benchmarks.first_verdict [RUNS] [--partitions N]
+
+A lab of 3 brokers and 3 ZooKeeper servers; about 3 minutes with 5 runs. With N, so many partitions with one replica are
+created first.
 
 The verdict is the first line of the screen after one snapshot, or, where a second snapshot is needed, the reason that
 is shown before it.
@@ -8,6 +11,7 @@ is shown before it.
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import sys
@@ -24,6 +28,7 @@ from kfix.lab import Lab, LabSpec
 KFIX = str(Path(sys.executable).with_name("kfix"))
 #: The default of `--timeout`, in seconds: no source may take longer.
 DEADLINE = 5.0
+_LARGE_HEAP_MB = 1400
 #: Of the first lines, what follows the wait: the reason, or the verdict of a cluster in which nothing is blocked.
 VERDICT = r"why: |\(20\d\d-\d\d-\d\d "
 
@@ -32,13 +37,21 @@ FROZEN = (((), ()), ((3,), ()), ((), (1,)), ((), (1, 2)), ((2, 3), ()), ((3,), (
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    given = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    given.add_argument("runs", type=int, nargs="?", default=5)
+    given.add_argument("--partitions", type=int, default=0)
+    asked = given.parse_args()
+    count = asked.runs
     with tempfile.TemporaryDirectory(prefix="kfix-bench-") as folder:
         os.environ |= {"KFIX_STATE_HOME": f"{folder}/state", "KFIX_LAB_HOME": f"{folder}/labs", "NO_COLOR": "1"}
         # A long session: a frozen broker stays registered, so that its silence is all there is to see.
-        lab = Lab.up(LabSpec(name="bench", zookeepers=3, settings={"zookeeper.session.timeout.ms": "300000"}))
+        settings = {"zookeeper.session.timeout.ms": "300000"}
+        heap = _LARGE_HEAP_MB if asked.partitions else LabSpec.heap_mb
+        lab = Lab.up(LabSpec(name="bench", zookeepers=3, settings=settings, heap_mb=heap))
         try:
             lab.break_("healthy")
+            if asked.partitions:
+                lab.grow(asked.partitions, 1, 20)
             print(
                 f"| frozen | first verdict after the deadline of {DEADLINE:.0f} s (range) | it begins |\n|---|---|---|"
             )

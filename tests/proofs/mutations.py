@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
-from kfix.model.cluster.snapshot import Assignment, LogEnd, TopicPartition
+from kfix.model.cluster.snapshot import Assignment, LogEnd, Mode, TopicPartition
 from kfix.model.plan.facts import (
     CLUSTER_FACTS,
     GROUP_FACTS,
@@ -82,6 +83,24 @@ def _isr_other(cluster: MemoryCluster, key: FactKey) -> None:
     tp = _tp(key)
     old = cluster.records.states[tp]
     cluster.records.states[tp] = old._replace(isr=tuple(sorted(cluster.control.live - set(old.isr))))
+
+
+def _eligible(cluster: MemoryCluster, key: FactKey) -> None:
+    """Another broker than before may lead without a loss; with ZooKeeper there is no such record."""
+    if isinstance(cluster, MemoryKraftCluster):
+        was = cluster.kraft.elr.get(_tp(key), ())
+        cluster.kraft.elr[_tp(key)] = was[:-1] or (99,)
+
+
+def _last_known(cluster: MemoryCluster, key: FactKey) -> None:
+    if isinstance(cluster, MemoryKraftCluster):
+        cluster.kraft.last_known[_tp(key)] = () if cluster.kraft.last_known.get(_tp(key)) else (99,)
+
+
+def _migrated(cluster: MemoryCluster, key: FactKey) -> None:
+    """A migration to KRaft has ended meanwhile."""
+    other = Mode.ZOOKEEPER if cluster.mode is Mode.KRAFT else Mode.KRAFT
+    cluster.__class__ = type("Migrated", (type(cluster),), {"mode": other})
 
 
 def _order(cluster: MemoryCluster, key: FactKey) -> None:
@@ -272,6 +291,8 @@ def _transaction_committed(cluster: MemoryCluster, key: FactKey) -> None:
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "leader": (_leader, _leader_unseen),
     "leader_epoch": (_epoch,),
+    "elr": (_eligible,),
+    "last_known": (_last_known,),
     "isr": (_isr, _isr_live, _isr_other),
     "live_isr": (_isr_live, _isr_other),
     "assignment": (_order, _one_more),
@@ -286,6 +307,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "controller_epoch": (_number("epoch"), _failed_over),
     "controller_epoch_version": (_number("epoch_version"), _failed_over),
     "migrating": (_migrating,),
+    "mode": (_migrated,),
     "registered": (_unregistered, _one_registers),
     "committed": (_committed, _forgotten),
     "state": (_settled, _assigning),

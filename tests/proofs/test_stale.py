@@ -37,7 +37,9 @@ from tests.proofs.stage import Stage
 pytestmark = pytest.mark.xdist_group("stale")
 
 WIDE = "every kind of fact, "
-ALL = (*SCENARIOS, f"{WIDE}coordinator-stuck")
+#: A partition without a leader has eligible leader replicas on KRaft.
+WITHOUT_LEADER = next(name for name, each in SCENARIOS.items() if each.incident == "eligible-waits-last-leader-back")
+ALL = (*SCENARIOS, f"{WIDE}coordinator-stuck", f"{WIDE}{WITHOUT_LEADER}")
 
 
 def test_every_kind_of_fact_has_a_way_to_change() -> None:
