@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from kfix.adapters.fleet.history_tables import TRANSITIONS
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.tables import ALL
+from kfix.adapters.fleet.tables import ALL, QUORUM
 from kfix.app import fleet as wiring
 from kfix.app.fleet import judge_stored
 from kfix.fleet.audit.tables import tables
@@ -109,6 +109,9 @@ def test_every_reader_counts_the_same_rows_of_every_table(spark, tmp_path):
         table = DeltaTable(str(tmp_path / "tables" / spec.name))
         files = table.file_uris()
         whole = table.to_pyarrow_table()
+        if spec is QUORUM:
+            assert whole.num_rows == 0, "these clusters have none"
+            continue
         counted = Counter(zip(whole["day"].to_pylist(), whole["run"].to_pylist(), strict=True))
         every = {(day_of(number), run) for number in range(2) for run in ("n", "1e3")}
         # Only the first run of day 1 differs from the run before it.
