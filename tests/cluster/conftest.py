@@ -16,9 +16,26 @@ from kfix.lab.healing.health import trouble
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
 
-#: Tests wait for sessions to expire more than they compute: three clusters side by side fill two cores.
+#: Tests wait for sessions to expire more than they compute: three clusters side by side fill two cores. Those of `kraft`
+#: and `own` have labs of their own.
 SIDES = {
-    "one": {"test_incidents", "test_faults", "test_remedies_isr", "test_killed_runs", "test_kraft_lab"},
+    "one": {"test_incidents", "test_faults", "test_remedies_isr", "test_killed_runs"},
+    "kraft": {
+        "test_kraft_diagnose",
+        "test_kraft_groups",
+        "test_kraft_lab",
+        "test_kraft_quorum",
+        "test_kraft_remedies",
+        "test_kraft_rolling",
+    },
+    "own": {
+        "test_contexts",
+        "test_missing_rights",
+        "test_secured_labs",
+        "test_secured_zookeeper",
+        "test_watch",
+        "test_zookeeper_faults",
+    },
     "three": {
         "test_group_faults",
         "test_group_incidents",
