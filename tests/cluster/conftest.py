@@ -16,8 +16,8 @@ from kfix.lab.healing.health import trouble
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
 
-#: Tests wait for sessions to expire more than they compute: three clusters side by side fill two cores. Those of `kraft`
-#: and `own` have labs of their own.
+#: Tests wait for sessions to expire more than they compute: three clusters side by side fill two cores. Those of
+#: `kraft` and `own` have labs of their own.
 SIDES = {
     "one": {"test_incidents", "test_faults", "test_remedies_isr", "test_killed_runs"},
     "kraft": {
