@@ -19,7 +19,7 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 #: Tests wait for sessions to expire more than they compute: three clusters side by side fill two cores. Those of
 #: `kraft` and `own` have labs of their own.
 SIDES = {
-    "one": {"test_incidents", "test_faults", "test_remedies_isr", "test_killed_runs"},
+    "one": {"test_contexts", "test_faults", "test_incidents", "test_killed_runs", "test_remedies_isr", "test_watch"},
     "kraft": {
         "test_kraft_diagnose",
         "test_kraft_groups",
@@ -29,11 +29,9 @@ SIDES = {
         "test_kraft_rolling",
     },
     "own": {
-        "test_contexts",
         "test_missing_rights",
         "test_secured_labs",
         "test_secured_zookeeper",
-        "test_watch",
         "test_zookeeper_faults",
     },
     "three": {
