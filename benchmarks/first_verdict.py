@@ -1,4 +1,4 @@
-"""How long an operator at a terminal waits for the first verdict while servers are frozen (SIGSTOP).
+"""How long an operator at a terminal waits for the first verdict while servers are frozen (SIGSTOP) or hardly answer.
 
 python -m benchmarks.first_verdict [RUNS] [--partitions N]
 
@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pexpect
 
+from benchmarks.slow_line import slow_line
 from kfix.lab import Lab, LabSpec
 
 KFIX = str(Path(sys.executable).with_name("kfix"))
@@ -34,6 +35,10 @@ VERDICT = r"why: |\(20\d\d-\d\d-\d\d "
 
 #: (brokers, ZooKeeper servers) that are frozen, out of three each.
 FROZEN = (((), ()), ((3,), ()), ((), (1,)), ((), (1, 2)), ((2, 3), ()), ((3,), (1,)), ((2, 3), (1, 2)))
+
+
+#: Lines to the only ZooKeeper server that is given, and how many bytes they pass in a second.
+SLOW = {"ZooKeeper behind a trickling line (10 kB/s)": 10_000, "ZooKeeper behind a half-open line": 0}
 
 
 def main() -> None:
@@ -61,6 +66,12 @@ def main() -> None:
                 waits = [seconds - DEADLINE for seconds, _ in found]
                 middle = f"{statistics.median(waits):+.2f} s ({min(waits):+.2f} to {max(waits):+.2f})"
                 print(f"| {words(brokers, servers)} | {middle} | {found[-1][1]} |", flush=True)
+            for what, rate in SLOW.items():
+                with slow_line(lab.zookeeper_connect.split(",")[0], rate) as address:
+                    found = [first_verdict(lab, address) for _ in range(count)]
+                waits = [seconds - DEADLINE for seconds, _ in found]
+                middle = f"{statistics.median(waits):+.2f} s ({min(waits):+.2f} to {max(waits):+.2f})"
+                print(f"| {what} | {middle} | {found[-1][1]} |", flush=True)
         finally:
             lab.down()
     print(f"{count} runs each, load {os.getloadavg()[0]:.1f}")
@@ -87,10 +98,10 @@ def frozen(lab: Lab, brokers: tuple[int, ...], servers: tuple[int, ...]) -> Iter
         time.sleep(3)
 
 
-def first_verdict(lab: Lab) -> tuple[float, str]:
+def first_verdict(lab: Lab, zookeeper: str | None = None) -> tuple[float, str]:
     """Returns the seconds from the start of the process to the verdict on the terminal, and the line it is in."""
     began = time.perf_counter()
-    address = ["--bootstrap-server", lab.bootstrap_servers, "--zookeeper", lab.zookeeper_connect]
+    address = ["--bootstrap-server", lab.bootstrap_servers, "--zookeeper", zookeeper or lab.zookeeper_connect]
     child = pexpect.spawn(KFIX, ["diagnose", *address], timeout=60, dimensions=(50, 140), encoding="utf-8")
     child.expect(VERDICT)
     waited = time.perf_counter() - began
