@@ -25,7 +25,8 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import write_fleet
 from tests.places import ROOT
 from tests.proofs.fleet.killed import DAY, KILLED
-from tests.unit.diagnostics.clusters import base, coordinator_stuck
+from tests.unit.diagnostics import kraft_clusters
+from tests.unit.diagnostics.clusters import coordinator_stuck
 from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, reported, statuses
 
 LAGS = "KFX401:broker 6"
@@ -80,11 +81,11 @@ def staged(tmp_path_factory):
     """(a store with a complete run of the day before and a staged one, what readers see of it undisturbed)."""
     store = tmp_path_factory.mktemp("staged") / "store"
     before = RunWriter(place_of(store), DAY.replace(day=28, month=2), "r")
-    before.write("old", base().snapshot())
+    before.write("old", kraft_clusters.healthy())
     before.finish()
     writer = RunWriter(place_of(store), DAY, "r")
     writer.begin()
-    writer.write("well", base().snapshot())
+    writer.write("well", kraft_clusters.healthy())
     writer.write("sick", coordinator_stuck().snapshot())
     whole = shutil.copytree(store, store.with_name("whole"))
     assert not killed(whole, "finish", "before", 99)
@@ -128,7 +129,7 @@ def test_the_first_run_of_a_store_that_is_killed_between_its_commits(staged, tmp
     store = tmp_path / "store"
     writer = RunWriter(place_of(store), DAY, "r")
     writer.begin()
-    writer.write("well", base().snapshot())
+    writer.write("well", kraft_clusters.healthy())
     writer.write("sick", coordinator_stuck().snapshot())
     # All tables but `partitions` have a file of their own to write.
     assert killed(store, "finish", where, step) or (where, step) == ("writing", len(FINISHED))
