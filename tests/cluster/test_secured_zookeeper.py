@@ -1,0 +1,114 @@
+"""A secured ZooKeeper: read, locked and written to as the brokers are let in there, and what each mistake says."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from kfix.lab import Lab, LabSpec
+from kfix.lab.nodes.configs import plain_zookeeper_connect
+from kfix.lab.security.certificates import CertificateAuthority, pem
+from tests.cluster.conftest import Kfix
+from tests.cluster.remedy import Operator
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("labs")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def mtls(home):
+    lab = Lab.up(LabSpec(name="keeper-mtls", ids=(7,), chroot="/kfix", zookeeper_security="mtls"))
+    yield lab
+    lab.down()
+
+
+def diagnosed(lab, folder, file, *args):
+    return Kfix(lab, folder / "state").run("diagnose", "--json", "--command-config", file, *args)
+
+
+def changed(lab, folder, without, *lines):
+    """Writes the lab's client properties without the keys that begin so, and with these lines."""
+    kept = [each for each in Path(lab.client_files[0]).read_text().splitlines() if not each.startswith(without)]
+    file = folder / "changed.properties"
+    file.write_text("\n".join([*kept, *lines]) + "\n")
+    return file
+
+
+def holders(folder, secret):
+    found = []
+    for file in Path(folder).rglob("*"):
+        if file.is_file():
+            data = file.read_bytes()
+            data = gzip.decompress(data) if file.suffix == ".gz" else data
+            found += [file] if secret.encode() in data else []
+    return found
+
+
+def elect_another_controller(lab, folder, file):
+    """Plans and applies a runbook that takes the lock in ZooKeeper and deletes a znode there."""
+    ann = Operator(lab, folder, "ann")
+    ann.where = ("--command-config", file)
+    with lab.access() as access:
+        before = int(access._zk.get("/controller_epoch")[0])
+        said = ann.apply(ann.plan("controller-reelect"))
+        assert int(access._zk.get("/controller_epoch")[0]) == before + 1
+    secret = lab.state.secret
+    words = [(entry / "cmdline").read_bytes() for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    assert secret not in said.out + said.err
+    assert holders(folder, secret) == []
+    assert not [line for line in words if secret.encode() in line]
+
+
+def refused(lab, folder, file, *args):
+    """Returns why ZooKeeper was not read; the rest of the cluster is never called healthy then."""
+    said = diagnosed(lab, folder, file, *args)
+    assert said.code == 22, said.out + said.err
+    assert lab.state.secret not in said.out + said.err
+    [line] = [each for each in said.json["could_not_read"] if "zookeeper 127" in each or "zookeeper localhost" in each]
+    return line
+
+
+@pytest.mark.parametrize("number", [0, 1, 2], ids=["pkcs12", "jks", "pem"])
+def test_zookeeper_with_client_certificates_is_read_with_stores_of_each_format(mtls, tmp_path, number):
+    said = diagnosed(mtls, tmp_path, mtls.client_files[number])
+    assert (said.code, said.json["could_not_read"], said.json["findings"]) == (0, [], [])
+
+
+def test_a_run_takes_the_lock_and_deletes_a_znode_over_tls(mtls, tmp_path):
+    elect_another_controller(mtls, tmp_path, mtls.client_files[0])
+
+
+def test_each_mistake_of_tls_is_one_line_that_names_the_key(mtls, tmp_path):
+    plain = refused(mtls, tmp_path, changed(mtls, tmp_path, "zookeeper.ssl"))
+    assert "it requires TLS (zookeeper.ssl.client.enable=true)" in plain
+    unnamed = refused(mtls, tmp_path, changed(mtls, tmp_path, "zookeeper.ssl.keystore"))
+    assert "client certificate: set zookeeper.ssl.keystore.*" in unnamed
+    other = tmp_path / "other.pem"
+    other.write_text(pem(CertificateAuthority.new("another").certificate))
+    trusting = changed(mtls, tmp_path, "zookeeper.ssl.truststore", f"zookeeper.ssl.truststore.location={other}")
+    expected = "CA of the server's certificate is unknown: add it to zookeeper.ssl.truststore.*"
+    assert expected in refused(mtls, tmp_path, trusting)
+    key = "zookeeper.ssl.keystore.password"
+    said = Kfix(mtls, tmp_path / "state").run("diagnose", "--command-config", changed(mtls, tmp_path, key, f"{key}=no"))
+    assert (said.code, "client.p12: its password is wrong" in said.err) == (2, True)
+
+
+def test_tls_at_the_plain_port_names_the_switch(mtls, tmp_path):
+    where = ("--bootstrap-server", mtls.bootstrap_servers, "--zookeeper", plain_zookeeper_connect(mtls.state))
+    line = refused(mtls, tmp_path, mtls.client_files[0], *where)
+    assert "does not use TLS at this port, or ended the handshake: check zookeeper.ssl.client.enable" in line
+
+
+def test_the_name_in_the_certificate_is_compared_with_the_servers(mtls, tmp_path):
+    port = mtls.zookeeper_connect.partition("/")[0].rpartition(":")[2]
+    where = ("--bootstrap-server", mtls.bootstrap_servers, "--zookeeper", f"localhost:{port}/kfix")
+    line = refused(mtls, tmp_path, mtls.client_files[0], *where)
+    assert "for another host" in line
+    assert "zookeeper.ssl.endpoint.identification.algorithm" in line
+    key = "zookeeper.ssl.endpoint.identification.algorithm"
+    lenient = changed(mtls, tmp_path, key, f"{key}=")
+    assert diagnosed(mtls, tmp_path, lenient, *where).code == 0
