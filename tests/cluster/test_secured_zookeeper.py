@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kfix.lab import Lab, LabSpec
+from kfix.lab.definition.keeper_security import SUPER
 from kfix.lab.nodes.configs import plain_zookeeper_connect
 from kfix.lab.security.certificates import CertificateAuthority, pem
 from tests.cluster.conftest import Kfix
@@ -22,6 +23,13 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def mtls(home):
     lab = Lab.up(LabSpec(name="keeper-mtls", ids=(7,), chroot="/kfix", zookeeper_security="mtls"))
+    yield lab
+    lab.down()
+
+
+@pytest.fixture(scope="module")
+def sasl(home):
+    lab = Lab.up(LabSpec(name="keeper-sasl", ids=(7,), chroot="/kfix", zookeeper_security="sasl"))
     yield lab
     lab.down()
 
@@ -112,3 +120,84 @@ def test_the_name_in_the_certificate_is_compared_with_the_servers(mtls, tmp_path
     key = "zookeeper.ssl.endpoint.identification.algorithm"
     lenient = changed(mtls, tmp_path, key, f"{key}=")
     assert diagnosed(mtls, tmp_path, lenient, *where).code == 0
+
+
+def with_digest(lab, folder, password):
+    """Writes client properties with a user of the scheme digest whom the servers give every right."""
+    return changed(lab, folder, "zookeeper.sasl", f"zookeeper.auth.digest={SUPER}:{password}")
+
+
+def not_applied(lab, folder, file, code):
+    ann = Operator(lab, folder, "ann")
+    ann.where = ("--command-config", file)
+    said = ann.apply(ann.plan("controller-reelect"), code=code)
+    assert lab.state.secret not in said.out + said.err
+    return " ".join((said.out + said.err).split())
+
+
+def test_without_a_login_neither_the_lock_nor_the_controller_is_written(sasl, tmp_path):
+    """Runs first: the folder of the lock does not exist yet, and the chroot belongs to the brokers."""
+    said = not_applied(sasl, tmp_path, changed(sasl, tmp_path, "zookeeper"), 3)
+    assert "cannot take the lock: not allowed to write /kfix/kfix/lock" in said
+    assert "does not grant CREATE to a client without authentication; authenticate as the brokers do" in said
+    assert "not allowed to delete /kfix/controller: ZooKeeper's ACL does not grant DELETE" in said
+    with sasl.access() as access:
+        assert access._zk.exists("/kfix") is None
+
+
+def test_the_brokers_own_login_reads_locks_and_deletes_a_protected_znode(sasl, tmp_path):
+    with sasl.access() as access:
+        assert [each.id.scheme for each in access._zk.get_acls("/controller")[0]] == ["sasl", "world"]
+    said = diagnosed(sasl, tmp_path, sasl.client_files[0])
+    assert (said.code, said.json["could_not_read"], said.json["findings"]) == (0, [], [])
+    elect_another_controller(sasl, tmp_path, sasl.client_files[0])
+
+
+def test_the_section_of_a_jaas_file_is_as_good(sasl, tmp_path):
+    key = "zookeeper.sasl.jaas.config"
+    [login] = [each for each in Path(sasl.client_files[0]).read_text().splitlines() if each.startswith(key)]
+    jaas = tmp_path / "jaas.conf"
+    jaas.write_text(f"Server {{ other.Module required; }};\nClient {{\n  {login.partition('=')[2]}\n}};\n")
+    file = changed(sasl, tmp_path, key, f"java.security.auth.login.config={jaas}")
+    assert diagnosed(sasl, tmp_path, file).code == 0
+
+
+def test_a_digest_user_deletes_a_protected_znode_and_with_a_wrong_password_it_is_named(sasl, tmp_path):
+    (tmp_path / "right").mkdir()
+    elect_another_controller(sasl, tmp_path / "right", with_digest(sasl, tmp_path, sasl.state.secret))
+    said = not_applied(sasl, tmp_path, with_digest(sasl, tmp_path, "wr0ng"), 3)
+    assert "not allowed to delete /kfix/controller" in said
+    assert "it used digest, where a wrong password is another identity" in said
+    assert "nothing was deleted" in said
+    assert "wr0ng" not in said
+
+
+def test_a_wrong_password_of_sasl_is_one_line_that_names_the_user(sasl, tmp_path):
+    file = tmp_path / "wrong.properties"
+    file.write_text(Path(sasl.client_files[0]).read_text().replace('password="', 'password="wr0ng'))
+    line = refused(sasl, tmp_path, file)
+    assert "authentication refused for user 'kafka' of SASL DIGEST-MD5: check zookeeper.auth.*" in line
+    assert "wr0ng" not in line
+
+
+@pytest.mark.parametrize("path", ["/admin/delete_topics", "/config/topics/ledger"])
+def test_a_znode_that_may_not_be_read_is_one_line_that_names_the_right(sasl, tmp_path, path):
+    with sasl.access() as access:
+        if path.endswith("ledger") and not access._zk.exists(path):
+            access.create_topic("ledger", [[7]], {})
+        before, _ = access._zk.get_acls(path)
+        access._zk.set_acls(path, [each for each in before if each.id.scheme == "sasl"])
+        try:
+            line = refused(sasl, tmp_path, changed(sasl, tmp_path, "zookeeper"))
+        finally:
+            access._zk.set_acls(path, before)
+    assert f"not allowed to read /kfix{path}: ZooKeeper's ACL does not grant READ to a client without" in line
+    assert diagnosed(sasl, tmp_path, sasl.client_files[0]).code == 0
+
+
+def test_sasl_at_a_server_without_it_is_refused_in_one_line(mtls, tmp_path):
+    login = 'org.apache.zookeeper.server.auth.DigestLoginModule required username="ann" password="s3cret";'
+    file = changed(mtls, tmp_path, "nothing", f"zookeeper.sasl.jaas.config={login}")
+    line = refused(mtls, tmp_path, file)
+    assert "authentication refused for user 'ann' of SASL DIGEST-MD5" in line
+    assert "s3cret" not in line

@@ -27,7 +27,8 @@ _USED: Final = """
     zookeeper.clientCnxnSocket zookeeper.ssl.client.enable zookeeper.ssl.protocol zookeeper.ssl.enabled.protocols
     zookeeper.ssl.cipher.suites zookeeper.ssl.endpoint.identification.algorithm zookeeper.ssl.keystore.type
     zookeeper.ssl.keystore.location zookeeper.ssl.keystore.password zookeeper.ssl.truststore.type
-    zookeeper.ssl.truststore.location zookeeper.ssl.truststore.password
+    zookeeper.ssl.truststore.location zookeeper.ssl.truststore.password zookeeper.auth.digest
+    zookeeper.sasl.jaas.config zookeeper.sasl.clientconfig java.security.auth.login.config
     ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem ssl.key.location ssl.key.pem
 """
 #: Known to Kafka's clients, and without a meaning for kfix: it has its own requests, and no login thread.
@@ -74,7 +75,10 @@ USED: Final = frozenset(_USED.split())
 _KNOWN: Final = USED | frozenset(_WITHOUT_MEANING.split())
 #: An unknown key that begins like this may have been meant to make the connection safer.
 _ASSERTION: Final = "sasl.oauthbearer.assertion."
-OF_ZOOKEEPER: Final = ("zookeeper.ssl.", "zookeeper.sasl.", "zookeeper.auth.", "zookeeper.clientCnxnSocket")
+OF_ZOOKEEPER: Final = (
+    *("zookeeper.ssl.", "zookeeper.sasl.", "zookeeper.auth.", "zookeeper.clientCnxnSocket"),
+    "java.security.auth.",
+)
 _OF_SECURITY: Final = ("ssl.", "sasl.", "security.", *OF_ZOOKEEPER)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from kfix.adapters.properties.parsing import Property
 from kfix.adapters.properties.reading import PropertiesReading
+from kfix.adapters.properties.zookeeper_logins import read_digest, read_sasl_login
 from kfix.adapters.tls.settings import VERSIONS, Tls
 from kfix.adapters.zookeeper.access import TLS_KEYS, TLS_SWITCH, ZooKeeperAccess
 
@@ -23,7 +24,7 @@ _RENAMED: Final = {_KEY_PASSWORD: "zookeeper.ssl.keystore.password"}
 
 def read_access(reading: PropertiesReading) -> ZooKeeperAccess:
     """Returns how to be let in by ZooKeeper; adds the mistakes to the reading."""
-    return ZooKeeperAccess(_tls(reading))
+    return ZooKeeperAccess(_tls(reading), read_digest(reading), read_sasl_login(reading))
 
 
 def _tls(reading: PropertiesReading) -> Tls | None:

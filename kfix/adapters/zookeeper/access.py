@@ -13,6 +13,8 @@ from kfix.model.cluster.snapshot import Endpoint
 #: The prefix of the keys of ZooKeeper's TLS, and the key that turns it on.
 TLS_KEYS, TLS_SWITCH = "zookeeper.ssl.", "zookeeper.ssl.client.enable"
 
+#: ZooKeeper refuses no password of this scheme.
+_DIGEST = "digest, where a wrong password is another identity"
 #: ZooKeeper's permission for each verb of a refused request.
 _PERMISSIONS = {"read": "READ", "write": "CREATE", "delete": "DELETE"}
 
@@ -51,6 +53,10 @@ class ZooKeeperAccess:
         return plain_reason(error)
 
     @property
+    def logs_in(self) -> bool:
+        return bool(self.digest) or self.sasl is not None
+
+    @property
     def closed_at_once(self) -> str:
         """Returns why a server may close a connection before its first response."""
         tls = "" if self.tls else f"requires TLS ({TLS_SWITCH}=true), "
@@ -58,7 +64,7 @@ class ZooKeeperAccess:
 
     def not_allowed(self, verb: str, path: str) -> str:
         """Returns the sentence of a missing right: `verb` is what the ACL of the znode does not permit."""
-        ways = {"a certificate": self.tls and self.tls.chain, "SASL": self.sasl, "digest": self.digest}
+        ways = {"a certificate": self.tls and self.tls.chain, "SASL": self.sasl, _DIGEST: self.digest}
         used = " and ".join(way for way, given in ways.items() if given)
         return (
             f"not allowed to {verb} {path}: ZooKeeper's ACL does not grant {_PERMISSIONS[verb]} to "

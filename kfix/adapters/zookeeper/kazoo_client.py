@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kazoo.client import KazooClient
 from kazoo.handlers.threading import SequentialThreadingHandler
 
+from kfix.adapters.zookeeper.authentication import MECHANISM
 from kfix.model.cluster.snapshot import Endpoint
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ def kazoo_client(hosts: str, access: ZooKeeperAccess, timeout: float, logger: lo
     settings: dict[str, Any] = {}
     if access.tls is not None:
         settings["handler"] = _TlsHandler(access)
+    if access.digest:
+        settings["auth_data"] = [("digest", access.digest)]
+    if access.sasl is not None:
+        user, password = access.sasl
+        settings["sasl_options"] = {"mechanism": MECHANISM, "username": user, "password": password}
     return KazooClient(hosts=hosts, timeout=timeout, logger=logger, **settings)
 
 

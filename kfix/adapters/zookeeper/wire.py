@@ -100,6 +100,8 @@ class ZooKeeperLine:
         self.ledger = ledger or Ledger()
         #: Whether the server is known to have multiRead, which would end the session of an older one.
         self.multi_read = False
+        #: Whether the server has closed the connection.
+        self.ended = False
         self._xid = 0
         self._buffer = b""
         self._at = 0
@@ -130,12 +132,16 @@ class ZooKeeperLine:
     def _handshake(self, deadline: Deadline) -> bool:
         body = _CONNECT.pack(0, 0, _SESSION_MS, 0, 16, bytes(16), True)
         self.send(struct.pack(">i", len(body)) + body, deadline)
-        answer = self._frame(deadline, first=True)
+        answer = self.frame(deadline, first=True)
         if len(answer) < 36:
             raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
         timeout = struct.unpack_from(">i", answer, 4)[0]
         if timeout <= 0:
             raise UnreachableError(f"zookeeper {self.endpoint}: refused the session")
+        if self.access.logs_in:
+            from kfix.adapters.zookeeper.authentication import log_in  # noqa: PLC0415 - only who logs in needs it
+
+            log_in(self, deadline)
         return len(answer) > 36 and answer[36] != 0
 
     def read(self, asked: Sequence[Read], deadline: Deadline) -> list[Node | None]:
@@ -167,7 +173,7 @@ class ZooKeeperLine:
 
     def _reply(self, request: Read, wanted: int, deadline: Deadline) -> bytes | None:
         while True:
-            answer = self._frame(deadline)
+            answer = self.frame(deadline)
             if len(answer) < _REPLY.size:
                 raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
             xid, _zxid, error = _REPLY.unpack_from(answer)
@@ -217,8 +223,10 @@ class ZooKeeperLine:
             self.socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
             part = self.socket.recv(1 << 18)
         except OSError as error:
+            self.ended = isinstance(error, ConnectionError)
             raise UnreachableError(f"zookeeper {self.endpoint}: {self.access.reason(error)}") from None
         if not part:
+            self.ended = True
             why = f": {self.access.closed_at_once}" if first else ""
             raise UnreachableError(f"zookeeper {self.endpoint}: closed the connection{why}")
         self._counts.received += len(part)
@@ -238,7 +246,7 @@ class ZooKeeperLine:
         except OSError as error:
             raise UnreachableError(f"zookeeper {self.endpoint}: {self.access.reason(error)}") from None
 
-    def _frame(self, deadline: Deadline, *, first: bool = False) -> bytes:
+    def frame(self, deadline: Deadline, *, first: bool = False) -> bytes:
         size = struct.unpack(">i", self._bytes(4, deadline, first=first))[0]
         if not 0 <= size <= LARGEST_ANSWER:
             raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")

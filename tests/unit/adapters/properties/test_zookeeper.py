@@ -110,3 +110,59 @@ def test_a_wrong_password_of_a_store_names_the_key_of_zookeeper(tmp_path, stores
 
 def test_a_revocation_check_that_is_off_is_accepted(tmp_path):
     assert access_of(tmp_path, f"{ON}zookeeper.ssl.ocsp.enable=false\n").tls is not None
+
+
+LOGIN = 'org.apache.zookeeper.server.auth.DigestLoginModule required username="kafka" password="s3cret}";'
+
+
+def test_a_login_is_read_from_the_file_itself(tmp_path):
+    found = access_of(tmp_path, f"zookeeper.sasl.jaas.config={LOGIN}\nzookeeper.auth.digest=ann:a:b\n")
+    assert (found.sasl, found.digest, found.tls) == (("kafka", "s3cret}"), "ann:a:b", None)
+    assert "s3cret" not in repr(found)
+    assert "a:b" not in repr(found)
+
+
+def test_a_login_may_come_from_a_provider(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZK_LOGIN", "ann:s3cret")
+    lines = "config.providers=env\nzookeeper.auth.digest=${env:ZK_LOGIN}\n"
+    lines += "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
+    assert access_of(tmp_path, lines).digest == "ann:s3cret"
+
+
+@pytest.mark.parametrize("name", ["Client", "Kafka"])
+def test_a_login_is_read_from_the_section_of_a_jaas_file(tmp_path, name):
+    jaas = tmp_path / "jaas.conf"
+    jaas.write_text(
+        f"// }} a comment\nMyClient {{ other.Module required; }};\n/* Client {{ */ {name} {{\n  {LOGIN}\n}};\n"
+    )
+    lines = f"java.security.auth.login.config={jaas}\nzookeeper.sasl.clientconfig={name}\n"
+    assert access_of(tmp_path, lines).sasl == ("kafka", "s3cret}")
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ("zookeeper.auth.digest=s3cret", "zookeeper.auth.digest is not USER:PASSWORD"),
+        ("zookeeper.auth.digest=:s3cret", "zookeeper.auth.digest is not USER:PASSWORD"),
+        (f"zookeeper.sasl.jaas.config={LOGIN[:-1]}", "the semicolon at the end is missing"),
+        ("zookeeper.sasl.jaas.config=com.sun.Krb5LoginModule required;", "Kerberos is not supported"),
+        ("zookeeper.sasl.jaas.config=a.DigestLoginModule required username=x;", "needs username and password"),
+        ("java.security.auth.login.config=/no/such", "/no/such: cannot be read"),
+        ("java.security.auth.login.config=/dev/null", "/dev/null"),
+        ("zookeeper.sasl.mechanism=X", "unknown key zookeeper.sasl.mechanism"),
+    ],
+)
+def test_what_is_wrong_with_a_login_at_zookeeper_is_one_line_and_no_secret(tmp_path, lines, why):
+    found = problem(tmp_path, lines + "\n")
+    assert (found.startswith("1:1:"), why in found, "s3cret" in found) == (True, True, False), found
+
+
+def test_a_jaas_file_without_the_section_is_named(tmp_path):
+    jaas = tmp_path / "jaas.conf"
+    jaas.write_text("Server { a.B required; };\n")
+    assert "has no section Client" in problem(tmp_path, f"java.security.auth.login.config={jaas}\n")
+
+
+def test_without_its_library_sasl_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("kfix.adapters.properties.zookeeper_logins.has_sasl", lambda: False)
+    assert "pip install 'kafka-kfix[zookeeper-sasl]'" in problem(tmp_path, f"zookeeper.sasl.jaas.config={LOGIN}\n")
