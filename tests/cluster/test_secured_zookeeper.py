@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.properties.load import load_client_properties
+from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.adapters.zookeeper.view import read_view
 from kfix.lab import Lab, LabSpec
 from kfix.lab.definition.keeper_security import SUPER
 from kfix.lab.nodes.configs import plain_zookeeper_connect
@@ -88,6 +92,16 @@ def test_zookeeper_with_client_certificates_is_read_with_stores_of_each_format(m
 
 def test_a_run_takes_the_lock_and_deletes_a_znode_over_tls(mtls, tmp_path):
     elect_another_controller(mtls, tmp_path, mtls.client_files[0])
+
+
+def test_many_znodes_are_read_over_tls_as_they_are_in_plain_text(mtls):
+    with mtls.access() as access:
+        access.create_topic("wide", [[7]] * 600, {})
+    properties = load_client_properties(Path(mtls.client_files[0]))
+    ways = parse_connect(mtls.zookeeper_connect, properties.access), parse_connect(plain_zookeeper_connect(mtls.state))
+    (_, over_tls, unread), (_, plain, _) = [read_view(each, "PLAINTEXT", Deadline.after(20)) for each in ways]
+    assert (len(over_tls.states), unread) == (600, {})
+    assert (over_tls.states, over_tls.assignments) == (plain.states, plain.assignments)
 
 
 def test_each_mistake_of_tls_is_one_line_that_names_the_key(mtls, tmp_path):
