@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import struct
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.zookeeper.access import ZooKeeperAccess
 from kfix.errors import UnreachableError
-
-if TYPE_CHECKING:
-    from kfix.adapters.deadline import Deadline
-    from kfix.adapters.zookeeper.wire import ZooKeeperLine
+from kfix.model.cluster.snapshot import Endpoint
 
 #: What kazoo and this reader need for SASL.
 EXTRA = "pip install 'kafka-kfix[zookeeper-sasl]'"
@@ -27,11 +26,25 @@ _LENGTH = struct.Struct(">i")
 _MOST_ROUNDS = 4
 
 
+class Session(Protocol):
+    """What a login needs of a session; `ended` is whether the server has closed its connection."""
+
+    endpoint: Endpoint
+    access: ZooKeeperAccess
+    ended: bool
+
+    def xids(self, count: int) -> int: ...
+
+    def send(self, data: bytes, deadline: Deadline) -> None: ...
+
+    def frame(self, deadline: Deadline) -> bytes: ...
+
+
 def has_sasl() -> bool:
     return find_spec("puresasl") is not None
 
 
-def log_in(line: ZooKeeperLine, deadline: Deadline) -> None:
+def log_in(line: Session, deadline: Deadline) -> None:
     """Raises UnreachableError if the server refuses it."""
     access = line.access
     if access.sasl is not None:
@@ -42,7 +55,7 @@ def log_in(line: ZooKeeperLine, deadline: Deadline) -> None:
         _asked(line, body, _AUTH_XID, f"user {user!r} of the scheme digest", deadline)
 
 
-def _sasl(line: ZooKeeperLine, user: str, password: str, deadline: Deadline) -> None:
+def _sasl(line: Session, user: str, password: str, deadline: Deadline) -> None:
     from puresasl import SASLError, SASLProtocolException  # noqa: PLC0415 - only ZooKeeper with SASL needs it
     from puresasl.client import SASLClient  # noqa: PLC0415
 
@@ -62,7 +75,7 @@ def _sasl(line: ZooKeeperLine, user: str, password: str, deadline: Deadline) -> 
     raise _refused(line, who, "it asks without an end")
 
 
-def _asked(line: ZooKeeperLine, body: bytes, xid: int, who: str, deadline: Deadline) -> bytes:
+def _asked(line: Session, body: bytes, xid: int, who: str, deadline: Deadline) -> bytes:
     """Sends a request and returns the token of the response, empty where it has none."""
     line.send(_LENGTH.pack(len(body)) + body, deadline)
     try:
@@ -82,7 +95,7 @@ def _asked(line: ZooKeeperLine, body: bytes, xid: int, who: str, deadline: Deadl
     return answer[_REPLY.size + _LENGTH.size :][: max(0, size)]
 
 
-def _refused(line: ZooKeeperLine, who: str, why: str = "") -> UnreachableError:
+def _refused(line: Session, who: str, why: str = "") -> UnreachableError:
     text = f"zookeeper {line.endpoint}: authentication refused for {who}"
     return UnreachableError(f"{text}: {why or 'check zookeeper.auth.* and zookeeper.sasl.* (--command-config)'}")
 
