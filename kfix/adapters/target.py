@@ -8,6 +8,7 @@ from pathlib import Path
 from kfix.adapters.endpoint import parse_endpoints
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.properties.load import ClientProperties, load_client_properties
+from kfix.adapters.zookeeper.access import ZooKeeperAccess
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Endpoint, ReachedBy
@@ -31,6 +32,7 @@ class Target:
     besides: tuple[str, ...] = ()
     controllers: tuple[Endpoint, ...] = ()
     expected_id: str = ""
+    zookeeper_access: ZooKeeperAccess = field(default_factory=ZooKeeperAccess)
 
     @property
     def reached_by(self) -> ReachedBy:
@@ -65,8 +67,9 @@ def make_target(
         servers = parse_bootstrap(own, f"{command_config}: bootstrap.servers") if own else ()
     return Target(
         bootstrap=servers,
-        zookeeper=parse_connect(zookeeper) if zookeeper else None,
+        zookeeper=parse_connect(zookeeper, given.access) if zookeeper else None,
         security=given.security,
+        zookeeper_access=given.access,
         timeout=timeout,
         command_config=command_config,
         controllers=parse_bootstrap(controllers, "--bootstrap-controller") if controllers else (),

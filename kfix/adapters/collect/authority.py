@@ -10,6 +10,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.names import PartitionNames
 from kfix.adapters.target import Target
+from kfix.adapters.zookeeper.access import ZooKeeperAccess
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.adapters.zookeeper.servers import probe_node
 from kfix.adapters.zookeeper.view import Unread, read_view
@@ -57,7 +58,7 @@ class ZooKeeperQuestion:
         # A server that does not respond is a fact about the ensemble, not a missing source of the snapshot.
         aside = Questions()
         self._nodes: list[Task[ZooKeeperNode]] = [
-            aside.start(f"srvr {s}", lambda s=s: probe_node(s, deadline, ledger))  # type: ignore[misc]
+            aside.start(f"srvr {s}", lambda s=s: probe_node(s, deadline, ledger, connect.access))  # type: ignore[misc]
             for s in connect.servers
         ]
 
@@ -71,12 +72,12 @@ class ZooKeeperQuestion:
         return ZooKeeperAnswer(cluster_id, view, str(self._connect), ensemble, unread)
 
 
-def discover(configs: Mapping[str, str]) -> tuple[Mode, Connect | None]:
+def discover(configs: Mapping[str, str], access: ZooKeeperAccess) -> tuple[Mode, Connect | None]:
     """Returns mode and ZooKeeper address from the configs of a broker, including the chroot (tried on 2.7.1)."""
     if configs.get("process.roles"):
         return Mode.KRAFT, None
     try:
-        return Mode.ZOOKEEPER, parse_connect(configs.get("zookeeper.connect", ""))
+        return Mode.ZOOKEEPER, parse_connect(configs.get("zookeeper.connect", ""), access)
     except UsageError:
         return Mode.UNKNOWN, None
 

@@ -145,7 +145,9 @@ class _Collection:
     def _named_by(
         self, bootstrapped: Bootstrapped | None, asked: ZooKeeperQuestion | None
     ) -> tuple[Mode, ZooKeeperQuestion | None]:
-        kraft = bootstrapped is not None and discover(bootstrapped.configs)[0] is Mode.KRAFT
+        kraft = (
+            bootstrapped is not None and discover(bootstrapped.configs, self._target.zookeeper_access)[0] is Mode.KRAFT
+        )
         if asked is not None and not kraft:
             return Mode.ZOOKEEPER, asked
         return self._ask_authority(bootstrapped.configs) if bootstrapped is not None else (Mode.UNKNOWN, None)
@@ -168,7 +170,7 @@ class _Collection:
         return Mode.UNKNOWN, None
 
     def _ask_authority(self, configs: Mapping[str, str]) -> tuple[Mode, ZooKeeperQuestion | None]:
-        mode, connect = discover(configs)
+        mode, connect = discover(configs, self._target.zookeeper_access)
         if mode is Mode.KRAFT and self._quorum is None:
             self._quorum = KraftReading(
                 self._questions,

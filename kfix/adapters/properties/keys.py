@@ -24,6 +24,11 @@ _USED: Final = """
     ssl.protocol ssl.enabled.protocols ssl.cipher.suites ssl.endpoint.identification.algorithm
     ssl.keystore.type ssl.keystore.location ssl.keystore.password ssl.keystore.key ssl.keystore.certificate.chain
     ssl.key.password ssl.truststore.type ssl.truststore.location ssl.truststore.password ssl.truststore.certificates
+    zookeeper.clientCnxnSocket zookeeper.ssl.client.enable zookeeper.ssl.protocol zookeeper.ssl.enabled.protocols
+    zookeeper.ssl.cipher.suites zookeeper.ssl.endpoint.identification.algorithm zookeeper.ssl.keystore.type
+    zookeeper.ssl.keystore.location zookeeper.ssl.keystore.password zookeeper.ssl.truststore.type
+    zookeeper.ssl.truststore.location zookeeper.ssl.truststore.password zookeeper.auth.digest
+    zookeeper.sasl.jaas.config zookeeper.sasl.clientconfig java.security.auth.login.config
     ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem ssl.key.location ssl.key.pem
 """
 #: Known to Kafka's clients, and without a meaning for kfix: it has its own requests, and no login thread.
@@ -52,9 +57,11 @@ _WITHOUT_MEANING: Final = """
     sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.refresh.ms
     sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
     sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
-    ssl.keymanager.algorithm ssl.trustmanager.algorithm ssl.secure.random.implementation
+    zookeeper.connection.timeout.ms zookeeper.max.in.flight.requests zookeeper.session.timeout.ms zookeeper.set.acl
+    zookeeper.sync.time.ms ssl.keymanager.algorithm ssl.trustmanager.algorithm ssl.secure.random.implementation
 """
 _JAVA_ONLY: Final = "it names a class of Java; kfix uses OpenSSL and its own SASL"
+_REVOCATION: Final = "kfix does not check the revocation of certificates"
 #: {key: why it is not supported}; with an empty value such a key is accepted.
 _UNSUPPORTED: Final = {
     "ssl.engine.factory.class": _JAVA_ONLY,
@@ -62,19 +69,24 @@ _UNSUPPORTED: Final = {
     "security.providers": _JAVA_ONLY,
     "sasl.login.class": _JAVA_ONLY,
     "enable.ssl.certificate.verification": "kfix always verifies certificates; give the CA in ssl.truststore.*",
+    **dict.fromkeys(("zookeeper.ssl.crl.enable", "zookeeper.ssl.ocsp.enable"), _REVOCATION),
 }
 USED: Final = frozenset(_USED.split())
 _KNOWN: Final = USED | frozenset(_WITHOUT_MEANING.split())
 #: An unknown key that begins like this may have been meant to make the connection safer.
 _ASSERTION: Final = "sasl.oauthbearer.assertion."
-_OF_SECURITY: Final = ("ssl.", "sasl.", "security.")
+OF_ZOOKEEPER: Final = (
+    *("zookeeper.ssl.", "zookeeper.sasl.", "zookeeper.auth.", "zookeeper.clientCnxnSocket"),
+    "java.security.auth.",
+)
+_OF_SECURITY: Final = ("ssl.", "sasl.", "security.", *OF_ZOOKEEPER)
 
 
 def key_problems(values: Mapping[str, Property], path: Path) -> Iterator[str]:
     """Yields one line for each key that kfix cannot honour, and for each unknown key of security."""
     for key, given in values.items():
         where = f"{path}:{given.line}:{given.column}"
-        if key in _UNSUPPORTED and given.value:
+        if key in _UNSUPPORTED and given.value and not _is_off(key, given.value):
             yield f"{where}: {key} is not supported: {_UNSUPPORTED[key]}"
         elif key.startswith(_ASSERTION):
             yield f"{where}: {key} is not supported: kfix requests a token with the client's id and secret"
@@ -87,6 +99,10 @@ def key_notes(values: Mapping[str, Property], path: Path) -> Iterator[str]:
     for key, given in values.items():
         if _is_unknown(key) and not key.startswith(_OF_SECURITY):
             yield f"{path}:{given.line}:{given.column}: {_unknown(key)}; it is not used"
+
+
+def _is_off(key: str, value: str) -> bool:
+    return _UNSUPPORTED[key] == _REVOCATION and value.lower() == "false"
 
 
 def _is_unknown(key: str) -> bool:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kfix.adapters.kafka.security import PROTOCOLS, Security
-from kfix.adapters.properties.keys import key_notes, key_problems
+from kfix.adapters.properties.keys import OF_ZOOKEEPER, key_notes, key_problems
 from kfix.adapters.properties.parsing import read_properties
 from kfix.adapters.properties.providers import resolved
 from kfix.adapters.properties.reading import PropertiesReading
 from kfix.adapters.tls.settings import Tls
+from kfix.adapters.zookeeper.access import ZooKeeperAccess
 from kfix.errors import InvalidFileError
 
 
 @dataclass(frozen=True, slots=True)
 class ClientProperties:
-    """`bootstrap` is the file's `bootstrap.servers`, `notes` are lines about what kfix does not use."""
+    """`access` is how ZooKeeper lets kfix in, `bootstrap` the file's `bootstrap.servers`, and `notes` are lines about
+    what kfix does not use.
+    """
 
     security: Security
     bootstrap: str = ""
     zookeeper: str = ""
     notes: tuple[str, ...] = ()
+    access: ZooKeeperAccess = field(default_factory=ZooKeeperAccess)
 
 
 def load_client_properties(path: Path) -> ClientProperties:
@@ -30,6 +34,7 @@ def load_client_properties(path: Path) -> ClientProperties:
     reading = PropertiesReading(path, values)
     reading.problems.extend(key_problems(values, path))
     security = _security(reading)
+    access = _zookeeper_access(reading)
     if reading.problems:
         raise InvalidFileError(tuple(reading.problems))
     return ClientProperties(
@@ -37,6 +42,7 @@ def load_client_properties(path: Path) -> ClientProperties:
         reading.get("bootstrap.servers"),
         reading.get("zookeeper.connect"),
         (*notes, *key_notes(values, path)),
+        access,
     )
 
 
@@ -61,3 +67,11 @@ def _security(reading: PropertiesReading) -> Security:
 
         return read_sasl(reading, protocol, tls)
     return Security(protocol, tls=tls)
+
+
+def _zookeeper_access(reading: PropertiesReading) -> ZooKeeperAccess:
+    if not any(key.startswith(OF_ZOOKEEPER) for key in reading.values):
+        return ZooKeeperAccess()
+    from kfix.adapters.properties.zookeeper import read_access  # noqa: PLC0415 - only a secured ZooKeeper needs it
+
+    return read_access(reading)

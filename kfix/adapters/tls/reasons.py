@@ -34,22 +34,30 @@ _UNREADABLE = "DECRYPTION_FAILED_OR_BAD_RECORD_MAC"
 _NOT_TLS = {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "UNEXPECTED_EOF_WHILE_READING"}
 
 
-def tls_reason(error: ssl.SSLError) -> str:
+def tls_reason(error: ssl.SSLError, keys: str = "ssl.", switch: str = "security.protocol", *, own: bool = True) -> str:
+    """`keys` is the prefix of the settings of this connection, `switch` the one that turns TLS on, and `own` is whether
+    the client may have shown a certificate.
+    """
+
+    def named(text: str) -> str:
+        return text.replace("ssl.", keys)
+
     if isinstance(error, ssl.SSLCertVerificationError):
-        why = _VERIFY.get(error.verify_code, error.verify_message)
+        why = named(_VERIFY[error.verify_code]) if error.verify_code in _VERIFY else error.verify_message
         if error.verify_code in _OTHER_HOST:
             detail = error.verify_message.partition("'")[2].rpartition("'")[0]
             return (
                 f"TLS failed: {why} than {detail or 'this one'}: connect by a name in it, or set an empty "
-                "ssl.endpoint.identification.algorithm"
+                f"{keys}endpoint.identification.algorithm"
             )
         return f"TLS failed: {why}"
     reason = error.reason or ""
     for alert, meaning in _ALERTS.items():
         if reason.endswith(f"ALERT_{alert}"):
-            return f"TLS failed: {meaning}"
+            why = meaning if own or alert != "BAD_CERTIFICATE" else _ALERTS["CERTIFICATE_REQUIRED"]
+            return f"TLS failed: {named(why)}"
     if reason == _UNREADABLE:
-        return "TLS failed: the server refused the client; it may require a client certificate: check ssl.keystore.*"
+        return f"TLS failed: the server refused the client; it may require a client certificate: check {keys}keystore.*"
     if reason in _NOT_TLS or isinstance(error, ssl.SSLEOFError):
-        return "TLS failed: the server does not use TLS at this port, or ended the handshake: check security.protocol"
+        return f"TLS failed: the server does not use TLS at this port, or ended the handshake: check {switch}"
     return f"TLS failed: {reason.lower().replace('_', ' ') or error}"

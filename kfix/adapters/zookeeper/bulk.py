@@ -61,7 +61,7 @@ def read_many(
 def has_multi_read(line: ZooKeeperLine, deadline: Deadline) -> bool:
     """Whether `srvr` names ZooKeeper 3.6 or newer; False where the server does not answer it."""
     try:
-        text = four_letter_word(line.endpoint, b"srvr", deadline.within(_VERSION_SECONDS), line.ledger)
+        text = four_letter_word(line.endpoint, b"srvr", deadline.within(_VERSION_SECONDS), line.ledger, line.access)
     except UnreachableError:
         return False
     found = re.match(r"Zookeeper version: (\d+)\.(\d+)", text)
@@ -188,7 +188,7 @@ class _Reading(Generic[T]):
         """Raises the error of a read that was refused."""
         where = f"zookeeper {session.line.endpoint}"
         if error == NO_AUTH:
-            raise UnreachableError(f"{where}: not allowed to read {self._paths[position]}")
+            raise UnreachableError(f"{where}: {session.line.access.not_allowed('read', self._paths[position])}")
         raise UnreachableError(f"{where}: error {error} for {self._paths[position]}")
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoints
 from kfix.adapters.ledger import Ledger
+from kfix.adapters.zookeeper.access import OPEN, ZooKeeperAccess
 from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Endpoint
@@ -18,10 +19,11 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """The value of `zookeeper.connect`: servers, and one chroot after the last of them."""
+    """The value of `zookeeper.connect`: servers, and one chroot after the last of them; and how to be let in there."""
 
     servers: tuple[Endpoint, ...]
     chroot: str
+    access: ZooKeeperAccess = field(default=OPEN, repr=False)
 
     def path(self, path: str) -> str:
         return self.chroot + path
@@ -30,7 +32,7 @@ class Connect:
         return ",".join(map(str, self.servers)) + self.chroot
 
 
-def parse_connect(text: str) -> Connect:
+def parse_connect(text: str, access: ZooKeeperAccess = OPEN) -> Connect:
     """Returns the servers and the chroot.
 
     Raises UsageError with the first invalid address or the error in the chroot.
@@ -40,7 +42,7 @@ def parse_connect(text: str) -> Connect:
     for fault in (*map(str, faults), *filter(None, (chroot_fault(slash + chroot),))):
         raise UsageError(f"--zookeeper: {fault}", hint="example: zk1:2181,zk2:2181/kafka")
     chroot = chroot.strip("/")
-    return Connect(servers, f"/{chroot}" if chroot else "")
+    return Connect(servers, f"/{chroot}" if chroot else "", access)
 
 
 def chroot_fault(chroot: str) -> str:
@@ -69,7 +71,7 @@ def open_line(connect: Connect, deadline: Deadline, ledger: Ledger | None = None
         # A hung server uses up only its share; the fallback keeps a share of its own.
         shares = len(connect.servers) - position + (fallback is not None)
         try:
-            line = ZooKeeperLine(server, deadline.within(deadline.left / shares), ledger)
+            line = ZooKeeperLine(server, deadline.within(deadline.left / shares), ledger, connect.access)
         except UnreachableError as error:
             errors.append(str(error))
             continue

@@ -50,21 +50,22 @@ class ZooKeeperLock(ClusterLock):
 
     def take(self, holder: Mapping[str, str]) -> None:
         # kazoo has about a hundred modules, and a diagnosis never needs it.
-        from kazoo.client import KazooClient  # noqa: PLC0415
         from kazoo.exceptions import KazooException, NoAuthError, NoNodeError  # noqa: PLC0415
         from kazoo.handlers.threading import KazooTimeoutError  # noqa: PLC0415
+
+        from kfix.adapters.zookeeper.kazoo_client import kazoo_client  # noqa: PLC0415
 
         self.release()
         # Without the chroot, since kazoo warns on the terminal if it does not exist.
         hosts = ",".join(map(str, self._connect.servers))
-        self._client = KazooClient(hosts=hosts, timeout=SESSION_SECONDS, logger=_LOGGER)
+        self._client = kazoo_client(hosts, self._connect.access, SESSION_SECONDS, _LOGGER)
         try:
             self._client.start(timeout=self._timeout)
             self._make(self._client, json.dumps(dict(holder)).encode())
         except BaseException as error:
             self.release()
             if isinstance(error, NoAuthError):
-                raise self._unreachable(f"not allowed to write {self._node}") from None
+                raise self._unreachable(self._connect.access.not_allowed("write", self._node)) from None
             if isinstance(error, NoNodeError):
                 raise self._unreachable(f"the parent of {self._node} does not exist: check the chroot") from None
             if isinstance(error, KazooTimeoutError | KazooException):

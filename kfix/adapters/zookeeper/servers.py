@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.ledger import Ledger
+from kfix.adapters.zookeeper.access import OPEN, ZooKeeperAccess
 from kfix.adapters.zookeeper.wire import four_letter_word
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import SRVR_REFUSED, Endpoint, ZooKeeperNode
@@ -12,9 +13,12 @@ from kfix.model.cluster.snapshot import SRVR_REFUSED, Endpoint, ZooKeeperNode
 _PROBE_SECONDS = 1.0
 
 
-def probe_node(server: Endpoint, deadline: Deadline, ledger: Ledger | None = None) -> ZooKeeperNode:
+def probe_node(
+    server: Endpoint, deadline: Deadline, ledger: Ledger | None = None, access: ZooKeeperAccess = OPEN
+) -> ZooKeeperNode:
+    within = deadline.within(min(_PROBE_SECONDS, deadline.left / 3))
     try:
-        text = four_letter_word(server, b"srvr", deadline.within(min(_PROBE_SECONDS, deadline.left / 3)), ledger)
+        text = four_letter_word(server, b"srvr", within, ledger, access)
     except UnreachableError as error:
         return ZooKeeperNode(str(server), "", str(error))
     if "not currently serving" in text:

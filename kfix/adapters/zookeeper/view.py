@@ -158,7 +158,9 @@ class _Lines:
         """Returns the sessions for `count` reads; fewer if the server refuses more."""
         with contextlib.suppress(UnreachableError):
             while len(self.all) < min(_MOST_LINES, count // _READS_A_LINE):
-                line = self._open.enter_context(ZooKeeperLine(self.all[0].endpoint, self._deadline, self.all[0].ledger))
+                line = self._open.enter_context(
+                    ZooKeeperLine(self.all[0].endpoint, self._deadline, self.all[0].ledger, self.all[0].access)
+                )
                 line.multi_read = self.all[0].multi_read
                 if line.read_only:  # The server has just lost its quorum: the reads of the first session will show it.
                     break

@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.endpoint import connected, plain_reason
 from kfix.adapters.ledger import Ledger
+from kfix.adapters.zookeeper.access import OPEN, ZooKeeperAccess
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Endpoint
 
@@ -92,18 +92,23 @@ def sync(path: str) -> Read:
 class ZooKeeperLine:
     """One session with one server. `read_only` is True where the server reports that it has no quorum."""
 
-    def __init__(self, endpoint: Endpoint, deadline: Deadline, ledger: Ledger | None = None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, deadline: Deadline, ledger: Ledger | None = None, access: ZooKeeperAccess = OPEN
+    ) -> None:
         self.endpoint = endpoint
+        self.access = access
         self.ledger = ledger or Ledger()
         #: Whether the server is known to have multiRead, which would end the session of an older one.
         self.multi_read = False
+        #: Whether the server has closed the connection.
+        self.ended = False
         self._xid = 0
         self._buffer = b""
         self._at = 0
         try:
-            self.socket = connected(endpoint, deadline.require(f"{endpoint}: connect"))
+            self.socket = access.open(endpoint, deadline.require(f"{endpoint}: connect"))
         except (OSError, UnicodeError) as error:
-            raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None
+            raise UnreachableError(f"zookeeper {endpoint}: {access.reason(error)}") from None
         self._counts = self.ledger.connected(endpoint)
         try:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -127,12 +132,16 @@ class ZooKeeperLine:
     def _handshake(self, deadline: Deadline) -> bool:
         body = _CONNECT.pack(0, 0, _SESSION_MS, 0, 16, bytes(16), True)
         self.send(struct.pack(">i", len(body)) + body, deadline)
-        answer = self._frame(deadline, first=True)
+        answer = self.frame(deadline, first=True)
         if len(answer) < 36:
             raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
         timeout = struct.unpack_from(">i", answer, 4)[0]
         if timeout <= 0:
             raise UnreachableError(f"zookeeper {self.endpoint}: refused the session")
+        if self.access.logs_in:
+            from kfix.adapters.zookeeper.authentication import log_in  # noqa: PLC0415 - only who logs in needs it
+
+            log_in(self, deadline)
         return len(answer) > 36 and answer[36] != 0
 
     def read(self, asked: Sequence[Read], deadline: Deadline) -> list[Node | None]:
@@ -164,7 +173,7 @@ class ZooKeeperLine:
 
     def _reply(self, request: Read, wanted: int, deadline: Deadline) -> bytes | None:
         while True:
-            answer = self._frame(deadline)
+            answer = self.frame(deadline)
             if len(answer) < _REPLY.size:
                 raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
             xid, _zxid, error = _REPLY.unpack_from(answer)
@@ -175,7 +184,7 @@ class ZooKeeperLine:
         if error == NO_NODE:
             return None
         if error == NO_AUTH:
-            raise UnreachableError(f"zookeeper {self.endpoint}: not allowed to read {request.path}")
+            raise UnreachableError(f"zookeeper {self.endpoint}: {self.access.not_allowed('read', request.path)}")
         if error and request.kind != _SYNC:
             raise UnreachableError(f"zookeeper {self.endpoint}: error {error} for {request.path}")
         return answer
@@ -214,9 +223,11 @@ class ZooKeeperLine:
             self.socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
             part = self.socket.recv(1 << 18)
         except OSError as error:
-            raise UnreachableError(f"zookeeper {self.endpoint}: {plain_reason(error)}") from None
+            self.ended = isinstance(error, ConnectionError)
+            raise UnreachableError(f"zookeeper {self.endpoint}: {self.access.reason(error)}") from None
         if not part:
-            why = ": it has no quorum, or is not ZooKeeper" if first else ""
+            self.ended = True
+            why = f": {self.access.closed_at_once}" if first else ""
             raise UnreachableError(f"zookeeper {self.endpoint}: closed the connection{why}")
         self._counts.received += len(part)
         return part
@@ -233,9 +244,9 @@ class ZooKeeperLine:
             self.socket.sendall(data)
             self._counts.sent += len(data)
         except OSError as error:
-            raise UnreachableError(f"zookeeper {self.endpoint}: {plain_reason(error)}") from None
+            raise UnreachableError(f"zookeeper {self.endpoint}: {self.access.reason(error)}") from None
 
-    def _frame(self, deadline: Deadline, *, first: bool = False) -> bytes:
+    def frame(self, deadline: Deadline, *, first: bool = False) -> bytes:
         size = struct.unpack(">i", self._bytes(4, deadline, first=first))[0]
         if not 0 <= size <= LARGEST_ANSWER:
             raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
@@ -276,10 +287,12 @@ def _names(data: bytes, at: int) -> tuple[tuple[str, ...], int]:
     return tuple(names), at
 
 
-def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline, ledger: Ledger | None = None) -> str:
+def four_letter_word(
+    endpoint: Endpoint, word: bytes, deadline: Deadline, ledger: Ledger | None = None, access: ZooKeeperAccess = OPEN
+) -> str:
     """Returns the answer to a four-letter word. Only `srvr` is allowed by default; it is read-only."""
     try:
-        with connected(endpoint, deadline.require(str(endpoint))) as line:
+        with access.open(endpoint, deadline.require(str(endpoint))) as line:
             counts = (ledger or Ledger()).connected(endpoint)
             line.sendall(word)
             counts.requests, counts.sent = 1, len(word)
@@ -293,4 +306,4 @@ def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline, ledger
                 counts.received += len(part)
             raise UnreachableError(f"zookeeper {endpoint}: the server is not ZooKeeper")
     except (OSError, UnicodeError) as error:
-        raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None
+        raise UnreachableError(f"zookeeper {endpoint}: {access.reason(error)}") from None

@@ -14,20 +14,22 @@ from kfix.model.cluster.reading import ChangeResult
 
 def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -> ChangeResult:
     # kazoo has about a hundred modules, and a diagnosis never needs it.
-    from kazoo.client import KazooClient  # noqa: PLC0415
     from kazoo.exceptions import (  # noqa: PLC0415
         BadVersionError,
         KazooException,
+        NoAuthError,
         NoNodeError,
         RolledBackError,
         RuntimeInconsistency,
     )
     from kazoo.handlers.threading import KazooTimeoutError  # noqa: PLC0415
 
+    from kfix.adapters.zookeeper.kazoo_client import kazoo_client  # noqa: PLC0415
+
     consequences = (RolledBackError, RuntimeInconsistency)
     quiet = logging.getLogger("kfix.zookeeper")
     quiet.setLevel(logging.CRITICAL)
-    client = KazooClient(hosts=str(connect), timeout=timeout, logger=quiet)
+    client = kazoo_client(str(connect), connect.access, timeout, quiet)
     try:
         try:
             client.start(timeout=timeout)
@@ -50,5 +52,7 @@ def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -
     if failed:
         known = isinstance(failed[0], BadVersionError | NoNodeError)
         why = "another controller was elected meanwhile" if known else "ZooKeeper rejected it"
+        if isinstance(failed[0], NoAuthError):
+            why = connect.access.not_allowed("delete", connect.path("/controller"))
         return ChangeResult(1, type(failed[0]).__name__, f"{why}; nothing was deleted")
     return ChangeResult(0, "NONE")

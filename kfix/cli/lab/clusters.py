@@ -110,6 +110,12 @@ def up(
         bool,
         typer.Option("--acls", help="An authorizer; the client of the second listener gets the least rights of kfix."),
     ] = False,
+    zookeeper_security: Annotated[
+        str,
+        typer.Option(
+            "--zookeeper-security", metavar="WORD", help="Of ZooKeeper: plaintext, tls, mtls, digest or sasl."
+        ),
+    ] = "plaintext",
     name: Annotated[str, typer.Option("--name", help="Name of the lab.")] = "lab",
 ) -> None:
     """Start a cluster of real brokers on this machine."""
@@ -134,16 +140,16 @@ def up(
         security=security,
         mechanism=mechanism,
         acls=acls,
+        zookeeper_security=zookeeper_security,
     )
     end_like_ctrl_c()
     with progress() as report:
         lab = Lab.up(spec, progress=report)
     say(f"lab {lab.name} is up")
     say(f"  --bootstrap-server {lab.bootstrap_servers}")
-    if spec.is_secured:
-        for file in lab.client_files:
-            say(f"  --command-config {file}")
-    elif lab.sasl_bootstrap_servers:
+    for file in lab.client_files:
+        say(f"  --command-config {file}")
+    if not spec.is_secured and lab.sasl_bootstrap_servers:
         say(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
     say(f"  {_keeper(lab.status())}")
 

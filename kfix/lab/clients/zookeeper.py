@@ -30,12 +30,14 @@ _PATIENTLY = KazooRetry(max_tries=-1, delay=0.05, max_delay=0.5, deadline=15, ig
 
 
 class ZooKeeperClient(LabClient, Znodes):
-    def __init__(self, zookeeper_connect: str, addresses: Callable[[], Mapping[int, str]]) -> None:
+    def __init__(self, zookeeper_connect: str, addresses: Callable[[], Mapping[int, str]], digest: str = "") -> None:
+        """`digest` is USER:PASSWORD of a user who may do everything, where znodes are protected."""
         super().__init__(addresses)
         self.znodes = self
         quiet = logging.getLogger("kfix.lab.kazoo")
         quiet.setLevel(logging.CRITICAL)
-        self._zk = KazooClient(hosts=zookeeper_connect, timeout=10.0, logger=quiet)
+        auth = [("digest", digest)] if digest else None
+        self._zk = KazooClient(hosts=zookeeper_connect, timeout=10.0, logger=quiet, auth_data=auth)
 
     def __enter__(self) -> Self:
         try:

@@ -21,6 +21,19 @@ MECHANISMS = ("PLAIN", *SCRAM, OAUTHBEARER)
 USER, CONTROLLER_USER = "kfix", "controller"
 
 
+#: The words of --zookeeper-security.
+DIGEST, SASL = "digest", "sasl"
+KEEPER_SECURITY = (PLAINTEXT, TLS, MTLS, DIGEST, SASL)
+
+
+def check_keeper_security(word: str, *, zones: bool) -> None:
+    """Raises UsageError."""
+    if word not in KEEPER_SECURITY:
+        raise UsageError(f"--zookeeper-security {word}: no such security", hint=f"one of {', '.join(KEEPER_SECURITY)}")
+    if word != PLAINTEXT and zones:
+        raise UsageError("--zookeeper-security and --zones exclude each other", hint="omit one of them")
+
+
 def check_security(security: str, mechanism: str | None, *, sasl: bool, zones: bool, acls: bool) -> None:
     """Raises UsageError."""
     if security not in PROTOCOLS:

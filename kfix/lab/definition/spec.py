@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 from kfix.errors import UsageError
 from kfix.lab.definition.protocols import (
     MECHANISMS,
+    MTLS,
     OAUTHBEARER,
     PLAINTEXT,
     PROTOCOLS,
     SASL_PROTOCOL,
+    TLS,
     USER,
+    check_keeper_security,
     check_security,
 )
 from kfix.lab.definition.recipes import KRAFT, recipe_of
@@ -82,6 +85,7 @@ class LabSpec:
     security: str = PLAINTEXT  # of a second listener, and of the controllers
     mechanism: str | None = None  # of SASL; None: PLAIN
     acls: bool = False
+    zookeeper_security: str = PLAINTEXT  # of ZooKeeper's clients
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -92,6 +96,7 @@ class LabSpec:
         check_security(
             self.security, self.mechanism, sasl=self.sasl is not None, zones=bool(self.zones), acls=self.acls
         )
+        check_keeper_security(self.zookeeper_security, zones=bool(self.zones))
         if self.sasl is not None:
             _check_sasl(*self.sasl)
         for key in self.settings:
@@ -140,6 +145,18 @@ class LabSpec:
     @property
     def is_secured(self) -> bool:
         return self.security != PLAINTEXT
+
+    @property
+    def is_keeper_secured(self) -> bool:
+        return self.zookeeper_security != PLAINTEXT
+
+    @property
+    def has_keeper_tls(self) -> bool:
+        return self.zookeeper_security in {TLS, MTLS}
+
+    @property
+    def needs_certificates(self) -> bool:
+        return self.has_tls or self.has_keeper_tls
 
     @property
     def has_tls(self) -> bool:
@@ -218,6 +235,7 @@ def _check_ensemble(spec: LabSpec) -> None:
 
 def _check_quorum(spec: LabSpec) -> None:
     given = {"--zookeepers": spec.zookeepers is not None, "--chroot": bool(spec.chroot), "--zones": bool(spec.zones)}
+    given["--zookeeper-security"] = spec.is_keeper_secured
     if wrong := [option for option, used in given.items() if used]:
         raise UsageError(f"{wrong[0]} needs ZooKeeper; this lab runs Kafka {spec.kafka} on KRaft", hint=_ZK_HINT)
     if spec.controllers not in {1, 3}:

@@ -36,6 +36,7 @@ class ZooKeeperDef:
     peer_port: int
     election_port: int
     zone: str | None = None
+    secure_port: int | None = None  # with TLS, beside the plain one of the lab itself
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,7 @@ class LabState:
         }
         for node in self.zookeepers:
             used |= {node.port, node.peer_port, node.election_port}
+            used |= {node.secure_port} if node.secure_port is not None else set()
         used |= {self.oidc_port} if self.oidc_port is not None else set()
         return used | {each.port for each in self.controllers}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.lab.definition.keeper_security import broker_access, server_settings
 from kfix.lab.definition.properties import (
     broker_settings,
     controller_settings,
@@ -24,17 +25,27 @@ def settings_of(state: LabState, node: Node, disk: Path) -> dict[str, str]:
     address = state.host_of(node).address
     if isinstance(node, ZooKeeperDef):
         ensemble = {each: state.host_of(each).address for each in state.zookeepers}
-        return zookeeper_settings(node, ensemble, disk)
+        return zookeeper_settings(node, ensemble, disk) | server_settings(state, node, address)
     if isinstance(node, ControllerDef):
         return controller_settings(state.spec, node, quorum_of(state), disk) | secured_settings(state)
     if state.spec.recipe.mode == ZK:
-        settings = broker_settings(state.spec, node, zookeeper_connect(state), address, disk)
+        settings = broker_settings(state.spec, node, zookeeper_connect(state), address, disk) | broker_access(state)
     else:
         settings = kraft_broker_settings(state.spec, node, quorum_of(state), address, disk)
     return settings | secured_settings(state)
 
 
 def zookeeper_connect(state: LabState) -> str:
+    """Returns where brokers and kfix find ZooKeeper: with TLS at the port that requires it."""
+    servers = (
+        f"{state.host_of(node).address}:{node.port if node.secure_port is None else node.secure_port}"
+        for node in state.zookeepers
+    )
+    return ",".join(servers) + state.spec.chroot
+
+
+def plain_zookeeper_connect(state: LabState) -> str:
+    """Returns where the lab itself finds ZooKeeper."""
     return ",".join(state.address_of(node) for node in state.zookeepers) + state.spec.chroot
 
 

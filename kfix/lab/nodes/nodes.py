@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError, UsageError
+from kfix.lab.definition.keeper_security import jaas_flags
 from kfix.lab.definition.properties import format_arguments, render
 from kfix.lab.definition.secured import identity_provider
 from kfix.lab.definition.state import no_such, word_of
@@ -57,11 +58,11 @@ class Nodes:
         # Without a quorum a member of an ensemble serves clients that only read. Not with zones, where a member is cut
         # on purpose: on 3.5.9 it then forgets sessions for good, and a lab with zones is to heal by itself.
         flags = ("-Dreadonlymode.enabled=true",) if len(state.zookeepers) > 1 and state.network is None else ()
-        self._start_jvm(state, "zookeeper", node, flags)
+        self._start_jvm(state, "zookeeper", node, (*flags, *jaas_flags(state)))
 
     def start_broker(self, state: LabState, broker: BrokerDef) -> None:
         private(self.disk_of(state, broker.id))
-        self._start_jvm(state, "broker", broker)
+        self._start_jvm(state, "broker", broker, jaas_flags(state))
 
     def start_controller(self, state: LabState, node: ControllerDef) -> None:
         self._start_jvm(state, "controller", node)

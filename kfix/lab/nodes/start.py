@@ -69,7 +69,7 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
     state = _claim(spec, lab.store)
     spec = state.spec
     private(Path(state.data))
-    if spec.is_secured:
+    if spec.is_secured or spec.is_keeper_secured:
         from kfix.lab.security.files import write_authority  # noqa: PLC0415 - brings cryptography
 
         progress("signing the certificates")
@@ -85,6 +85,10 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
         wait_brokers(lab, access, spec.ids)
         if spec.listener:
             _open_listener(lab, access, progress)
+    if spec.is_keeper_secured and not spec.is_secured:
+        from kfix.lab.security.files import write_clients  # noqa: PLC0415 - brings cryptography
+
+        write_clients(lab.state, lab.bootstrap_servers)
     progress(f"{len(spec.ids)} brokers are up")
 
 
@@ -118,8 +122,12 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
         spec = replace(spec, sasl=(USER, secrets.token_urlsafe(18)))
     with store.choosing_ports() as taken:
         count = _PORTS_A_ZOOKEEPER * spec.servers + spec.listeners * len(spec.ids) + len(spec.controller_ids)
-        count += spec.has_identity_provider
+        count += spec.has_identity_provider + spec.servers * spec.has_keeper_tls
         ports = iter(free_ports(count, taken, LOOPBACK.can_bind))
+
+        def secured_port() -> int | None:
+            return next(ports) if spec.has_keeper_tls else None
+
         network = plan_network(lab_id, spec.zone_names) if spec.zones else None
         state = LabState(
             name=spec.name,
@@ -127,7 +135,7 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
             spec=spec,
             data=str(data_folder(spec.name, lab_id, store.dir)),
             zookeepers=tuple(
-                ZooKeeperDef(number, next(ports), next(ports), next(ports), spec.zone_of(number - 1))
+                ZooKeeperDef(number, next(ports), next(ports), next(ports), spec.zone_of(number - 1), secured_port())
                 for number in range(1, spec.servers + 1)
             ),
             brokers=tuple(
@@ -146,7 +154,7 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
                 ControllerDef(each, next(ports), _uuid(), spec.zone_of(position))
                 for position, each in enumerate(spec.controller_ids)
             ),
-            secret=secrets.token_urlsafe(18) if spec.is_secured else "",
+            secret=secrets.token_urlsafe(18) if spec.is_secured or spec.is_keeper_secured else "",
             oidc_port=next(ports) if spec.has_identity_provider else None,
             cluster_id=_uuid() if spec.recipe.mode == KRAFT else "",
         )

@@ -8,9 +8,10 @@ import time
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError
+from kfix.lab.definition.keeper_security import super_digest
 from kfix.lab.definition.state import no_such
 from kfix.lab.nodes.authority import START_SECONDS, Authority
-from kfix.lab.nodes.configs import zookeeper_connect
+from kfix.lab.nodes.configs import plain_zookeeper_connect
 from kfix.lab.waiting import POLL_SECONDS
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class ZooKeeperEnsemble(Authority):
     def client(self, addresses: Callable[[], Mapping[int, str]]) -> LabClient:
         from kfix.lab.clients.zookeeper import ZooKeeperClient  # noqa: PLC0415 - loads the client libraries
 
-        return ZooKeeperClient(zookeeper_connect(self.state), addresses)
+        return ZooKeeperClient(plain_zookeeper_connect(self.state), addresses, super_digest(self.state))
 
     def buries_now(self) -> bool:
         return True

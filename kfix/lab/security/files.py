@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError
+from kfix.lab.definition.keeper_security import client_access, has_acls, write_jaas
 from kfix.lab.definition.properties import render
 from kfix.lab.definition.protocols import MTLS, USER
 from kfix.lab.definition.secured import CLIENT_FILES, client_jaas, folder_of, identity_provider
@@ -29,7 +30,9 @@ def write_authority(state: LabState) -> None:
     """Writes the certificates of a lab with TLS, before its nodes are started."""
     folder = folder_of(state)
     private(folder)
-    if not state.spec.has_tls:
+    if has_acls(state):
+        write_jaas(state)
+    if not state.spec.needs_certificates:
         return
     authority = CertificateAuthority.new(f"kfix lab {state.name}")
     write_private(folder / "ca.pem", pem(authority.certificate).encode())
@@ -57,9 +60,12 @@ def write_identity(folder: Path, name: str, issued: Issued, password: str) -> No
 def write_clients(state: LabState, bootstrap: str) -> None:
     """Writes the client properties, one file for each format of the stores."""
     spec, folder = state.spec, folder_of(state)
-    formats = CLIENT_FILES if spec.has_tls else dict(list(CLIENT_FILES.items())[:1])
+    formats = CLIENT_FILES if spec.needs_certificates else dict(list(CLIENT_FILES.items())[:1])
     for kind, name in formats.items():
-        settings = {"bootstrap.servers": bootstrap, "security.protocol": spec.listener}
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "security.protocol": spec.listener if spec.is_secured else "PLAINTEXT",
+        }
         if spec.mechanism_used:
             settings |= {"sasl.mechanism": spec.mechanism_used, "sasl.jaas.config": client_jaas(spec)}
         if state.oidc_port is not None:
@@ -69,21 +75,27 @@ def write_clients(state: LabState, bootstrap: str) -> None:
             }
         if spec.has_tls:
             settings |= _stores(state, folder, kind)
+        settings |= client_access(state, kind, *_names(kind))
         write_private(folder / name, render(settings).encode())
 
 
 def _stores(state: LabState, folder: Path, kind: str) -> dict[str, str]:
-    ending = {"PKCS12": "p12", "JKS": "jks", "PEM": "pem"}[kind]
-    trust = "ca.pem" if kind == "PEM" else f"{_TRUST}.{ending}"
+    trust, own = _names(kind)
     settings = {"ssl.truststore.type": kind, "ssl.truststore.location": str(folder / trust)}
     if kind != "PEM":
         settings["ssl.truststore.password"] = state.secret
     if state.spec.security == MTLS:
-        settings |= {"ssl.keystore.type": kind, "ssl.keystore.location": str(folder / f"client.{ending}")}
+        settings |= {"ssl.keystore.type": kind, "ssl.keystore.location": str(folder / own)}
         settings["ssl.key.password"] = state.secret
         if kind != "PEM":
             settings["ssl.keystore.password"] = state.secret
     return settings
+
+
+def _names(kind: str) -> tuple[str, str]:
+    """Returns the names of trust store and key store."""
+    ending = {"PKCS12": "p12", "JKS": "jks", "PEM": "pem"}[kind]
+    return "ca.pem" if kind == "PEM" else f"{_TRUST}.{ending}", f"client.{ending}"
 
 
 def _convert(folder: Path, source: str, target: str) -> None:
