@@ -127,7 +127,7 @@ def test_a_wrong_address_of_a_controller_hides_nothing(kfix):
     assert "--bootstrap-controller" in wrong.err
 
 
-def test_whole_isrs_dead_are_dated_by_the_last_fetch_and_name_whom_to_start(kfix, lab):
+def test_whole_isrs_dead_are_dated_by_the_last_fetch_and_name_the_broker_to_start(kfix, lab):
     once_healthy(kfix)
     broken = lab.break_("whole-isr-dead")
     time.sleep(2)
