@@ -64,6 +64,7 @@ def test_no_registry_host_and_no_path_of_a_machine_is_written_down():
             ("repo1.", "maven"),
             ("repo.", "maven"),
             ("npmjs", ".org"),
+            ("docker", ".io"),
         ]
     )
     forbidden = re.compile(f"{hosts}|/(?:root|home)/[a-z]|/work/" + "(?:main|shared)")
