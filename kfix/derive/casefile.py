@@ -130,35 +130,28 @@ class CaseFile(SnapshotAnswers):
         return self.background.lost
 
     def gone_for(self, broker: int) -> float | None:
-        """Returns the seconds since it left, at most; None if no source shows when."""
         left = self.partitions.left_ms(broker)
-        if left is None and self.kraft and broker in self.snapshot.remembered_alive:
-            # A new active controller knows no last fetch of a broker that died before its time.
-            return self._age(int(self.snapshot.remembered_alive[broker] * 1000))
         return None if left is None else self._age(left)
 
     def back_for(self, broker: int) -> float | None:
-        """Returns the seconds since it came back, at most; None if no source shows when."""
-        if self.kraft:
-            # No client sees when a broker registered: an earlier snapshot may have found it dead.
-            dead = self.snapshot.remembered_dead.get(broker)
-            return None if dead is None else self._age(int(dead * 1000))
         registered = self.registrations.get(broker)
         return None if registered is None or registered.registered_ms <= 0 else self._age(registered.registered_ms)
 
-    def well_before(self, broker: int) -> float | None:
-        """Returns the seconds since an earlier snapshot found it in every ISR: its trouble is not older than that."""
-        well = self.snapshot.remembered_well.get(broker)
-        return None if well is None else self._age(int(well * 1000))
+    def troubled_at_most(self, node: int) -> float | None:
+        """Returns the seconds for which a broker or controller of KRaft has been gone, back or out of sync, at most.
 
-    def well_lately(self, node: int, gone_for: float) -> bool:
-        """Returns whether a node of a quorum may be restarting, which has been gone for this long; -1: it is unknown.
-
-        Where the active controller is too new to know it, an earlier snapshot may have had its answer.
+        No client sees when a broker registered, or when a node died that the active controller is too new to know. But
+        an earlier snapshot may have found the node well, or a live one dead, or had the answer of a dead one.
         """
-        alive = self.snapshot.remembered_alive.get(node)
-        known = gone_for if gone_for >= 0 else None if alive is None else self._age(int(alive * 1000))
-        return known is not None and known < self.restart_grace
+        snapshot = self.snapshot
+        otherwise = snapshot.remembered_dead if node in (self.live or ()) else snapshot.remembered_alive
+        known = [times[node] for times in (snapshot.remembered_well, otherwise) if node in times]
+        return self._age(int(max(known) * 1000)) if known else None
+
+    def may_restart(self, node: int, gone_for: float | None) -> bool:
+        """Returns whether a node that has been away for this long may be restarting; None: no source shows it."""
+        age = self.troubled_at_most(node) if gone_for is None else gone_for
+        return age is not None and age < self.restart_grace
 
     def restarting(self, broker: int) -> bool:
         """Returns whether it has been gone or back for less than the grace, so that it may be restarting.
@@ -167,8 +160,7 @@ class CaseFile(SnapshotAnswers):
         """
         if broker in self.silent or broker in self.frozen:
             return False
-        away = self.gone_for(broker) if broker in self.dead else self.back_for(broker)
-        return any(age is not None and age < self.restart_grace for age in (away, self.well_before(broker)))
+        return self.may_restart(broker, self.gone_for(broker) if broker in self.dead else self.back_for(broker))
 
     @cached_property
     def nothing_blocked(self) -> bool:

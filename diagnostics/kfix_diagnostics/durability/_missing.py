@@ -138,13 +138,13 @@ def _known_cause(lagging: list[int], case: CaseFile) -> Cause | None:
 
 
 def came_back(brokers: Sequence[int], case: CaseFile) -> str:
-    """Returns when live brokers came back, as far as it is known: `broker 2 came back 26 s ago`."""
-    ages = [age for b in brokers if (age := case.back_for(b)) is not None and age < case.restart_grace]
+    """Returns when live brokers came back, or within which time they may have: `broker 2 came back 26 s ago`."""
+    ages = [age for b in brokers if (age := case.back_for(b)) is not None]
     if ages:
         return f"{brokers_named(brokers)} came back {ago(min(ages))} ago"
-    ages = [age for b in brokers if (age := case.well_before(b)) is not None]
-    since = f" up to {ago(min(ages))} ago" if ages else ""
-    return f"{brokers_named(brokers)} {'was' if len(brokers) == 1 else 'were'} in sync{since}, may have restarted"
+    bounds = [age for b in brokers if (age := case.troubled_at_most(b)) is not None]
+    within = f" within the last {ago(max(bounds))}" if bounds else ""
+    return f"{brokers_named(brokers)} may have restarted{within}"
 
 
 def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:

@@ -78,7 +78,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
 def _headline(missing: Missing, case: CaseFile) -> str:
     """Returns what the first line says while a broker that came back catches up; of one that left, KFX401 says it."""
     there = [b for b in missing if b not in case.dead]
-    ages = [age for b in there for age in (case.back_for(b), case.well_before(b)) if age is not None]
+    ages = [age for b in there for age in (case.back_for(b), case.troubled_at_most(b)) if age is not None]
     if not ages:
         return ""
     left = ago(case.restart_grace - min(ages))

@@ -68,7 +68,7 @@ def _finding(
     when = f" for {ago(since)}" if since >= 0 else " since the last election"
     spare = left - majority(len(quorum.voters))
     then = "the loss of one more stops every change" if spare <= 0 else f"the quorum can lose {spare} more"
-    calm = not fetching and not there and case.well_lately(voter.node, since)
+    calm = not fetching and not there and case.may_restart(voter.node, since if since >= 0 else None)
     return Finding(
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
