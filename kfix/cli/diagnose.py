@@ -30,8 +30,11 @@ from kfix.cli.options import (
     BootstrapServer,
     ClusterName,
     CommandConfig,
+    Debounce,
     FromFiles,
+    RestartGrace,
     Timeout,
+    TransactionGrace,
     ZooKeeper,
 )
 from kfix.cli.output_files import require_plain_file
@@ -101,17 +104,9 @@ def diagnose(
         bool, typer.Option("--prevention", help="Also report latent risks, as the audit does.")
     ] = False,
     timeout: Timeout = 5.0,
-    debounce: Annotated[
-        float, typer.Option("--debounce", metavar="SECONDS", help="How long a transient state must last to count.")
-    ] = TIMING.debounce,
-    restart_grace: Annotated[
-        float,
-        typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left counts as restarting."),
-    ] = TIMING.restart_grace,
-    transaction_grace: Annotated[
-        float,
-        typer.Option("--transaction-grace", metavar="SECONDS", help="How long an open transaction counts as running."),
-    ] = TIMING.transaction_grace,
+    debounce: Debounce = TIMING.debounce,
+    restart_grace: RestartGrace = TIMING.restart_grace,
+    transaction_grace: TransactionGrace = TIMING.transaction_grace,
     format_: Annotated[
         Format | None,
         typer.Option("--format", metavar="FORMAT", help=f"{', '.join(Format)} (default: text)."),

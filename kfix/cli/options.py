@@ -49,6 +49,16 @@ CommandConfig = Annotated[
     typer.Option("--command-config", metavar="FILE", help="Client properties for TLS and SASL, as for Kafka's tools."),
 ]
 Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Timeout for reading all sources.")]
+Debounce = Annotated[
+    float, typer.Option("--debounce", metavar="SECONDS", help="How long a transient state must last to be reported.")
+]
+RestartGrace = Annotated[
+    float, typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left counts as restarting.")
+]
+TransactionGrace = Annotated[
+    float,
+    typer.Option("--transaction-grace", metavar="SECONDS", help="How long an open transaction counts as running."),
+]
 FromFiles = Annotated[
     list[Path] | None,
     typer.Option(
@@ -66,9 +76,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard out
 
 # -- of the runbook commands
 
-Debounce = Annotated[
-    float, typer.Option("--debounce", metavar="SECONDS", help="How long a transient state must last to be reported.")
-]
 RunbookName = Annotated[
     str,
     typer.Argument(

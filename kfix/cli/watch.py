@@ -21,7 +21,10 @@ from kfix.cli.options import (
     BootstrapServer,
     ClusterName,
     CommandConfig,
+    Debounce,
+    RestartGrace,
     Timeout,
+    TransactionGrace,
     ZooKeeper,
 )
 from kfix.cli.reaching import access_of
@@ -90,17 +93,9 @@ def watch(
     ] = None,
     prevention: Annotated[bool, typer.Option("--prevention", help="Also report latent risks.")] = False,
     timeout: Timeout = 5.0,
-    debounce: Annotated[
-        float, typer.Option("--debounce", metavar="SECONDS", help="How long a transient state must last to count.")
-    ] = TIMING.debounce,
-    restart_grace: Annotated[
-        float,
-        typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left counts as restarting."),
-    ] = TIMING.restart_grace,
-    transaction_grace: Annotated[
-        float,
-        typer.Option("--transaction-grace", metavar="SECONDS", help="How long an open transaction counts as running."),
-    ] = TIMING.transaction_grace,
+    debounce: Debounce = TIMING.debounce,
+    restart_grace: RestartGrace = TIMING.restart_grace,
+    transaction_grace: TransactionGrace = TIMING.transaction_grace,
     lines: Annotated[
         bool, typer.Option("--lines", help="Print one line for each change, as where the output is no terminal.")
     ] = False,
