@@ -40,8 +40,7 @@ def evictions(group: str, members: Sequence[GroupMember], case: CaseFile) -> Ite
 
 
 def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -> Remedy:
-    how = "a runbook, behind its gates"
-    text = f"If {called(member)} cannot be restarted now: evict it ({how})"
+    text = f"If {called(member)} cannot be restarted now: evict it (a runbook, behind its gates)"
     if not alone:
-        text = f"If it is {called(member)} that hangs and cannot be restarted: evict it ({how})"
+        text = f"If it is {called(member)} that hangs and cannot be restarted: evict it (a runbook, behind its gates)"
     return runbook(case, "evict-member", text, f"group={group}", f"member={member.id}")

@@ -68,10 +68,12 @@ class SecondRound:
     record: ClusterRecord | None
     _details: Details = field(init=False)
     _count: int = field(init=False)
+    _places: Mapping[TopicPartition, tuple[int, tuple[int, ...]]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._details = Details(self.questions, self.lines, self.deadline)
         self._count = max(map(offsets_partitions, distinct(self.views)[0]), default=0)
+        self._places = coordinators(self.record, self.views, self._count)
 
     def read(
         self,
@@ -135,10 +137,10 @@ class SecondRound:
     def offsets_sizes(self, own: _Settings | None) -> tuple[OffsetsLogSize, ...]:
         """Returns the sizes of the logs of the offsets topic; `own` are the settings that topics have of their own."""
         segment = segment_bytes_of((own or {}).get(OFFSETS_TOPIC, {}).get("segment.bytes", ""))
-        return read_sizes(self.lines, coordinators(self.record, self.views, self._count), segment, self.deadline)
+        return read_sizes(self.lines, self._places, segment, self.deadline)
 
     def _offsets_logs(self, groups: tuple[Group, ...]) -> tuple[OffsetsLog, ...]:
-        places = coordinators(self.record, self.views, self._count)
+        places = self._places
         if not places:
             return ()
         # A broker that led a partition until just now still lists its groups, as one that was left behind does.
