@@ -26,6 +26,11 @@ class TurnKind(StrEnum):
     LOST = "lost"
     BACK = "back"
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to act on."""
+        return self in {TurnKind.FIXED, TurnKind.EXPLAINED, TurnKind.BACK}
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -44,11 +49,6 @@ class Turn:
     worst: Severity
     finding: Finding | None = None
     text: str = ""
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing of this key is left to act on."""
-        return self.kind in {TurnKind.FIXED, TurnKind.EXPLAINED, TurnKind.BACK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,6 @@ class Notice:
     blocked: str = ""
     why: str = ""
     next: str = ""
-
-    @property
-    def over(self) -> bool:
-        return self.kind in {TurnKind.FIXED, TurnKind.EXPLAINED, TurnKind.BACK}
 
 
 @dataclass(frozen=True, slots=True)

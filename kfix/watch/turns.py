@@ -46,7 +46,7 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
             standing[key] = known
         else:
             turns.append(_over(TurnKind.FIXED, known, key, at))
-    return Watched(standing), tuple(sorted(turns, key=lambda t: (t.over, -t.severity, t.key)))
+    return Watched(standing), tuple(sorted(turns, key=lambda t: (t.kind.over, -t.severity, t.key)))
 
 
 def lose(before: Watched, at: float, error: str) -> tuple[Watched, tuple[Turn, ...]]:

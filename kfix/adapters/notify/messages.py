@@ -72,7 +72,7 @@ def alert(notice: Notice, now: float) -> Mapping[str, Any]:
         # The severity may change while the alert lasts, and other labels would be another alert.
         "annotations": {name: one_line(value) for name, value in (told | severity).items() if value},
         "startsAt": utc_iso(notice.since),
-        "endsAt": utc_iso(notice.at if notice.over else now + ALERT_SECONDS),
+        "endsAt": utc_iso(notice.at if notice.kind.over else now + ALERT_SECONDS),
     }
 
 
@@ -82,10 +82,10 @@ def alert(notice: Notice, now: float) -> Mapping[str, Any]:
 def event(notice: Notice, routing_key: str) -> Mapping[str, Any]:
     made: dict[str, Any] = {
         "routing_key": routing_key,
-        "event_action": "resolve" if notice.over else "trigger",
+        "event_action": "resolve" if notice.kind.over else "trigger",
         "dedup_key": dedup_key(notice),
     }
-    if notice.over:
+    if notice.kind.over:
         return made
     details = {"finding": notice.key, "blocked": notice.blocked, "why": notice.why, "next": notice.next}
     made["payload"] = {
@@ -144,7 +144,7 @@ def _cut(text: str, most: int) -> str:
 def _teams(notices: Sequence[Notice]) -> Mapping[str, Any]:
     body: list[Mapping[str, Any]] = [_text(_title(notices), weight="Bolder", size="Medium")]
     for notice in notices[:_NAMED]:
-        colour = "Good" if notice.over else "Attention" if notice.severity is Severity.CRITICAL else "Warning"
+        colour = "Good" if notice.kind.over else "Attention" if notice.severity is Severity.CRITICAL else "Warning"
         body.append(_text(headline(notice), weight="Bolder", color=colour, separator=True))
         body += [_text(f"{name}: {words}", spacing="Small") for name, words in _words(notice)]
         if notice.next:
@@ -176,7 +176,7 @@ def _fields(notice: Notice) -> Mapping[str, Any]:
         "cluster": notice.cluster,
         "name": notice.name,
         "kind": notice.kind.value,
-        "over": notice.over,
+        "over": notice.kind.over,
         "key": notice.key,
         "code": notice.code,
         "object": notice.obj,
@@ -193,12 +193,12 @@ def _fields(notice: Notice) -> Mapping[str, Any]:
 def _title(notices: Sequence[Notice]) -> str:
     if len(notices) == 1:
         return one_line(headline(notices[0]))
-    begun = sum(not notice.over for notice in notices)
+    begun = sum(not notice.kind.over for notice in notices)
     return one_line(f"{notices[0].name}: {several(begun, 'finding')} changed, {len(notices) - begun} gone")
 
 
 def _words(notice: Notice) -> Iterator[tuple[str, str]]:
-    if not notice.over:
+    if not notice.kind.over:
         yield from ((name, text) for name, text in (("why", notice.why), ("blocked", notice.blocked)) if text)
 
 

@@ -41,7 +41,7 @@ class Notifying:
 
 def _concerns(turn: Turn, least: int) -> bool:
     """Whether a receiver wants this change. The end of what it was notified of is sent, whatever it was at last."""
-    return turn.worst >= least if turn.over or turn.kind is TurnKind.BETTER else turn.severity >= least
+    return turn.worst >= least if turn.kind.over or turn.kind is TurnKind.BETTER else turn.severity >= least
 
 
 def notices_of(turns: Sequence[Turn], state: WatchState) -> list[Notice]:
@@ -64,7 +64,7 @@ def _notice(turn: Turn, cluster: str, state: WatchState) -> Notice:
         since=turn.since,
         summary=turn.text if finding is None else finding.summary,
     )
-    if finding is None or turn.over:
+    if finding is None or turn.kind.over:
         return notice
     every = state.diagnosis or Diagnosis(cluster, turn.at, (finding,))
     triage = triage_of(finding, every)

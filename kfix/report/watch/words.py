@@ -24,7 +24,7 @@ def clock_text(at: float) -> str:
 
 
 def turn_line(turn: Turn) -> Line:
-    style = _GOOD if turn.over else STYLES[turn.severity]
+    style = _GOOD if turn.kind.over else STYLES[turn.severity]
     return Line(f"{clock_text(turn.at)} {turn_text(turn)}", style=style, hang=TIME)
 
 
@@ -50,7 +50,7 @@ def turn_text(turn: Turn) -> str:
 def turn_lines(turn: Turn, state: WatchState) -> Iterator[Line]:
     """Yields the change, and for one to act on the first lines of its diagnosis."""
     yield turn_line(turn)
-    if turn.over or turn.finding is None or state.diagnosis is None:
+    if turn.kind.over or turn.finding is None or state.diagnosis is None:
         return
     triage = triage_of(turn.finding, state.diagnosis)
     if triage.blocked:
