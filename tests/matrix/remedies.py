@@ -54,7 +54,7 @@ class Apply(Remedy):
             assert "is for clusters of mode" in said, said
             scene.lab.mend()
             return f"runbook `{self.runbook}` is refused: it does not act on this mode"
-        planned = scene.operator.plan(self.runbook, params=params)
+        planned = scene.operator.plan(self.runbook, *self._one_of(scene), params=params)
         if self.by_hand is None:
             scene.operator.healed(planned)
             return f"runbook `{self.runbook}`"
@@ -65,6 +65,12 @@ class Apply(Remedy):
         said = going.over(120)
         assert (said.code, run.end) == (0, "proved"), said.out + said.err
         return f"runbook `{self.runbook}`, which names the broker to start"
+
+    def _one_of(self, scene: Scene) -> tuple[str, ...]:
+        """A plan is for one finding: the first of those that the runbook is for, where there are several."""
+        said = scene.operator.diagnose("--debounce", "1")
+        keys = [each["key"] for each in said.every if self.runbook in {r["runbook"] for r in each["remedies"]}]
+        return ("--finding", keys[0]) if len(keys) > 1 else ()
 
 
 def modes_of(runbook: str) -> frozenset[str]:
