@@ -15,6 +15,6 @@ def why_unchanged(controller: ControllerNode) -> str:
         return ""
     return (
         f"KRaft controller {controller.broker} has taken over (kraftControllerEpoch {controller.kraft_epoch} in "
-        "/controller): a migration from ZooKeeper to KRaft is under way, and kfix changes nothing through the "
-        "controller before every broker runs on KRaft"
+        "/controller): a migration from ZooKeeper to KRaft is under way, and kfix changes nothing by what ZooKeeper "
+        "records. Once a broker runs on KRaft, give its address (--bootstrap-server)"
     )

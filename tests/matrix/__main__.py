@@ -54,7 +54,8 @@ def main() -> int:
                     cell = run_cell(labs, line, incident)
                     save(cell)
                     failed += bool(cell.failure)
-                    print(f"{line:12} {incident:38} {cell.code or '-':7} {cell.failure or 'proved'}", flush=True)
+                    said = f"{line:12} {incident:38} {cell.code or '-':7} {cell.failure or 'proved'}"
+                    print(said, flush=True)  # noqa: T201
             finally:
                 labs.down()
     PAGE.write_text(page(load()), encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
+import datetime as dt
 import subprocess
 import tempfile
 import time
@@ -77,19 +77,20 @@ def _is_whole(lab: Lab) -> bool:
 def run_cell(labs: Labs, line: str, incident: str) -> Cell:
     """Returns what the run came to; what did not hold is its `failure`."""
     case = CASES[incident]
-    cell = Cell(line, incident, fingerprint(incident), datetime.datetime.now(tz=datetime.UTC).date().isoformat())
+    runs = [Cell(line, incident, fingerprint(incident), dt.datetime.now(tz=dt.UTC).date().isoformat())]
     with tempfile.TemporaryDirectory() as folder:
         try:
             lab = labs.whole(spec_of(line, case.layout))
             began = time.monotonic()
-            broken = lab.break_(incident, **case.options)
-            cell = replace(cell, made=_since(began))
+            broken = lab.break_(incident, **dict[str, Any](case.options))
+            runs.append(replace(runs[-1], made=_since(began)))
             with operating(lab, Path(folder)) as operator:
-                for cell in _healed(cell, case, lab, operator, broken):  # noqa: B007 - what came before a failure counts
-                    pass
+                # What came before a failure counts.
+                for cell in _healed(runs[-1], case, lab, operator, broken):
+                    runs.append(cell)  # noqa: PERF402
         except _FAULTS as error:
-            cell = replace(cell, failure=f"{type(error).__name__}: {str(error)[:600]}")
-    return cell
+            runs.append(replace(runs[-1], failure=f"{type(error).__name__}: {str(error)[:600]}"))
+    return runs[-1]
 
 
 def _healed(cell: Cell, case: Case, lab: Lab, operator: Operator, broken: Broken) -> Iterator[Cell]:
@@ -160,7 +161,7 @@ def _clients(lab: Lab, broken: Broken) -> list[str]:
             for number in access.assignment(topic):
                 where = TopicPartition(topic, number)
                 wait_until(
-                    lambda at=where: access.produce_error(*at, "all") == "",
+                    lambda at=where: access.produce_error(at.topic, at.partition, "all") == "",
                     f"acks=all reaches {where}",
                     30,
                 )

@@ -118,8 +118,8 @@ class _Planner:
         if all(answer.passed for _, answer in answers):
             return AlreadyMet(answers)
         preconditions = self.expand.checks(self.runbook.preconditions, "preconditions", self.names)
-        self._must_pass(preconditions)
         self._may_change(identity)
+        self._must_pass(preconditions)
         steps: list[PlannedStep] = []
         for template in self.runbook.steps:
             steps += self._steps(template, identity, steps)
