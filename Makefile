@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-security test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-security test-matrix test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -47,6 +47,12 @@ real: setup-dev
 # Every line of Kafka with every security and mechanism, with and without an authorizer: about an hour on two cores.
 test-security: setup-dev
 	@KFIX_TEST_SECURITY=all $(PYTEST) tests/cluster/test_secured_labs.py tests/cluster/test_missing_rights.py
+
+# Every incident of the lab on every line of Kafka where it can happen: made, diagnosed, remedied, proved; writes
+# docs/matrix.json and docs/matrix.md. Resumes where it ended; one line with MATRIX="--line 4.3.1-kraft". Over an hour.
+MATRIX ?=
+test-matrix: setup-dev
+	@$(BIN)/python -m tests.matrix $(MATRIX)
 
 # Spark 4.0 and 4.3 beside the locked 4.1: downloads 900 MB, takes about 30 minutes.
 test-spark-versions: setup-dev

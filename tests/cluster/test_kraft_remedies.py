@@ -18,7 +18,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import WatchedLab, again
 from tests.cluster.remedy import moves_file, operating
 from tests.cluster.seen import Cluster, throttles, wait_until
-from tests.cluster.test_killed_runs import dies_at, made_once
+from tests.cluster.test_killed_runs import ALL, dies_at, killed_and_gone_on_with, made_once
 from tests.cluster.test_remedies_isr import named, proved, waiting
 
 CONTROLLER = 100
@@ -293,6 +293,30 @@ def test_isr_dead_is_refused_while_a_start_would_elect_a_replica_that_lacks_reco
     said = operator.not_planned("isr-dead")
     assert "starting the broker elects a replica that lacks records" in said
     cluster.access.write_config("topics", "ledger", config)
+
+
+if ALL:
+
+    @pytest.mark.timeout(7200)
+    @pytest.mark.parametrize(
+        ("runbook", "incident"),
+        [
+            ("leader-balance", "leader-skew"),
+            ("sweep-throttles", "left-over-throttles"),
+            ("cancel-reassignment", "stuck-reassignment"),
+            ("abort-transaction", "pending-offsets"),
+        ],
+    )
+    def test_a_run_is_killed_after_each_record_in_turn(operator, cluster, runbook, incident):
+        died, number = True, 0
+        while died:
+            number += 1
+            operator.moves_house(f"state-{number}")
+            cluster.lab.break_(incident)
+            died = killed_and_gone_on_with(operator, cluster, operator.plan(runbook), number)
+            cluster.lab.mend()
+            print(number, flush=True)  # noqa: T201
+        print(f"{runbook}: killed after each of {number - 1} records")  # noqa: T201
 
 
 # A restarted broker of 4.3.1 also reports the settings of a deleted topic of the same name: this one comes last.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.incidents.prepared import PreparedIncident
+from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.runbook import RawValue, Runbook
@@ -131,5 +132,34 @@ _LONGER = (
     Scenario("under min isr, brought back", "under-min-isr", "under-min-isr", at_the_gate=_revive(2, 3)),
 )
 
+#: What the tests of the runbooks themselves do not heal on KRaft, or in long runs; the kills go through these, too.
+_ON_KRAFT = (
+    Scenario("abort-transaction on KRaft", "abort-transaction", "pending-offsets-kraft"),
+    Scenario(
+        "evict-member on KRaft", "evict-member", "rebalance-held-kraft", {"group": "payments", "member": "slow-1"}
+    ),
+    Scenario("isr-dead on KRaft", "isr-dead", "eligible-waits", at_the_gate=_revive(2, 1)),
+    Scenario("move-replicas on KRaft", "move-replicas", "replicas-in-one-rack-kraft", {"throttle": RATE}, _GIVEN),
+    Scenario(
+        "raise-topic-rf on KRaft",
+        "raise-topic-rf",
+        "weak-topic-kraft",
+        {"topic": "orders", "batch": 12, "throttle": RATE},
+    ),
+    Scenario("restore-offsets on KRaft", "restore-offsets", "offsets-not-loaded-kraft"),
+    Scenario("under-min-isr on KRaft", "under-min-isr", "under-min-isr-kraft", at_the_gate=_revive(2, 3)),
+)
+
 SHIPPED: Mapping[str, Scenario] = {scenario.name: scenario for scenario in _shipped()}
 SCENARIOS: Mapping[str, Scenario] = {**SHIPPED, **{scenario.name: scenario for scenario in _LONGER}}
+
+
+def is_on_kraft(scenario: Scenario) -> bool:
+    return isinstance(scenario.begin().cluster, MemoryKraftCluster)
+
+
+#: {runbook: its scenario on KRaft}.
+ON_KRAFT: Mapping[str, Scenario] = {
+    **{each.runbook: each for each in SCENARIOS.values() if is_on_kraft(each)},
+    **{each.runbook: each for each in _ON_KRAFT},
+}

@@ -66,7 +66,7 @@ def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile)
         obj=f"eligible {brokers_named(eligible.replicas or eligible.last_known)}",
         summary=f"{per_topic(tps)} {has(len(tps))} no leader, and waits for {brokers_named(wanted)}, which "
         f"{are(len(wanted))} dead and may lead without a loss",
-        cause=_cause(wanted, case),
+        cause=_cause(wanted, tps, case),
         evidence=tuple(row for tp in tps[:_SHOWN] for row in _rows(tp, case)) + tuple(live_row(case)),
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(eligible, wanted, tps, case)),
@@ -88,9 +88,13 @@ def _wanted(eligible: EligibleLeaders, case: CaseFile) -> tuple[int, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
-def _cause(wanted: tuple[int, ...], case: CaseFile) -> Cause:
+def _cause(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Cause:
     left = [age for b in wanted if (age := case.gone_for(b)) is not None]
     when = f" about {ago(max(left))} ago" if left else ""
+    if all(len(case.assignment(tp).replicas) == 1 for tp in tps):
+        return Cause(
+            f"{brokers_named(wanted)}, which left{when}, {has(len(wanted))} the only replica", Confidence.CERTAIN
+        )
     return Cause(
         f"the ISR shrank below min.insync.replicas, and then {brokers_named(wanted)} left{when}", Confidence.LIKELY
     )
@@ -118,6 +122,8 @@ def _remedies(
             f"{brokers_named(alive)}, which led last and is alive, is elected by itself"
         )
     yield diagnose_again(case, "Diagnose again")
+    if not any({*case.assignment(tp).replicas} & {*(case.live or ())} for tp in tps):
+        return
     first = alive[0] if alive else None
     best = f"broker {first}, which led last," if first is not None else "the replica with the longest log"
     yield runbook(

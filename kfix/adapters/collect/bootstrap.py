@@ -115,8 +115,15 @@ class Bootstrap:
             self._questions.retract(task.name)
 
 
-def unreachable(questions: Questions) -> UnreachableError:
+def unreachable(questions: Questions, responded: Bootstrapped | None = None) -> UnreachableError:
+    """Returns the errors of all sources; `responded` is the answer of a broker that named no broker to read."""
     errors = [s.error for s in questions.sources() if not s.ok]
+    if responded is not None and not responded.metadata.brokers:
+        return UnreachableError(
+            f"broker {responded.connection.endpoint} responds and names no broker, not even itself: no controller has "
+            "sent it the metadata of the cluster",
+            hint="give another broker, or --zookeeper; without a controller, start the controllers first",
+        )
     return UnreachableError(
         "the cluster cannot be reached: " + ("; ".join(errors) or "no address given"),
         hint="check the address, the security protocol (--command-config) and the network; nothing was read",

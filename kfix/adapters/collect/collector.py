@@ -95,7 +95,8 @@ class _Collection:
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
         self._gather()
-        if mode is Mode.ZOOKEEPER and (configs := kraft_settings(self._answers.values())):
+        taken_over = authority.view is not None and authority.view.controller.is_kraft
+        if mode is Mode.ZOOKEEPER and (configs := kraft_settings(self._answers.values(), taken_over=taken_over)):
             # The brokers decide: a ZooKeeper that is left over after a migration says nothing about them.
             mode, _ = self._ask_authority(configs)
             self._questions.retract(f"zookeeper {authority.connect}")
@@ -107,7 +108,7 @@ class _Collection:
             patience = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
             bootstrap.keep_hung(self._addresses.values(), patience)
         if not self._answers and authority.view is None:
-            raise unreachable(self._questions)
+            raise unreachable(self._questions, bootstrapped)
         if not self._answers and authority.view is not None and authority.left_over:
             raise UnreachableError(
                 f"zookeeper {authority.connect}: is left over from a migration to KRaft and says nothing of the "

@@ -201,10 +201,14 @@ class QuorumQuestion:
         )
 
 
-def kraft_settings(answers: Iterable[BrokerAnswers]) -> Mapping[str, str] | None:
-    """Returns the settings of a broker if every broker that reports its settings is of KRaft, otherwise None."""
+def kraft_settings(answers: Iterable[BrokerAnswers], *, taken_over: bool) -> Mapping[str, str] | None:
+    """Returns the settings of a broker of KRaft if every broker that reports its settings is one, otherwise None.
+
+    One suffices where a KRaft controller has taken over: a broker of KRaft is not registered in ZooKeeper.
+    """
     known = [a.configs for a in answers if a.configs]
-    return known[0] if known and all(c.get("process.roles") for c in known) else None
+    kraft = [configs for configs in known if configs.get("process.roles")]
+    return kraft[0] if kraft and (taken_over or len(kraft) == len(known)) else None
 
 
 def voters_in(text: str) -> dict[int, Endpoint]:

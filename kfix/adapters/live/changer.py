@@ -20,6 +20,7 @@ from kfix.adapters.kafka.rights import missing_right
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.adapters.zookeeper.write import delete_controller
+from kfix.derive.migration import why_unchanged
 from kfix.errors import UnreachableError
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ChangeResult, ResourceKind
@@ -54,6 +55,8 @@ class LiveChanger:
     def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
         if self._connect is None:
             return ChangeResult(NOT_SENT, "NOT_SENT", "a KRaft cluster has no /controller to delete")
+        if (taken_over := self._taken_over()) is not None:
+            return taken_over
         return delete_controller(self._connect, epoch_version=epoch_version, timeout=self._target.timeout)
 
     def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
@@ -106,6 +109,8 @@ class LiveChanger:
         self, request: Request, decode: Callable[[ByteReader], PartitionResult], broker: int | None = None
     ) -> ChangeResult:
         """`broker` is the one that has to take the request itself, and on KRaft forwards it then."""
+        if self._connect is not None and (taken_over := self._taken_over()) is not None:
+            return taken_over
         if self._connect is not None and broker is not None:
             return self._send(request, decode, broker)
         try:
@@ -118,6 +123,14 @@ class LiveChanger:
         if self._connect is None and result.name == name_of(NOT_SENT):
             return ChangeResult(NO_ANSWER, result.name, "the active controller stepped down meanwhile")
         return result
+
+    def _taken_over(self) -> ChangeResult | None:
+        """Returns a refusal where a KRaft controller owns ZooKeeper's record."""
+        try:
+            why = why_unchanged(self._reader.controller())
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        return ChangeResult(NOT_SENT, "NOT_SENT", why) if why else None
 
     def _send(self, request: Request, decode: Callable[[ByteReader], PartitionResult], broker: int) -> ChangeResult:
         address = self._reader.address(broker)

@@ -62,4 +62,5 @@ class MemoryParts:
 
     def controller_node(self) -> ControllerNode:
         r = self.records
-        return ControllerNode(r.controller, r.elected_ms, r.controller_czxid, r.epoch, r.epoch_version, r.epoch_mzxid)
+        fences = (r.epoch, r.epoch_version, r.epoch_mzxid, r.kraft_epoch)
+        return ControllerNode(r.controller, r.elected_ms, r.controller_czxid, *fences)

@@ -94,6 +94,7 @@ class Records:
     epoch_version: int = 0
     epoch_mzxid: int = 0
     migrating: bool = False
+    kraft_epoch: int = -1
 
     def next_zxid(self) -> int:
         self.zxid += 1

@@ -106,7 +106,7 @@ def migrating(migration: Node | None, controller: Node | None) -> bool:
 
     Source: docs/facts/zookeeper.md.
     """
-    taken_over = controller is not None and records.controller(controller, None).kraft_epoch >= 0
+    taken_over = controller is not None and records.controller(controller, None).is_kraft
     return taken_over or migration is not None
 
 

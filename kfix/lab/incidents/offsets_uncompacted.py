@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext
     from kfix.lab.incidents.setup.result import Broken
 
-#: The smallest segments that are worth compacting, and enough records for four of them.
+#: The smallest segments that every line of Kafka permits in segment.bytes, and enough records for four of them.
 _SEGMENT_BYTES, _COMMITS = 1 << 20, 50_000
 #: The records have the times of these hours, in which a cleaner would have been there.
 _HOURS = 2
@@ -28,7 +28,7 @@ def run(context: IncidentContext) -> Broken:
     number = context.int_option("partition") or 0
     context.require(number in groups.by_partition, f"{OFFSETS_TOPIC} has a partition {number}")
     group, where = groups.by_partition[number], TopicPartition(OFFSETS_TOPIC, number)
-    context.set_config("topics", OFFSETS_TOPIC, {context.small_segments: str(_SEGMENT_BYTES)})
+    context.set_config("topics", OFFSETS_TOPIC, {"segment.bytes": str(_SEGMENT_BYTES)})
     offsets = {TopicPartition(groups.topic, each): RECORDS // 2 for each in range(3)}
     size = context.write_commits(where, group, offsets, _COMMITS, _HOURS)
     context.require(size >= 3 * _SEGMENT_BYTES, f"{where} has three segments or more")

@@ -117,6 +117,11 @@ class ControllerNode:
     epoch_mzxid: int
     kraft_epoch: int = -1
 
+    @property
+    def is_kraft(self) -> bool:
+        """Whether a KRaft controller has taken over, in a migration to KRaft."""
+        return self.kraft_epoch >= 0
+
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperNode:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from kfix.actions.base import NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
+from kfix.derive.migration import why_unchanged
 from kfix.errors import RefusedError
 from kfix.harmless import lines
-from kfix.model.cluster.snapshot import ClusterIdentity
+from kfix.model.cluster.snapshot import ClusterIdentity, Mode
 from kfix.model.diagnosis.finding import REQUEST, Finding
 from kfix.model.plan.answer import Answer
 from kfix.model.plan.args import Args
@@ -48,6 +49,9 @@ from kfix.runbook.planning.params import complete
 from kfix.runbook.planning.values import Names, known_of, planned_for
 from kfix.runbook.planning.warnings import warnings
 from kfix.runbook.policy.policy import NO_POLICY, Policy
+
+#: Actions that the coordinator of a group or of a producer carries out, whoever the controller is.
+_BY_COORDINATORS = frozenset({"group.evict", "offsets.commit", "transaction.abort"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ class _Planner:
         if all(answer.passed for _, answer in answers):
             return AlreadyMet(answers)
         preconditions = self.expand.checks(self.runbook.preconditions, "preconditions", self.names)
+        self._may_change(identity)
         self._must_pass(preconditions)
         steps: list[PlannedStep] = []
         for template in self.runbook.steps:
@@ -181,6 +186,13 @@ class _Planner:
             raise RefusedError(
                 f"{self.runbook.id} is for clusters of mode {modes}; {identity.name} has mode {identity.mode}"
             )
+
+    def _may_change(self, identity: ClusterIdentity) -> None:
+        """Raises RefusedError where a change would go through a KRaft controller by what ZooKeeper records."""
+        actions = [ACTIONS[template.action] for template in self.runbook.steps]
+        through = any(action.changes and action.name not in _BY_COORDINATORS for action in actions)
+        if identity.mode is Mode.ZOOKEEPER and through and (why := why_unchanged(self.reader.controller())):
+            raise RefusedError(f"{self.runbook.id}: {why}")
 
     def _must_pass(self, checks: tuple[CheckCall, ...]) -> None:
         for call in checks:

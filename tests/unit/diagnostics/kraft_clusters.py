@@ -195,5 +195,13 @@ def two_eligible_dead() -> Snapshot:
     return waits((1, 2), (2,), 1, 2)
 
 
+def only_replica_dead() -> Snapshot:
+    """Partition logs-0 has its only replica on the dead broker 2, which is eligible to lead it."""
+    paper = kraft(base().topic("logs", 1, replicas=[[2]])).kill(2)
+    tp = TopicPartition("logs", 0)
+    paper.parts[tp].leader, paper.parts[tp].isr = -1, ()
+    return paper.snapshot(quorum=quorum({2: 60.0}, fenced=(2,), eligible={tp: EligibleLeaders((2,), ())}))
+
+
 def nobody_eligible() -> Snapshot:
     return waits((), (), 2)

@@ -16,6 +16,7 @@ from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.cases import SICK
 from tests.unit.diagnostics.clusters import base
+from tests.unit.diagnostics.test_incidents import find
 
 EVERYTHING = Options(prevention=True)
 
@@ -130,3 +131,11 @@ def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_star
     assert "KFX302" not in {f.code for f in diagnosis.findings}
     assert "KFX403" not in found
     assert not [r.text for f in diagnosis.findings for r in f.remedies if r.text.startswith("Start broker 1")]
+
+
+def test_where_the_only_replica_is_dead_no_isr_shrank_and_no_election_is_offered() -> None:
+    finding = find(diagnose(kraft_clusters.only_replica_dead()), "KFX119")
+    assert finding.cause is not None
+    assert finding.cause.text.startswith("broker 2, which left about")
+    assert finding.cause.text.endswith("ago, has the only replica")
+    assert [r.runbook for r in finding.remedies if r.runbook] == ["isr-dead"]

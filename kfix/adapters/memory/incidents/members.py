@@ -14,9 +14,9 @@ def member(name: str, instance: str = "") -> GroupMember:
     return GroupMember(name, name.rpartition("-")[0], "/10.0.0.7", instance, ())
 
 
-def rebalance_held(instance: str = "") -> PreparedIncident:
+def rebalance_held(instance: str = "", kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """`slow-1` had all partitions; `new-1` has come, and the coordinator waits for `slow-1` to join again."""
-    cluster = MemoryCluster.healthy()
+    cluster = kind.healthy()
     group = cluster.joined[GROUP] = MemoryGroup(GROUP)
     group.settle(member("slow-1", instance))
     group.rebalance(member("new-1"))

@@ -12,9 +12,9 @@ PAYMENTS, MAIL = "payments", "mail"
 _TOPIC = "orders"
 
 
-def offsets_not_loaded() -> PreparedIncident:
+def offsets_not_loaded(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """The coordinator dropped the offsets of two groups; `mail` has committed an older one since, with metadata."""
-    cluster = MemoryCluster.healthy()
+    cluster = kind.healthy()
     for number in range(2):
         for broker in cluster.brokers:
             cluster.logs.write(TopicPartition(_TOPIC, number), broker, LogEnd(0, 100), 0)

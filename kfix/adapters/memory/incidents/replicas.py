@@ -45,9 +45,9 @@ def offsets_rf1_two_brokers() -> PreparedIncident:
     )
 
 
-def weak_topic() -> PreparedIncident:
+def weak_topic(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """Two replicas, min.insync.replicas 1, unclean elections enabled."""
-    cluster = MemoryCluster.healthy(topics={"orders": 6}, replication=2)
+    cluster = kind.healthy(topics={"orders": 6}, replication=2)
     cluster.records.topic_configs["orders"] = {"unclean.leader.election.enable": "true"}
     return PreparedIncident(cluster, requested("orders", _topic(cluster, "orders")))
 

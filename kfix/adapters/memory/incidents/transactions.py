@@ -32,17 +32,17 @@ def open_transaction_unnamed() -> PreparedIncident:
     return PreparedIncident(incident.cluster, found("KFX116", incident.finding.obj, (_ORDERS,), facts=facts))
 
 
-def pending_offsets() -> PreparedIncident:
+def pending_offsets(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """A transaction of 2 minutes holds the committed offset of a group in orders-0."""
-    cluster = _cluster()
+    cluster = _cluster(kind)
     state = _began(cluster, 120)
     cluster.transactions[_ID] = state
     cluster.pending[_GROUP] = {_ORDERS: state.producer}
     return PreparedIncident(cluster, found("KFX108", _obj(state), (_ORDERS,), facts=_facts(state)))
 
 
-def _cluster() -> MemoryCluster:
-    cluster = MemoryCluster.healthy(groups={_GROUP: 1})
+def _cluster(kind: type[MemoryCluster] = MemoryCluster) -> MemoryCluster:
+    cluster = kind.healthy(groups={_GROUP: 1})
     cluster.committed[_GROUP] = {_ORDERS: StoredOffset(_STABLE, 0, "")}
     return cluster
 

@@ -188,6 +188,15 @@ def test_voters_of_the_settings_are_read_and_invalid_ones_left_out(text: str, fo
 def test_the_settings_of_all_brokers_decide_the_mode() -> None:
     empty = BrokerAnswers(BrokerView(1, 1, {}, {}, {}), "c", {}, (), ())
     kraft = replace(empty, configs={"process.roles": "broker"})
-    assert kraft_settings([empty]) is None
-    assert kraft_settings([empty, kraft]) == {"process.roles": "broker"}
-    assert kraft_settings([kraft, replace(empty, configs={"zookeeper.connect": "z:1"})]) is None
+    assert kraft_settings([empty], taken_over=False) is None
+    assert kraft_settings([empty, kraft], taken_over=False) == {"process.roles": "broker"}
+    both = [replace(empty, configs={"zookeeper.connect": "z:1"}), kraft]
+    assert kraft_settings(both, taken_over=False) is None
+
+
+def test_one_broker_of_kraft_decides_the_mode_once_a_kraft_controller_has_taken_over() -> None:
+    """In the middle of a migration it is not registered in ZooKeeper, which says nothing of it."""
+    zookeeper = BrokerAnswers(BrokerView(1, 1, {}, {}, {}), "c", {"zookeeper.connect": "z:1"}, (), ())
+    kraft = replace(zookeeper, configs={"process.roles": "broker"})
+    assert kraft_settings([zookeeper, kraft], taken_over=True) == {"process.roles": "broker"}
+    assert kraft_settings([zookeeper], taken_over=True) is None

@@ -15,7 +15,7 @@ from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import UnreachableError
 from kfix.model.cluster.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
-from kfix.model.cluster.snapshot import ClusterIdentity, Mode, TopicPartition
+from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 from tests.unit.adapters.fake_broker import ALL_VERSIONS, FakeBroker, configs, metadata
 
 TP = TopicPartition("t", 0)
@@ -171,13 +171,17 @@ def test_the_stable_end_is_asked_as_a_consumer_with_both_isolations():
 
 
 class Reader:
-    def __init__(self, addresses, controller=1, coordinator=1):
+    def __init__(self, addresses, controller=1, coordinator=1, kraft_epoch=-1):
+        self.kraft_epoch = kraft_epoch
         self.addresses = addresses
         self._controller = controller
         self._coordinator = coordinator
 
     def door(self):
         return self._controller
+
+    def controller(self):
+        return ControllerNode(self._controller, 0, 0, 1, 1, 0, self.kraft_epoch)
 
     def identity(self):
         return ClusterIdentity("mine", Mode.ZOOKEEPER, "b:1", "z:1")
@@ -207,6 +211,16 @@ def alter(broker, kind=TOPIC, name="t", **options):
     with broker.listening() as endpoint:
         reader = Reader({1: endpoint}, **options)
         return LiveChanger(Target(()), parse_connect("z:1"), reader).alter_configs(kind, name, {"a": "1"})
+
+
+@pytest.mark.parametrize(("kind", "name"), [(TOPIC, "t"), (BROKER, "1")])
+def test_nothing_is_sent_while_a_kraft_controller_owns_what_zookeeper_records(kind, name):
+    broker = altering()
+    result = alter(broker, kind, name, kraft_epoch=5)
+    assert (result.name, broker.asked) == ("NOT_SENT", [])
+    assert "a migration from ZooKeeper to KRaft is under way" in result.message
+    again = LiveChanger(Target(()), parse_connect("z:1"), Reader({}, kraft_epoch=5)).reelect_controller(epoch_version=1)
+    assert again == result
 
 
 def test_the_line_is_proved_before_configs_are_altered():

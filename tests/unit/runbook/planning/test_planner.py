@@ -142,6 +142,13 @@ def test_the_controller_is_not_replanned_under_a_migration(stages: Stages) -> No
     assert any("migration to KRaft" in s.reason for s in plan.skipped_at_plan)
 
 
+def test_nothing_is_planned_through_a_kraft_controller_that_has_taken_over(stages: Stages) -> None:
+    stage = stages("coordinator-stuck")
+    stage.cluster.records.kraft_epoch = 3
+    with pytest.raises(RefusedError, match=r"KRaft controller 2 has taken over \(kraftControllerEpoch 3"):
+        stage.plan()
+
+
 def test_an_election_by_the_unclean_name_is_planned_only_with_a_live_isr_member(stages: Stages) -> None:
     with pytest.raises(RefusedError, match="partition_has_live_isr"):
         stages("coordinator-stuck-isr-dead").plan()

@@ -1,0 +1,174 @@
+"""One cell: an incident is made in a lab, diagnosed, remedied, and its end is proved by kfix and by plain clients."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kfix.errors import KfixError
+from kfix.lab import Lab, LabSpec
+from kfix.lab.healing.health import trouble
+from kfix.lab.incidents.setup.result import Broken
+from kfix.model.cluster.snapshot import TopicPartition
+from tests.cluster.remedy import Operator, operating
+from tests.cluster.seen import Cluster, wait_until
+from tests.matrix.cases import CASES, PLAIN, QUORUM, RACKS, ZONES, Case
+from tests.matrix.remedies import NothingToDo, Scene
+from tests.matrix.results import LINES, Cell, fingerprint
+
+#: Longer than the time for which an open transaction counts as running.
+_DETECTED_SECONDS = 90.0
+_PROVED_SECONDS = 90.0
+_SETTLED_SECONDS = 30.0
+#: A verdict that is none: kfix found something critical, or could not read all.
+_NOT_WELL = {21, 22}
+_FAULTS = (AssertionError, KfixError, OSError, subprocess.SubprocessError)
+
+
+def spec_of(line: str, layout: str) -> LabSpec:
+    recipe = LINES[line]
+    plain = LabSpec(name=f"matrix-{layout}", kafka=recipe.kafka, mode=recipe.mode, offsets_rf=3)
+    if layout == QUORUM:
+        return replace(plain, controllers=3)
+    if layout == RACKS:
+        return replace(plain, ids=(1, 2, 3, 4), racks=("a", "a", "b", "b"))
+    if layout == ZONES:
+        return replace(plain, zones=3)
+    assert layout == PLAIN
+    return replace(plain, racks=("a", "b", "c"))
+
+
+class Labs:
+    """One lab at a time: that of the last cell, while it has the layout that the next one needs and could be mended."""
+
+    def __init__(self) -> None:
+        self._lab: Lab | None = None
+        self._spec: LabSpec | None = None
+
+    def whole(self, spec: LabSpec) -> Lab:
+        """Returns a lab in which nothing is broken."""
+        if self._lab is not None and (spec != self._spec or not _is_whole(self._lab)):
+            self.down()
+        if self._lab is None:
+            self._lab, self._spec = Lab.up(spec), spec
+        return self._lab
+
+    def down(self) -> None:
+        if self._lab is not None:
+            self._lab.down()
+        self._lab = None
+
+
+def _is_whole(lab: Lab) -> bool:
+    with contextlib.suppress(KfixError, OSError):
+        lab.mend()
+        with lab.access() as access:
+            return trouble(access, lab.broker_ids) == ()
+    return False
+
+
+def run_cell(labs: Labs, line: str, incident: str) -> Cell:
+    """Returns what the run came to; what did not hold is its `failure`."""
+    case = CASES[incident]
+    runs = [Cell(line, incident, fingerprint(incident), dt.datetime.now(tz=dt.UTC).date().isoformat())]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            lab = labs.whole(spec_of(line, case.layout))
+            began = time.monotonic()
+            broken = lab.break_(incident, **dict[str, Any](case.options))
+            runs.append(replace(runs[-1], made=_since(began)))
+            with operating(lab, Path(folder)) as operator:
+                # What came before a failure counts.
+                for cell in _healed(runs[-1], case, lab, operator, broken):
+                    runs.append(cell)  # noqa: PERF402
+        except _FAULTS as error:
+            runs.append(replace(runs[-1], failure=f"{type(error).__name__}: {str(error)[:600]}"))
+    return runs[-1]
+
+
+def _healed(cell: Cell, case: Case, lab: Lab, operator: Operator, broken: Broken) -> Iterator[Cell]:
+    scene = Scene(lab, operator, broken)
+    asked = tuple(scene.filled(word) for word in case.asked)
+    began = time.monotonic()
+    said, finding = _detected(case, operator, asked)
+    codes = sorted({each["code"] for each in said.every if each["severity"] != "info"})
+    cell = replace(cell, detected=_since(began), codes=codes)
+    if finding is not None:
+        cause = finding["cause"] or {}
+        cell = replace(
+            cell,
+            code=finding["code"],
+            object=finding["object"],
+            cause=cause.get("text", ""),
+            confidence=cause.get("confidence", ""),
+        )
+    yield cell
+    began = time.monotonic()
+    for remedy in case.remedies:
+        cell = replace(cell, remedies=[*cell.remedies, remedy.carry_out(scene)], remedied=_since(began))
+        yield cell
+    began = time.monotonic()
+    lasts = any(isinstance(remedy, NothingToDo) for remedy in case.remedies)
+    proof = [] if lasts else [_well(case, operator, asked)]
+    proof += _clients(lab, broken)
+    yield replace(cell, proof=proof, proved=_since(began))
+
+
+def _detected(case: Case, operator: Operator, asked: tuple[str, ...]) -> tuple[Any, dict[str, Any] | None]:
+    """Diagnoses until a finding names the incident; where none is to be found, until nothing settles any more."""
+    ends = time.monotonic() + (_DETECTED_SECONDS if case.codes else _SETTLED_SECONDS)
+    while True:
+        said = operator.diagnose("--debounce", "1", *asked)
+        named = [said.findings[code] for code in case.codes if code in said.findings]
+        if named:
+            return said, named[0]
+        if not case.codes and said.code == 0:
+            return said, None
+        assert time.monotonic() < ends, f"found {sorted(said.findings)}, exit code {said.code}: {said.out[:300]}"
+        time.sleep(0.5)
+
+
+def _well(case: Case, operator: Operator, asked: tuple[str, ...]) -> str:
+    """The finding is gone, nothing critical is left, and everything was read."""
+
+    def gone() -> str:
+        said = operator.diagnose("--debounce", "0", *asked)
+        left = {each["code"] for each in said.every if each["severity"] != "info"}
+        if said.code in _NOT_WELL or left & set(case.codes):
+            return ""
+        return "healthy" if said.code == 0 else f"no longer found (left: {', '.join(sorted(left))})"
+
+    return f"`kfix diagnose`: {wait_until(gone, f'none of {case.codes} is found', _PROVED_SECONDS)}"
+
+
+def _clients(lab: Lab, broken: Broken) -> list[str]:
+    """A group reads its offsets, and acks=all reaches every partition that was broken and still exists."""
+    with lab.access() as access:
+        cluster = Cluster(lab, access)
+        proof = []
+        if broken.group is not None:
+            wait_until(lambda: cluster.works(broken.group), f"group {broken.group} works", 30)
+            proof.append("its group works")
+        topics = [topic for topic in access.topics() if not topic.startswith("__")]
+        for topic in topics:
+            for number in access.assignment(topic):
+                where = TopicPartition(topic, number)
+                wait_until(
+                    lambda at=where: access.produce_error(at.topic, at.partition, "all") == "",
+                    f"acks=all reaches {where}",
+                    30,
+                )
+        if topics:
+            proof.append(f"acks=all reaches {', '.join(sorted(topics))}")
+    return proof
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 1)

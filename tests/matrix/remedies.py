@@ -1,0 +1,160 @@
+"""What a cell of the matrix does about its incident, as an operator would: runbooks, refusals, and acts by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kfix.lab import Lab
+from kfix.lab.clients.asking_controllers import set_feature
+from kfix.lab.incidents.setup.result import Broken
+from kfix.runbook.file.catalogue import load_all
+from tests.cluster.remedy import Operator, Ran
+from tests.cluster.seen import wait_until
+
+_ELR = "eligible.leader.replicas.version"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A lab in which an incident was made. `code` is the finding that names it; empty where there is none."""
+
+    lab: Lab
+    operator: Operator
+    broken: Broken
+    code: str = ""
+    key: str = ""
+
+    def filled(self, text: str) -> str:
+        """Returns the text with the details of the incident in the place of their names."""
+        dead = ",".join(map(str, self.broken.dead))
+        return text.format_map({**self.broken.details, "group": self.broken.group, "dead": dead})
+
+
+class Remedy:
+    """Returns from `carry_out` what was done, as the page prints it. Raises AssertionError if it did not work."""
+
+    def carry_out(self, scene: Scene) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Apply(Remedy):
+    """Plans and applies a runbook; where its run waits for a person, `by_hand` is what that person does."""
+
+    runbook: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    by_hand: Callable[[Scene], None] | None = None
+
+    def carry_out(self, scene: Scene) -> str:
+        params = {name: scene.filled(value) for name, value in self.params.items()}
+        if scene.lab.state.spec.recipe.mode not in modes_of(self.runbook):
+            said = scene.operator.not_planned(self.runbook, params=params)
+            assert "is for clusters of mode" in said, said
+            scene.lab.mend()
+            return f"runbook `{self.runbook}` is refused: it does not act on this mode"
+        planned = scene.operator.plan(self.runbook, *self._one_of(scene), params=params)
+        if self.by_hand is None:
+            scene.operator.healed(planned)
+            return f"runbook `{self.runbook}`"
+        going = scene.operator.begin(planned)
+        run = scene.operator.ran(planned)
+        wait_until(lambda: waits_for_a_person(run) or run.end, "the run waits for a person, or ends", 60)
+        self.by_hand(scene)
+        said = going.over(120)
+        assert (said.code, run.end) == (0, "proved"), said.out + said.err
+        return f"runbook `{self.runbook}`, which names the broker to start"
+
+    def _one_of(self, scene: Scene) -> tuple[str, ...]:
+        """A plan is for one finding: the first of those that the runbook is for, where there are several."""
+        said = scene.operator.diagnose("--debounce", "1")
+        keys = [each["key"] for each in said.every if self.runbook in {r["runbook"] for r in each["remedies"]}]
+        return ("--finding", keys[0]) if len(keys) > 1 else ()
+
+
+def modes_of(runbook: str) -> frozenset[str]:
+    [found] = [each for each in load_all(None) if each.id == runbook]
+    return frozenset(mode.value for mode in found.modes)
+
+
+def waits_for_a_person(run: Ran) -> bool:
+    steps = json.loads((run.path / "plan.json").read_text())["steps"]
+    manual = {step["id"] for step in steps if step["action"].startswith("manual.")}
+    return any(record["step"] in manual for record in run.of("step.waiting"))
+
+
+@dataclass(frozen=True)
+class Refused(Remedy):
+    """A runbook must not be planned now; its refusal has these words in it."""
+
+    runbook: str
+    words: str = ""
+    anything: bool = False
+
+    def carry_out(self, scene: Scene) -> str:
+        said, path = scene.operator.planning(self.runbook)
+        assert said.code != 0, f"{self.runbook} was planned: {said.out}"
+        assert not path.exists(), said.out
+        assert self.anything or self.words in said.out + said.err, said.out + said.err
+        return f"runbook `{self.runbook}` is refused"
+
+
+@dataclass(frozen=True)
+class ByHand(Remedy):
+    """What the finding tells an operator to do, for which kfix has no runbook."""
+
+    what: str
+    act: Callable[[Scene], None]
+
+    def carry_out(self, scene: Scene) -> str:
+        self.act(scene)
+        return f"by hand: {self.what}"
+
+
+@dataclass(frozen=True)
+class Mended(Remedy):
+    """What the finding tells an operator to do, which the lab's `mend` does here."""
+
+    what: str
+
+    def carry_out(self, scene: Scene) -> str:
+        scene.lab.mend()
+        return f"by hand: {self.what} (here the lab's `mend`)"
+
+
+@dataclass(frozen=True)
+class NothingToDo(Remedy):
+    why: str
+
+    def carry_out(self, scene: Scene) -> str:
+        return f"none: {self.why}"
+
+
+def start_brokers(scene: Scene) -> None:
+    scene.lab.restart(*scene.broken.dead)
+
+
+def start_controllers(scene: Scene) -> None:
+    scene.lab.restart_controller(*dead_controllers(scene.lab))
+
+
+def continue_controller(scene: Scene) -> None:
+    for process in scene.lab.status().processes:
+        if process.role == "controller" and process.condition == "stopped":
+            scene.lab.cont_controller(process.id)
+
+
+def heal_network(scene: Scene) -> None:
+    scene.lab.heal()
+
+
+def downgrade_eligible_leaders(scene: Scene) -> None:
+    address = scene.lab.address(int(scene.broken.details["last_known"]))
+    assert set_feature(address, _ELR, 0) == 0
+    scene.lab.restart(*scene.broken.dead)
+    assert set_feature(address, _ELR, 1) == 0
+
+
+def dead_controllers(lab: Lab) -> list[int]:
+    return [each.id for each in lab.status().processes if each.role == "controller" and each.condition == "dead"]

@@ -1,0 +1,74 @@
+"""The results of cells, as docs/matrix.json holds them: one entry a line and an incident, the last run of it."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from kfix.lab import INCIDENTS
+from kfix.lab.definition.recipes import RECIPES, Recipe
+from tests.matrix.cases import CASES
+from tests.matrix.remedies import Apply, modes_of
+from tests.places import ROOT
+
+DATA = ROOT / "docs" / "matrix.json"
+#: {the name of a line on the command line: its recipe}.
+LINES: Mapping[str, Recipe] = {str(recipe).replace(" ", "-"): recipe for recipe in RECIPES.values()}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run. `failure` is empty where the incident was found, remedied and proved; seconds are rounded.
+
+    `fingerprint` is of the incident and of its case: a run of other ones proves nothing of the present ones.
+    """
+
+    line: str
+    incident: str
+    fingerprint: str
+    day: str
+    made: float = 0.0
+    detected: float = 0.0
+    remedied: float = 0.0
+    proved: float = 0.0
+    code: str = ""
+    object: str = ""
+    cause: str = ""
+    confidence: str = ""
+    codes: list[str] = field(default_factory=list)
+    remedies: list[str] = field(default_factory=list)
+    proof: list[str] = field(default_factory=list)
+    failure: str = ""
+
+
+def fingerprint(incident: str) -> str:
+    """Returns a digest of what `break` does, comments and layout aside, and of what the matrix claims of it."""
+    source = inspect.getsource(inspect.getmodule(INCIDENTS[incident].run))  # type: ignore[arg-type]
+    case = CASES[incident]
+    books = sorted({remedy.runbook for remedy in case.remedies if isinstance(remedy, Apply)})
+    modes = [(book, sorted(modes_of(book))) for book in books]
+    claim = (case.codes, case.layout, sorted(case.options.items()), case.asked, modes)
+    return hashlib.sha256(f"{ast.dump(ast.parse(source))} {claim}".encode()).hexdigest()[:12]
+
+
+def load(path: Path = DATA) -> dict[tuple[str, str], Cell]:
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return {(row["line"], row["incident"]): Cell(**row) for row in rows}
+
+
+def save(cell: Cell, path: Path = DATA) -> None:
+    """Replaces the entry of the cell; entries are in the order of lines and incidents."""
+    cells = load(path) | {(cell.line, cell.incident): cell}
+    order = [(line, incident) for line in LINES for incident in INCIDENTS]
+    rows = [asdict(cells[each]) for each in order if each in cells]
+    path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def possible(line: str) -> tuple[str, ...]:
+    """Returns the incidents that can be made on a line."""
+    return tuple(name for name, each in INCIDENTS.items() if not each.reason_against(LINES[line]))
