@@ -29,6 +29,7 @@ SIDES = {
         "test_kraft_rolling",
     },
     "own": {
+        "test_kerberos",
         "test_matrix_core",
         "test_missing_rights",
         "test_secured_labs",

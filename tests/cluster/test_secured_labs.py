@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kfix.lab import Lab, LabSpec
-from kfix.lab.definition.secured import folder_of
+from kfix.lab.definition.state import folder_of
 from kfix.lab.security.certificates import CertificateAuthority, pem
 from kfix.lab.security.files import authority_of
 from kfix.lab.security.oidc import read_settings, signed_token

@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.places import ROOT
 
 PYTHONS = ("3.11", "3.12", "3.13")
-EXTRAS = ("", "inspect", "fleet", "fleet,hdfs", "spark", "docs")
+EXTRAS = ("", "inspect", "fleet", "fleet,hdfs", "spark", "docs", "kerberos")
 #: The modules that an extra brings.
 MODULES = {
     "inspect": ("cramjam",),
@@ -27,6 +27,7 @@ MODULES = {
     "fleet,hdfs": ("pyarrow", "hdfs_native"),
     "spark": ("pyspark", "pandas"),
     "docs": ("mkdocs",),
+    "kerberos": ("gssapi",),
 }
 NOTHING: Mapping[str, str] = {}
 SAMPLES = {"coordinator-stuck": 21, "healthy": 0}

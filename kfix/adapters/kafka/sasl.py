@@ -1,4 +1,4 @@
-"""SASL over an open connection: PLAIN, SCRAM as in RFC 5802, and OAUTHBEARER as in RFC 7628."""
+"""SASL over an open connection: PLAIN, SCRAM as in RFC 5802, OAUTHBEARER as in RFC 7628, GSSAPI as in RFC 4752."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.security import Security
+from kfix.adapters.kerberos.settings import Kerberos, KerberosError
 from kfix.adapters.oauth.settings import OAuth
 from kfix.errors import UnreachableError
 from kfix.model.numbers import whole_number
 
 _CLIENT_KEY, _SERVER_KEY = b"Client Key", b"Server Key"
 _MOST_ITERATIONS = 1_000_000
+#: A broker does not say why it refuses a ticket.
+_OLD_KEY = "; the key in the broker's keytab may not be that of the KDC, or the clocks differ: see the broker's log"
+#: Tokens of Kerberos, and the two messages about the security layer.
+_MOST_ROUNDS = 8
 
 Exchange = Callable[[Request], ByteReader]
 
@@ -44,6 +49,9 @@ def authenticate(security: Security, exchange: Exchange, where: str, seconds: fl
     if security.oauth is not None:
         _oauth(security, security.oauth, exchange, where, seconds)
         return
+    if security.kerberos is not None:
+        _gssapi(security, security.kerberos, exchange, where, seconds)
+        return
     try:
         _scram(security, exchange, where)
     except ValueError:  # not UTF-8, not base64
@@ -53,8 +61,9 @@ def authenticate(security: Security, exchange: Exchange, where: str, seconds: fl
 def _send(exchange: Exchange, token: bytes, where: str, security: Security) -> bytes:
     error, message, answer = responses.sasl_authenticate(exchange(requests.sasl_authenticate(token)))
     if error:
+        hint = _OLD_KEY if security.kerberos is not None else ""
         raise AuthenticationError(
-            f"{where}: authentication refused for user {security.username!r}: {message or name_of(error)}"
+            f"{where}: authentication refused for user {security.username!r}: {message or name_of(error)}{hint}"
         )
     return answer
 
@@ -73,6 +82,22 @@ def _oauth(security: Security, settings: OAuth, exchange: Exchange, where: str, 
     raise AuthenticationError(
         f"{where}: the broker refused the token{_status(answer)}: check its issuer, audience and expiry, and the clocks"
     )
+
+
+def _gssapi(security: Security, settings: Kerberos, exchange: Exchange, where: str, seconds: float) -> None:
+    from kfix.adapters.kerberos.login import GssClient  # noqa: PLC0415 - only Kerberos needs it
+
+    try:
+        client = GssClient(settings, where.rpartition(":")[0].strip("[]"), seconds)
+        challenge: bytes | None = None
+        for _ in range(_MOST_ROUNDS):
+            token = client.answer(challenge)
+            challenge = _send(exchange, token, where, security)
+            if client.complete:
+                return
+    except KerberosError as error:
+        raise AuthenticationError(f"{where}: {error}") from None
+    raise AuthenticationError(f"{where}: invalid GSSAPI response of the broker")
 
 
 def _status(answer: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass, field
 
+from kfix.adapters.kerberos.settings import Kerberos
 from kfix.adapters.oauth.settings import OAuth
 from kfix.adapters.tls.settings import Tls, context_of
 from kfix.model.cluster.client_security import ClientSecurity
@@ -14,8 +15,8 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """Security settings. `mechanism` is "" without SASL, and `oauth` is None but for OAUTHBEARER. `password` never
-    enters a repr, a snapshot or a journal.
+    """Security settings. `mechanism` is "" without SASL, `oauth` is None but for OAUTHBEARER, and `kerberos` but for
+    GSSAPI. `password` never enters a repr, a snapshot or a journal.
     """
 
     protocol: str = "PLAINTEXT"
@@ -24,6 +25,7 @@ class Security:
     password: str = field(default="", repr=False)
     tls: Tls = field(default_factory=Tls)
     oauth: OAuth | None = None
+    kerberos: Kerberos | None = None
 
     @property
     def recorded(self) -> ClientSecurity:
@@ -33,6 +35,10 @@ class Security:
     @property
     def principal(self) -> str:
         """Who the client is to an authorizer, as Kafka's default principal builder names it."""
+        if self.kerberos is not None and not self.username:
+            from kfix.adapters.kerberos.login import name_in_ticket  # noqa: PLC0415 - only Kerberos needs it
+
+            return f"User:{name_in_ticket(self.kerberos)}"
         if self.mechanism:
             return f"User:{self.username}"
         if self.protocol == "SSL" and self.tls.chain:

@@ -29,6 +29,8 @@ _USED: Final = """
     zookeeper.ssl.keystore.location zookeeper.ssl.keystore.password zookeeper.ssl.truststore.type
     zookeeper.ssl.truststore.location zookeeper.ssl.truststore.password zookeeper.auth.digest
     zookeeper.sasl.jaas.config zookeeper.sasl.clientconfig java.security.auth.login.config
+    sasl.kerberos.service.name sasl.kerberos.principal sasl.kerberos.keytab java.security.krb5.conf
+    zookeeper.sasl.client
     ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem ssl.key.location ssl.key.pem
 """
 #: Known to Kafka's clients, and without a meaning for kfix: it has its own requests, and no login thread.
@@ -52,7 +54,7 @@ _WITHOUT_MEANING: Final = """
     value.serializer sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
     sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor sasl.login.refresh.window.jitter
     sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms sasl.kerberos.kinit.cmd
-    sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name sasl.kerberos.ticket.renew.jitter
+    sasl.kerberos.min.time.before.relogin sasl.kerberos.ticket.renew.jitter
     sasl.kerberos.ticket.renew.window.factor sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience
     sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.refresh.ms
     sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
@@ -79,7 +81,7 @@ OF_ZOOKEEPER: Final = (
     *("zookeeper.ssl.", "zookeeper.sasl.", "zookeeper.auth.", "zookeeper.clientCnxnSocket"),
     "java.security.auth.",
 )
-_OF_SECURITY: Final = ("ssl.", "sasl.", "security.", *OF_ZOOKEEPER)
+_OF_SECURITY: Final = ("ssl.", "sasl.", "security.", "java.security.", *OF_ZOOKEEPER)
 
 
 def key_problems(values: Mapping[str, Property], path: Path) -> Iterator[str]:

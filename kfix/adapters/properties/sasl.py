@@ -5,11 +5,13 @@ from __future__ import annotations
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.oauth.settings import Aws, OAuth
 from kfix.adapters.properties.jaas import Jaas, JaasError, parse_jaas
+from kfix.adapters.properties.jaas_file import JAAS_FILE, KAFKA_SECTION, section_of
 from kfix.adapters.properties.reading import PropertiesReading
 from kfix.adapters.tls.settings import Tls
 
-OAUTHBEARER, AWS = "OAUTHBEARER", "AWS_MSK_IAM"
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, AWS)
+OAUTHBEARER, AWS, GSSAPI = "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, GSSAPI, AWS)
+_JAAS = "sasl.jaas.config"
 _NAMES = ("sasl.mechanism", "sasl.mechanisms")
 _CALLBACK = "sasl.client.callback.handler.class"
 _AWS_CALLBACK = "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
@@ -20,12 +22,13 @@ _MODULES = {
     "SCRAM-SHA-512": "ScramLoginModule",
     OAUTHBEARER: "OAuthBearerLoginModule",
     AWS: "IAMLoginModule",
+    GSSAPI: "Krb5LoginModule",
 }
 
 
 def read_sasl(reading: PropertiesReading, protocol: str, tls: Tls) -> Security:
     """Returns the settings with their mechanism; adds the mistakes to the reading."""
-    mechanism = reading.get(*_NAMES, default="GSSAPI")
+    mechanism = reading.get(*_NAMES, default=GSSAPI)
     if mechanism not in MECHANISMS:
         reading.problem(f"sasl.mechanism {mechanism} is not supported, use one of {', '.join(MECHANISMS)}", *_NAMES)
         return Security(protocol, tls=tls)
@@ -41,6 +44,11 @@ def read_sasl(reading: PropertiesReading, protocol: str, tls: Tls) -> Security:
         return _aws(protocol, tls, jaas)
     if reading.has(_HANDLER):
         reading.problem(f"{_HANDLER} is not supported: it names a class of Java", _HANDLER)
+    if mechanism == GSSAPI:
+        from kfix.adapters.properties.kerberos import read_kerberos  # noqa: PLC0415 - only this mechanism needs it
+
+        kerberos = read_kerberos(reading, jaas)
+        return Security(protocol, mechanism, kerberos.short_name, tls=tls, kerberos=kerberos)
     username = jaas.options.get("username") or reading.get("sasl.username")
     password = jaas.options.get("password") or reading.get("sasl.password")
     if not username and not reading.problems:
@@ -55,12 +63,15 @@ def _aws(protocol: str, tls: Tls, jaas: Jaas) -> Security:
 
 
 def _jaas(reading: PropertiesReading, mechanism: str) -> Jaas:
+    key, text = _JAAS, reading.get(_JAAS)
+    if not text and reading.has(JAAS_FILE):
+        key, text = JAAS_FILE, section_of(reading, KAFKA_SECTION, needed=False) or ""
     try:
-        found = parse_jaas(reading.get("sasl.jaas.config"))
+        found = parse_jaas(text)
     except JaasError as error:
-        reading.problem(f"sasl.jaas.config: {error}", "sasl.jaas.config")
+        reading.problem(f"{key}: {error}", key)
         return Jaas()
     expected = _MODULES[mechanism]
     if found.module and found.module != expected:
-        reading.problem(f"sasl.jaas.config: {mechanism} needs the {expected}", "sasl.jaas.config")
+        reading.problem(f"{key}: {mechanism} needs the {expected}", key)
     return found

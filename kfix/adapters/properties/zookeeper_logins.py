@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Final
 
 from kfix.adapters.properties.jaas import Jaas, JaasError, parse_jaas
+from kfix.adapters.properties.jaas_file import JAAS_FILE, KAFKA_SECTION, has_section, section_of
 from kfix.adapters.properties.reading import PropertiesReading
 from kfix.adapters.zookeeper.authentication import EXTRA, MECHANISM, has_sasl
-from kfix.documents.opening import read_file
-from kfix.errors import UsageError
 
 DIGEST: Final = "zookeeper.auth.digest"
 JAAS: Final = "zookeeper.sasl.jaas.config"
-#: The names of Java's and ZooKeeper's system properties for a file of logins and the section in it.
-JAAS_FILE: Final = "java.security.auth.login.config"
+#: ZooKeeper's system properties: the section of a file of logins, and whether SASL is used at all.
 SECTION: Final = "zookeeper.sasl.clientconfig"
+SWITCH: Final = "zookeeper.sasl.client"
 _MODULE: Final = "DigestLoginModule"
-_LARGEST: Final = 1 << 20
-_COMMENT: Final = r"/\*.*?\*/|//[^\n]*"
-#: Sections, and comments between them; braces in comments and quotes do not count.
-_SECTIONS: Final = re.compile(
-    rf"""(?>{_COMMENT})|"?(?P<name>[\w.$-]+)"?\s*\{{
-    (?P<inside>(?>{_COMMENT}|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^}}"'])*+)\}}""",
-    re.VERBOSE | re.DOTALL,
-)
+_NO_KERBEROS: Final = f"Kerberos is not supported at ZooKeeper; with {SWITCH}=false it is read without a login"
 
 
 def read_digest(reading: PropertiesReading) -> str:
@@ -41,10 +31,15 @@ def read_digest(reading: PropertiesReading) -> str:
 def read_sasl_login(reading: PropertiesReading) -> tuple[str, str] | None:
     """Returns (user, password) of SASL, None where there is none; adds the mistakes to the reading."""
     key = next(filter(reading.has, (JAAS, JAAS_FILE)), "")
-    if not key:
+    switch = reading.get(SWITCH, default="true").lower()
+    if switch not in {"true", "false"}:
+        reading.problem(f"{SWITCH} is true or false, not {reading.get(SWITCH)!r}", SWITCH)
+    if not key or switch == "false":
         return None
     before = len(reading.problems)
     text = reading.get(JAAS) if key == JAAS else _section(reading)
+    if text is None:
+        return None
     jaas = Jaas()
     try:
         jaas = parse_jaas(text)
@@ -54,7 +49,7 @@ def read_sasl_login(reading: PropertiesReading) -> tuple[str, str] | None:
     if len(reading.problems) > before:
         return None
     if jaas.module != _MODULE:
-        reading.problem(f"{key}: ZooKeeper needs the {_MODULE}; Kerberos is not supported", key)
+        reading.problem(f"{key}: ZooKeeper needs the {_MODULE}: {_NO_KERBEROS}", key)
     elif not user or not password:
         reading.problem(f"{key}: the {_MODULE} needs username and password", key)
     elif not has_sasl():
@@ -64,18 +59,7 @@ def read_sasl_login(reading: PropertiesReading) -> tuple[str, str] | None:
     return None
 
 
-def _section(reading: PropertiesReading) -> str:
-    path, name = Path(reading.get(JAAS_FILE)), reading.get(SECTION, default="Client")
-    try:
-        text = read_file(path, _LARGEST).decode("utf-8", "replace")
-    except OSError as error:
-        reading.problem(f"{path}: cannot be read: {(error.strerror or '').lower()}", JAAS_FILE)
-        return ""
-    except UsageError as error:
-        reading.problem(str(error), JAAS_FILE)
-        return ""
-    found = next((each["inside"] for each in _SECTIONS.finditer(text) if each["name"] == name), None)
-    if found is None:
-        reading.problem(f"{path} has no section {name} {{ ... }};", SECTION, JAAS_FILE)
-        return ""
-    return found.strip()
+def _section(reading: PropertiesReading) -> str | None:
+    """Returns the login modules of ZooKeeper's section; None where the file, of Kafka's clients alone, has none."""
+    needed = reading.has(SECTION) or not has_section(reading, KAFKA_SECTION)
+    return section_of(reading, reading.get(SECTION, default="Client"), SECTION, needed=needed)

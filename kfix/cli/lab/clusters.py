@@ -103,7 +103,7 @@ def up(
     mechanism: Annotated[
         str | None,
         typer.Option(
-            "--mechanism", metavar="WORD", help="Of SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."
+            "--mechanism", metavar="WORD", help="Of SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or GSSAPI."
         ),
     ] = None,
     acls: Annotated[

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.lab.definition.protocols import DIGEST, MTLS, SASL
-from kfix.lab.definition.secured import folder_of
+from kfix.lab.definition.state import folder_of
 from kfix.private import write_private
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ PROTOCOLS = {
 SASL_PROTOCOL = "SASL_PLAINTEXT"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 OAUTHBEARER = "OAUTHBEARER"
-MECHANISMS = ("PLAIN", *SCRAM, OAUTHBEARER)
+GSSAPI = "GSSAPI"
+MECHANISMS = ("PLAIN", *SCRAM, OAUTHBEARER, GSSAPI)
 #: The principal of a secured lab's clients, and that of its controllers among themselves.
 USER, CONTROLLER_USER = "kfix", "controller"
 

@@ -6,11 +6,12 @@ secured one breaks nothing else. Controllers have one listener, which is secured
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.lab.definition.protocols import CONTROLLER_USER, MTLS, OAUTHBEARER, SCRAM
+from kfix.lab.definition.protocols import CONTROLLER_USER, GSSAPI, MTLS, OAUTHBEARER, SCRAM
+from kfix.lab.definition.realm import SERVICE, node_login
 from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.definition.state import folder_of
 from kfix.lab.process.host import LOOPBACK
 
 if TYPE_CHECKING:
@@ -37,11 +38,6 @@ _AUTHORIZERS = {
 _UNNAMED = "User:ANONYMOUS"
 
 
-def folder_of(state: LabState) -> Path:
-    """Returns where the certificates, the stores and the client properties of a secured lab are."""
-    return Path(state.data, "security")
-
-
 def secured_settings(state: LabState) -> dict[str, str]:
     """Returns what all nodes of a secured lab have in common, nothing without `--security`."""
     spec = state.spec
@@ -49,9 +45,9 @@ def secured_settings(state: LabState) -> dict[str, str]:
         return {}
     settings = _tls(state) if spec.has_tls else {}
     if spec.mechanism_used:
-        settings |= _sasl(spec) | _identity_provider(state)
+        settings |= _sasl(state) | _identity_provider(state)
         if spec.recipe.mode == KRAFT:
-            settings |= _controllers(spec, state.secret)
+            settings |= _controllers(state)
     if spec.acls:
         supers = [_UNNAMED]
         if spec.mechanism_used:
@@ -92,22 +88,25 @@ def _tls(state: LabState) -> dict[str, str]:
     }
 
 
-def _sasl(spec: LabSpec) -> dict[str, str]:
+def _sasl(state: LabState) -> dict[str, str]:
+    spec = state.spec
     user, password = spec.sasl or ("", "")
     listener = f"listener.name.{spec.listener.lower()}"
     mechanism = spec.mechanism_used
     own = {"PLAIN": f'{_PLAIN} user_{user}="{password}";'}
-    return {f"{listener}.sasl.enabled.mechanisms": mechanism} | _of_listener(spec, listener, own)
+    return {f"{listener}.sasl.enabled.mechanisms": mechanism} | _of_listener(state, listener, own)
 
 
-def _of_listener(spec: LabSpec, listener: str, own: Mapping[str, str]) -> dict[str, str]:
+def _of_listener(state: LabState, listener: str, own: Mapping[str, str]) -> dict[str, str]:
     """Returns how a listener logs clients in with the lab's mechanism; `own` has logins that differ by listener."""
-    mechanism = spec.mechanism_used
-    usual = {OAUTHBEARER: f"{_BEARER};"} | dict.fromkeys(SCRAM, f"{_SCRAM};")
+    spec, mechanism = state.spec, state.spec.mechanism_used
+    usual = {OAUTHBEARER: f"{_BEARER};", GSSAPI: node_login(state)} | dict.fromkeys(SCRAM, f"{_SCRAM};")
     prefix = f"{listener}.{mechanism.lower()}"
     settings = {f"{prefix}.sasl.jaas.config": (usual | dict(own))[mechanism]}
     if mechanism == OAUTHBEARER and spec.recipe.validates_tokens:
         settings[f"{prefix}.sasl.server.callback.handler.class"] = f"{_OAUTH}.OAuthBearerValidatorCallbackHandler"
+    if mechanism == GSSAPI:
+        settings["sasl.kerberos.service.name"] = SERVICE
     return settings
 
 
@@ -127,8 +126,9 @@ def _identity_provider(state: LabState) -> dict[str, str]:
     }
 
 
-def _controllers(spec: LabSpec, secret: str) -> dict[str, str]:
+def _controllers(state: LabState) -> dict[str, str]:
     """Controllers and brokers log in at a controller with PLAIN, and clients with the lab's mechanism."""
+    spec, secret = state.spec, state.secret
     user, password = spec.sasl or ("", "")
     listener = f"listener.name.{CONTROLLER}"
     mechanism = spec.mechanism_used
@@ -139,5 +139,5 @@ def _controllers(spec: LabSpec, secret: str) -> dict[str, str]:
         f"{listener}.plain.sasl.jaas.config": f'{login} user_{user}="{password}";',
     }
     if mechanism != "PLAIN":
-        settings |= _of_listener(spec, listener, {})
+        settings |= _of_listener(state, listener, {})
     return settings

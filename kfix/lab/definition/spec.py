@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
 from kfix.lab.definition.protocols import (
+    GSSAPI,
     MECHANISMS,
     MTLS,
     OAUTHBEARER,
@@ -172,6 +173,10 @@ class LabSpec:
     @property
     def has_identity_provider(self) -> bool:
         return self.mechanism_used == OAUTHBEARER and self.recipe.validates_tokens
+
+    @property
+    def has_kdc(self) -> bool:
+        return self.mechanism_used == GSSAPI
 
     @property
     def principal(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from kfix.errors import LabError, UsageError
@@ -77,6 +78,7 @@ class LabState:
     controllers: tuple[ControllerDef, ...] = ()
     secret: str = field(default="", repr=False)  # of a secured lab: of its key stores, and of its controllers
     oidc_port: int | None = None  # of the identity provider, with OAUTHBEARER
+    kdc_port: int | None = None  # of the Kerberos server, with GSSAPI
     cluster_id: str = ""  # KRaft: what every node's disk is formatted with
     upgraded: dict[str, str] = field(default_factory=dict)  # {role and id, such as `broker-1`: its version of Kafka}
     version: int = field(default=VERSION)
@@ -130,6 +132,7 @@ class LabState:
             used |= {node.port, node.peer_port, node.election_port}
             used |= {node.secure_port} if node.secure_port is not None else set()
         used |= {self.oidc_port} if self.oidc_port is not None else set()
+        used |= {self.kdc_port} if self.kdc_port is not None else set()
         return used | {each.port for each in self.controllers}
 
     def with_process(self, record: ProcessRecord) -> LabState:
@@ -146,6 +149,11 @@ class LabState:
             brokers=tuple(each for each in self.brokers if each.id != broker_id),
             processes=tuple(each for each in self.processes if (each.role, each.id) != ("broker", broker_id)),
         )
+
+
+def folder_of(state: LabState) -> Path:
+    """Returns where the certificates, the keytabs, the stores and the client properties of a secured lab are."""
+    return Path(state.data, "security")
 
 
 def word_of(role: str, number: int) -> str:
@@ -185,6 +193,7 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
             upgraded=dict(raw.get("upgraded", {})),
             secret=raw.get("secret", ""),
             oidc_port=raw.get("oidc_port"),
+            kdc_port=raw.get("kdc_port"),
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise LabError(

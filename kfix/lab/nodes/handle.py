@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.lab.definition.recipes import KRAFT
-from kfix.lab.definition.secured import CLIENT_FILES, folder_of
-from kfix.lab.definition.state import no_such
+from kfix.lab.definition.secured import CLIENT_FILES
+from kfix.lab.definition.state import folder_of, no_such
 from kfix.lab.nodes.configs import zookeeper_connect
 from kfix.lab.nodes.controllers import ControllerQuorum
 from kfix.lab.nodes.nodes import Nodes

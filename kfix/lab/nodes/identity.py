@@ -7,7 +7,7 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
-from kfix.lab.definition.secured import folder_of
+from kfix.lab.definition.state import folder_of
 from kfix.lab.process.host import LOOPBACK
 from kfix.lab.waiting import wait_for
 
@@ -28,10 +28,10 @@ def start_identity_provider(nodes: Nodes, state: LabState, port: int) -> None:
     # The tag is an -X option: Python keeps it on the command line and ignores it otherwise.
     command = [sys.executable, "-X", f"kfix.lab.id={state.id}", "-m", "kfix.lab.security.oidc", str(settings)]
     nodes.spawn("oidc", 1, command)
-    wait_for("the identity provider answers", lambda: _listens(port), _SECONDS)
+    wait_for("the identity provider answers", lambda: listens(port), _SECONDS)
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
     with contextlib.suppress(OSError), socket.create_connection((LOOPBACK.address, port), timeout=1):
         return True
     return False

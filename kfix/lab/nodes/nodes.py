@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kfix.errors import LabError, UsageError
 from kfix.lab.definition.keeper_security import jaas_flags
 from kfix.lab.definition.properties import format_arguments, render
+from kfix.lab.definition.realm import kerberos_flags
 from kfix.lab.definition.secured import identity_provider
 from kfix.lab.definition.state import no_such, word_of
 from kfix.lab.definition.store import private
@@ -119,6 +120,7 @@ class Nodes:
             write_private(log4j, resource_text(recipe.log4j).encode())
         return [
             *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m", *flags, *_urls(state)),
+            *kerberos_flags(state),
             *(f"-Dkfix.lab={state.name}", f"-Dkfix.lab.id={state.id}", f"-Dkfix.lab.role={role}-{number}"),
             # A killed JVM leaves its native libraries in the temp folder; from this one `down` removes them.
             *(f"-Djava.io.tmpdir={state.data}", f"-XX:ErrorFile={state.data}/crash-{role}-{number}.log"),

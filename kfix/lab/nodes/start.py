@@ -76,6 +76,12 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
         write_authority(state)
         if state.oidc_port is not None:
             start_identity_provider(lab.nodes, state, state.oidc_port)
+        if state.kdc_port is not None:
+            from kfix.lab.nodes.kerberos import make_realm, start_kdc  # noqa: PLC0415 - only GSSAPI needs it
+
+            progress("starting the KDC")
+            make_realm(state)
+            start_kdc(lab.nodes, state)
     authority = lab.authority
     progress(f"starting {authority.title} and {len(spec.ids)} brokers")
     authority.start_lab()
@@ -122,7 +128,7 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
         spec = replace(spec, sasl=(USER, secrets.token_urlsafe(18)))
     with store.choosing_ports() as taken:
         count = _PORTS_A_ZOOKEEPER * spec.servers + spec.listeners * len(spec.ids) + len(spec.controller_ids)
-        count += spec.has_identity_provider + spec.servers * spec.has_keeper_tls
+        count += spec.has_identity_provider + spec.has_kdc + spec.servers * spec.has_keeper_tls
         ports = iter(free_ports(count, taken, LOOPBACK.can_bind))
 
         def secured_port() -> int | None:
@@ -156,6 +162,7 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
             ),
             secret=secrets.token_urlsafe(18) if spec.is_secured or spec.is_keeper_secured else "",
             oidc_port=next(ports) if spec.has_identity_provider else None,
+            kdc_port=next(ports) if spec.has_kdc else None,
             cluster_id=_uuid() if spec.recipe.mode == KRAFT else "",
         )
         store.save(state)

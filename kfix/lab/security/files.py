@@ -10,7 +10,9 @@ from kfix.errors import LabError
 from kfix.lab.definition.keeper_security import client_access, has_acls, write_jaas
 from kfix.lab.definition.properties import render
 from kfix.lab.definition.protocols import MTLS, USER
-from kfix.lab.definition.secured import CLIENT_FILES, client_jaas, folder_of, identity_provider
+from kfix.lab.definition.realm import client_login
+from kfix.lab.definition.secured import CLIENT_FILES, client_jaas, identity_provider
+from kfix.lab.definition.state import folder_of
 from kfix.lab.definition.store import private
 from kfix.lab.process.host import LOOPBACK, program
 from kfix.lab.security.certificates import CertificateAuthority, Issued, key_pem, pem
@@ -68,6 +70,8 @@ def write_clients(state: LabState, bootstrap: str) -> None:
         }
         if spec.mechanism_used:
             settings |= {"sasl.mechanism": spec.mechanism_used, "sasl.jaas.config": client_jaas(spec)}
+        if state.kdc_port is not None:
+            settings |= client_login(state)
         if state.oidc_port is not None:
             settings |= {
                 "sasl.login.callback.handler.class": _LOGIN,

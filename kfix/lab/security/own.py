@@ -8,7 +8,7 @@ from kfix.adapters.kafka.security import Security
 from kfix.adapters.tls.settings import Tls
 from kfix.adapters.tls.stores import pem_identity
 from kfix.lab.definition.protocols import CONTROLLER_USER, MTLS
-from kfix.lab.definition.secured import folder_of
+from kfix.lab.definition.state import folder_of
 
 if TYPE_CHECKING:
     from kfix.lab.definition.state import LabState
