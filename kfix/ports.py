@@ -12,6 +12,7 @@ from typing import Protocol
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import (
+    BrokerRegistration,
     ChangeResult,
     ConfigValue,
     LogDirs,
@@ -37,6 +38,13 @@ class ClusterReader(Protocol):
     def identity(self) -> ClusterIdentity: ...
 
     def registered_brokers(self) -> frozenset[int]: ...
+
+    def registration(self, broker: int) -> BrokerRegistration:
+        """Returns how a KRaft cluster has this broker id. All partitions are read, which takes seconds on a large one.
+
+        Raises UnreachableError on ZooKeeper, too, where a registration ends with its broker.
+        """
+        ...
 
     def controller(self) -> ControllerNode: ...
 
@@ -133,6 +141,10 @@ class ClusterChanger(Protocol):
 
         `timeout_ms` becomes its transaction.timeout.ms, as any new producer sets it.
         """
+        ...
+
+    def unregister_broker(self, broker: int) -> ChangeResult:
+        """Removes the registration of a broker from a KRaft cluster. Kafka accepts it for a live broker as well."""
         ...
 
 

@@ -8,6 +8,7 @@ from kfix_diagnostics.brokers import (
     kfx402_broker_silent,
     kfx403_broker_unregistered,
     kfx404_broker_missed,
+    kfx405_ghost_registration,
 )
 from kfix_diagnostics.durability import (
     kfx301_under_min_isr,
@@ -121,6 +122,7 @@ ALL: tuple[Check, ...] = (
     kfx402_broker_silent.CHECK,
     kfx403_broker_unregistered.CHECK,
     kfx404_broker_missed.CHECK,
+    kfx405_ghost_registration.CHECK,
     kfx501_stale_reassignment.CHECK,
     kfx502_stuck_deletion.CHECK,
     kfx503_left_over_throttle.CHECK,

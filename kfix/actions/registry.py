@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.actions import (
+    broker_unregister,
     config_set,
     controller_reelect,
     group_evict,
@@ -29,6 +30,7 @@ from kfix.actions.base import Action
 from kfix.model.plan.args import ABSENT, ArgKind, Args, ArgValue
 
 ALL: Mapping[str, Action] = {
+    "broker.unregister": broker_unregister.ACTION,
     "config.set": config_set.ACTION,
     "controller.reelect": controller_reelect.ACTION,
     "group.evict": group_evict.ACTION,

@@ -17,6 +17,7 @@ from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.derive.loss import Lost, lost_since
 from kfix.derive.partitions import Partitions, Rows
 from kfix.derive.predicate import parse
+from kfix.derive.quorum import absence
 from kfix.derive.shapes import partitions_in
 from kfix.model.cluster.snapshot import (
     Assignment,
@@ -118,8 +119,35 @@ class CaseFile(SnapshotAnswers):
     @cached_property
     def missed(self) -> tuple[int, ...]:
         """Returns brokers of earlier snapshots that no source of this one shows."""
-        known = (self.live or frozenset()) | self.assigned | self.views.keys()
+        known = (self.live or frozenset()) | self.assigned | self.views.keys() | frozenset(self.ghosts)
         return () if self.live is None else tuple(sorted(self.snapshot.remembered_brokers.keys() - known))
+
+    @cached_property
+    def ghosts(self) -> tuple[int, ...]:
+        """Returns brokers of a KRaft cluster that are registered and gone, and to which no replica is assigned.
+
+        Before Kafka 4.0 only the observers of the quorum show a dead broker, for 5 minutes; a controller that has not
+        joined a dynamic quorum is an observer, too, so there an earlier snapshot must know it as a broker.
+        """
+        quorum = self.snapshot.quorum
+        if quorum is None or not quorum.read or self.live is None:
+            return ()
+        known = quorum.fenced
+        if known is None:
+            seen = (each.node for each in quorum.observers)
+            known = tuple(b for b in seen if quorum.configured or b in self.snapshot.remembered_brokers)
+        runs = self.live | self.views.keys() | self.snapshot.silent.keys() | {each.node for each in quorum.voters}
+        return tuple(sorted(b for b in known if b not in runs and b not in self.assigned))
+
+    def ghost_for(self, broker: int) -> float | None:
+        """Returns the seconds for which a registered broker has been gone, at least; None if no source shows it.
+
+        The active controller knows the last fetch for 5 minutes; later, an earlier snapshot may have found it dead.
+        """
+        quorum, found = self.snapshot.quorum, self.snapshot.remembered_dead.get(broker)
+        ages = [None if quorum is None else absence(quorum, broker)]
+        ages.append(None if found is None else self._age(int(found * 1000)))
+        return max((age for age in ages if age is not None), default=None)
 
     @property
     def lost(self) -> Mapping[int, tuple[int | None, bool]]:

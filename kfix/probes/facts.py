@@ -9,7 +9,7 @@ from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration, awaited
 from kfix.model.cluster.offsets import GroupOffsets
 from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.reading import LogDirs, PartitionReading
+from kfix.model.cluster.reading import BrokerRegistration, LogDirs, PartitionReading
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, TopicPartition
 from kfix.model.plan.facts import Fact, FactJson, FactKey, split_key
 from kfix.ports import ClusterReader
@@ -48,6 +48,7 @@ class FactReader:
         self._partitions: dict[TopicPartition, PartitionReading] = {}
         self._controller: ControllerNode | None = None
         self._registered: frozenset[int] | None = None
+        self._registrations: dict[int, BrokerRegistration] = {}
         self._log_dirs: dict[int, LogDirs | None] = {}
         self._moves: Mapping[TopicPartition, Assignment] | None = None
         self._groups: dict[tuple[str, str], GroupOffsets] = {}
@@ -67,6 +68,11 @@ class FactReader:
         if self._controller is None:
             self._controller = self.reader.controller()
         return self._controller
+
+    def registration(self, broker: int) -> BrokerRegistration:
+        if broker not in self._registrations:
+            self._registrations[broker] = self.reader.registration(broker)
+        return self._registrations[broker]
 
     def registered(self) -> frozenset[int]:
         if self._registered is None:
@@ -115,12 +121,24 @@ def _read(once: FactReader, key: str) -> Fact:
     if parts.group or parts.transaction:
         return _about_client(once, key, parts)
     if parts.broker is not None:
-        return Fact(key, parts.broker in once.registered(), "the live brokers")
+        return _about_broker(once, key, parts.broker, parts.name)
     if parts.tp is None:
         return _about_cluster(once, key, parts.name)
     if parts.name in _ASKED_APART:
         return _ASKED_APART[parts.name](once, key, parts.tp)
     return _about_partition(once, key, parts.tp, parts.name)
+
+
+def _about_broker(once: FactReader, key: str, broker: int, name: str) -> Fact:
+    if name == "registered":
+        return Fact(key, broker in once.registered(), "the live brokers")
+    found = once.registration(broker)
+    values: dict[str, FactJson] = {
+        "registration": found.state.value,
+        "voter": found.voter,
+        "replicas": found.replicas,
+    }
+    return Fact(key, values[name], "the record of the quorum")
 
 
 def _about_client(once: FactReader, key: str, parts: FactKey) -> Fact:

@@ -9,7 +9,15 @@ from kfix.model.plan.answer import Answer, Verdict
 from kfix.model.plan.plan import CheckCall
 from kfix.ports import ClusterReader
 from kfix.probes.base import Probe
-from kfix.probes.brokers import brokers_live_at_least, brokers_registered, cluster_reachable, free_space, room_for
+from kfix.probes.brokers import (
+    broker_is_gone,
+    broker_unregistered,
+    brokers_live_at_least,
+    brokers_registered,
+    cluster_reachable,
+    free_space,
+    room_for,
+)
 from kfix.probes.configs import config_is, no_throttles, throttles_are
 from kfix.probes.groups import (
     group_is_empty,
@@ -53,6 +61,8 @@ from kfix.probes.moves import assignment_is, cancel_is_safe, no_foreign_reassign
 
 ALL: Mapping[str, Probe] = {
     "assignment_is": assignment_is.PROBE,
+    "broker_is_gone": broker_is_gone.PROBE,
+    "broker_unregistered": broker_unregistered.PROBE,
     "brokers_live_at_least": brokers_live_at_least.PROBE,
     "brokers_registered": brokers_registered.PROBE,
     "cancel_is_safe": cancel_is_safe.PROBE,

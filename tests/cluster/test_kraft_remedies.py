@@ -173,6 +173,25 @@ def test_saved_offsets_are_committed_again_and_taken_back(operator, cluster):
     assert set(positions().values()) == {0}
 
 
+def test_the_registration_of_a_broker_that_is_gone_is_removed_and_that_of_a_live_one_never(operator, cluster):
+    ghost = cluster.lab.break_("ghost-registration").details["ghost"]
+    said = operator.diagnose("--debounce", "0")
+    assert f"broker={ghost}" in said.findings["KFX405"]["remedies"][-1]["command"]
+    asked = {"broker": ghost, "dead_for": "3s", "settle": "1s"}
+    assert "may be restarting" in operator.not_planned("remove-ghost-registration", params=asked | {"dead_for": "1h"})
+    assert "is alive" in operator.not_planned("remove-ghost-registration", params=asked | {"broker": 1})
+    planned = operator.plan("remove-ghost-registration", params=asked)
+    # The restarted broker is known again: nothing of the old plan is done.
+    cluster.lab.restart(ghost)
+    operator.apply(planned, code=3)
+    cluster.lab.kill(ghost)
+    wait_until(lambda: "KFX405" in operator.diagnose("--debounce", "0").findings, "it is a ghost again", 30)
+    operator.moves_house("second")
+    wait_until(lambda: operator.planning("remove-ghost-registration", params=asked)[0].code == 0, "gone for 3 s", 30)
+    operator.healed(operator.plan("remove-ghost-registration", params=asked))
+    assert "KFX405" not in operator.diagnose("--debounce", "0").findings
+
+
 # --- reworked ---------------------------------------------------------------------------------------------------------
 
 

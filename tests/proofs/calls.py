@@ -52,6 +52,7 @@ def _abort(args: Args) -> Call:
 
 
 CALLS: Mapping[str, Callable[[Args], Call]] = {
+    "broker.unregister": lambda a: Call("unregister_broker", (a["broker"],)),
     "config.set": lambda a: _configs(a.text("kind"), a.text("name"), {a.text("key"): a.text("value")}),
     "controller.reelect": lambda a: Call("reelect_controller", (a["epoch_version"],)),
     "group.evict": lambda a: Call("evict_member", (a.text("group"), a.text("member"), a.text("instance"))),

@@ -11,6 +11,7 @@ from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Assignment, LogEnd, Mode, TopicPartition
 from kfix.model.plan.facts import (
+    BROKER_FACTS,
     CLUSTER_FACTS,
     GROUP_FACTS,
     MEMBER_FACTS,
@@ -23,7 +24,7 @@ Mutation = Callable[[MemoryCluster, FactKey], None]
 
 #: Every kind of fact that a plan may rest on.
 OF_GROUPS = frozenset({*GROUP_FACTS, *MEMBER_FACTS, "committed"})
-KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, *OF_GROUPS, "registered", "config", "effective", "transaction"})
+KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, *OF_GROUPS, *BROKER_FACTS, "config", "effective", "transaction"})
 
 
 def kind_of(key: str) -> str:
@@ -288,6 +289,30 @@ def _transaction_committed(cluster: MemoryCluster, key: FactKey) -> None:
     cluster.pending.clear()
 
 
+def _registers(cluster: MemoryCluster, key: FactKey) -> None:
+    """The broker is started again."""
+    assert key.broker is not None
+    cluster.revive(key.broker)
+
+
+def _removed(cluster: MemoryCluster, key: FactKey) -> None:
+    """Somebody else has unregistered it."""
+    assert key.broker is not None
+    cluster.remove_broker(key.broker)
+
+
+def _voter(cluster: MemoryCluster, key: FactKey) -> None:
+    assert isinstance(cluster, MemoryKraftCluster)
+    assert key.broker is not None
+    cluster.voters.add(key.broker)
+
+
+def _assigned_there(cluster: MemoryCluster, key: FactKey) -> None:
+    """A new topic is placed on the broker that is gone."""
+    assert key.broker is not None
+    cluster.add_partition(TopicPartition("new", 0), (1, key.broker))
+
+
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "leader": (_leader, _leader_unseen),
     "leader_epoch": (_epoch,),
@@ -308,6 +333,9 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "controller_epoch_version": (_number("epoch_version"), _failed_over),
     "migrating": (_migrating,),
     "mode": (_migrated,),
+    "registration": (_registers, _removed),
+    "voter": (_voter,),
+    "replicas": (_assigned_there,),
     "registered": (_unregistered, _one_registers),
     "committed": (_committed, _forgotten),
     "state": (_settled, _assigning),

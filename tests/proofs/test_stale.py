@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from kfix.actions.registry import ALL as ACTIONS
+from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.errors import KfixError, RefusedError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Assignment, TopicPartition
@@ -23,6 +24,7 @@ from kfix.model.plan.facts import (
     about_cluster,
     about_config,
     about_effective,
+    about_registration,
     show_value,
     split_key,
 )
@@ -53,6 +55,8 @@ def widened(plan: Plan, stage: Stage) -> Plan:
     topic = (ResourceKind.TOPIC, tp.topic, "min.insync.replicas")
     keys = (*about(tp, *PARTITION_FACTS), *about_cluster(*CLUSTER_FACTS), *about_brokers(dead))
     keys += (*about_config(*topic), *about_effective(*topic))
+    if isinstance(stage.cluster, MemoryKraftCluster):
+        keys += about_registration(dead)
     have = {fact.key for fact in plan.facts}
     more = read_facts(stage.cluster, [key for key in keys if key not in have])
     steps = tuple(replace(s, pre=(*s.pre, *more)) for s in plan.steps)

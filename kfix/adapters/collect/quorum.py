@@ -280,6 +280,12 @@ def now_of(active: DescribedQuorum) -> int:
     return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
 
 
+def last_fetch(active: DescribedQuorum, node: int) -> float | None:
+    """Returns the seconds since the last fetch of a voter or observer; None if the active controller knows none."""
+    rows = _replicas([s for s in (*active.voters, *active.observers) if s.node == node], now_of(active))
+    return min((row.fetched for row in rows if row.fetched >= 0), default=None)
+
+
 def _replicas(states: Sequence[VoterState], now_ms: int) -> tuple[QuorumReplica, ...]:
     def age(at_ms: int) -> float:
         return round(max(now_ms - at_ms, 0) / 1000, 3) if at_ms >= 0 and now_ms >= 0 else -1.0

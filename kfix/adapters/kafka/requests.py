@@ -24,7 +24,7 @@ LEAVE_GROUP, DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 13, 15
 INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
 ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS, OFFSET_DELETE = 43, 44, 45, 46, 47
-DESCRIBE_QUORUM, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS = 55, 60, 75
+DESCRIBE_QUORUM, DESCRIBE_CLUSTER, UNREGISTER_BROKER, DESCRIBE_TOPIC_PARTITIONS = 55, 60, 64, 75
 CONSUMER_GROUP_DESCRIBE, SHARE_GROUP_DESCRIBE, STREAMS_GROUP_DESCRIBE, SHARE_OFFSETS = 69, 77, 89, 90
 
 #: The APIs that a read-only connection sends. All others are refused before a byte is sent.
@@ -278,6 +278,11 @@ def init_producer_id(transactional_id: str, producer: int, epoch: int, timeout_m
     """
     w = Writer().compact_string(transactional_id).i32(timeout_ms).i64(producer).i16(epoch).no_tags()
     return Request(INIT_PRODUCER_ID, EXPECTED_PRODUCER, w.done(), flexible=True)
+
+
+def unregister_broker(broker: int) -> Request:
+    """Removes the registration of a broker (KRaft, any version); a broker forwards it to the active controller."""
+    return Request(UNREGISTER_BROKER, 0, Writer().i32(broker).no_tags().done(), flexible=True)
 
 
 def sasl_handshake(mechanism: str) -> Request:

@@ -314,6 +314,13 @@ def init_producer_id(r: ByteReader) -> PartitionResult:
     return PartitionResult(error, "")
 
 
+def unregister_broker(r: ByteReader) -> PartitionResult:
+    r.i32()
+    error, message = r.i16(), r.compact_string()
+    r.tags()
+    return PartitionResult(error, message)
+
+
 def _all_or_none(r: ByteReader) -> PartitionResult:
     """Returns the error of all partitions; -1 (unknown) if only some of them were changed."""
     topics = r.array(lambda: (r.string(), r.array(lambda: (r.i32(), r.i16()))))

@@ -31,6 +31,7 @@ _OPERATIONS = {
     (requests.OFFSET_DELETE, GROUP): "Delete",
     (requests.LEAVE_GROUP, GROUP): "Read",
     (requests.INIT_PRODUCER_ID, TRANSACTIONAL_ID): "Write",
+    (requests.UNREGISTER_BROKER, CLUSTER): "Alter",
 }
 
 

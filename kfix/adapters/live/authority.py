@@ -16,7 +16,7 @@ from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import Connect, open_line
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.errors import UnreachableError
-from kfix.model.cluster.reading import PartitionReading
+from kfix.model.cluster.reading import BrokerRegistration, PartitionReading
 from kfix.model.cluster.snapshot import Assignment, ControllerNode, Endpoint, PartitionView, TopicPartition
 
 T = TypeVar("T")
@@ -30,6 +30,8 @@ class RecordAuthority(Protocol):
     def close(self) -> None: ...
 
     def registered(self) -> frozenset[int]: ...
+
+    def registration(self, broker: int) -> BrokerRegistration: ...
 
     def address(self, broker: int) -> Endpoint | None:
         """Returns the registered address; None where it is unknown, or where nothing answers."""
@@ -73,6 +75,9 @@ class ZooKeeperAuthority:
 
     def registered(self) -> frozenset[int]:
         return self._ask(lambda line, end: fresh.read_registered(line, self._connect, end))
+
+    def registration(self, broker: int) -> BrokerRegistration:
+        raise UnreachableError(f"broker {broker}: with ZooKeeper its registration ends with its session")
 
     def address(self, broker: int) -> Endpoint | None:
         protocol = self._target.security.protocol

@@ -101,6 +101,11 @@ class LiveChanger:
         request = requests.init_producer_id(transactional_id, producer, epoch, timeout_ms)
         return self._send(request, responses.init_producer_id, coordinator)
 
+    def unregister_broker(self, broker: int) -> ChangeResult:
+        if self._connect is not None:
+            return ChangeResult(NOT_SENT, "NOT_SENT", "with ZooKeeper a registration ends with its session")
+        return self._send_to_controller(requests.unregister_broker(broker), responses.unregister_broker)
+
     @property
     def _timeout_ms(self) -> int:
         return int(self._target.timeout * 1000)

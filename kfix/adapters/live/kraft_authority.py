@@ -13,17 +13,18 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from kfix.adapters.collect.quorum import ask_fenced, last_fetch
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import kraft_messages, requests, responses
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.kraft_messages import EligibleReplicas
+from kfix.adapters.kafka.kraft_messages import DescribedQuorum, EligibleReplicas
 from kfix.adapters.kafka.responses import MetadataResponse
 from kfix.adapters.live.controllers import Controllers
 from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.target import Target
 from kfix.errors import UnreachableError
 from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.reading import PartitionReading
+from kfix.model.cluster.reading import BrokerRegistration, PartitionReading, RegisteredAs
 from kfix.model.cluster.snapshot import (
     NO_LEADER,
     Assignment,
@@ -69,6 +70,7 @@ class KraftAuthority:
         self._controllers = Controllers(target.security, dict.fromkeys(controllers))
         self._order = list(self._known)
         self._high = self._epoch = _UNKNOWN
+        self._described = DescribedQuorum(0)
 
     def close(self) -> None:
         self._lines.close()
@@ -76,6 +78,41 @@ class KraftAuthority:
 
     def registered(self) -> frozenset[int]:
         return frozenset(self._newest((), self._deadline()).metadata.brokers)
+
+    def registration(self, broker: int) -> BrokerRegistration:
+        """Asks the address of a fenced broker as well: one that is only cut from the controllers answers there."""
+        end = self._deadline()
+        newest = self._newest(None, end)
+        alive = newest.metadata.brokers
+        fenced = self._lines.ask(newest.broker, lambda line: ask_fenced(line, end), end)
+        state = RegisteredAs.UNREPORTED if fenced is None else RegisteredAs.ABSENT
+        if broker in alive:
+            state = RegisteredAs.ALIVE
+        elif broker in (fenced or ()):
+            state = RegisteredAs.FENCED
+        moves = self._controllers.reassignments(end, self._reachable())
+        assigned = {tp: set(view.replicas) for tp, view in newest.metadata.partitions.items()}
+        for tp, move in moves.items():
+            assigned.setdefault(tp, set()).update(move.replicas)
+        quorum = self._described
+        return BrokerRegistration(
+            state=state,
+            voter=any(each.node == broker for each in quorum.voters),
+            answers=state is RegisteredAs.ALIVE or self._answers((fenced or self._known).get(broker), alive, end),
+            fetched=last_fetch(quorum, broker),
+            replicas=sum(broker in replicas for replicas in assigned.values()),
+        )
+
+    def _answers(self, endpoint: Endpoint | None, alive: Mapping[int, Endpoint], end: Deadline) -> bool:
+        """Returns whether something answers at this address; one that a live broker has now is that broker's."""
+        if endpoint is None or endpoint in alive.values():
+            return False
+        with BrokerConnection(endpoint, self._target.security) as line:
+            try:
+                line.call(kraft_messages.describe_features(), kraft_messages.features, end.within(_FOLLOWS))
+            except UnreachableError:
+                return line.accepted
+            return True
 
     def address(self, broker: int) -> Endpoint | None:
         with contextlib.suppress(UnreachableError):
@@ -154,6 +191,7 @@ class KraftAuthority:
         active = self._controllers.active(end.within(end.left * 0.6), self._reachable())
         self._high = active.high_watermark
         self._epoch = active.epoch
+        self._described = active
         return active.epoch
 
     def _newest(self, topics: tuple[str, ...] | None, end: Deadline, *, asked: bool = False) -> Newest:

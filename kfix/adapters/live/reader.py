@@ -20,6 +20,7 @@ from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.offsets import GroupOffsets
 from kfix.model.cluster.reading import (
+    BrokerRegistration,
     ConfigValue,
     LogDirs,
     LogTail,
@@ -64,6 +65,9 @@ class LiveReader:
 
     def registered_brokers(self) -> frozenset[int]:
         return self._authority.registered()
+
+    def registration(self, broker: int) -> BrokerRegistration:
+        return self._authority.registration(broker)
 
     def controller(self) -> ControllerNode:
         return self._authority.controller()

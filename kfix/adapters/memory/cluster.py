@@ -24,6 +24,7 @@ from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import (
+    BrokerRegistration,
     ChangeResult,
     ConfigValue,
     LogDirs,
@@ -181,6 +182,9 @@ class MemoryCluster(MemoryParts):
         self._reading("registered_brokers", recorded=True)
         return self.control.live
 
+    def registration(self, broker: int) -> BrokerRegistration:
+        raise UnreachableError(f"broker {broker}: with ZooKeeper its registration ends with its session")
+
     def controller(self) -> ControllerNode:
         self._reading("controller", recorded=True)
         return self.controller_node()
@@ -292,6 +296,12 @@ class MemoryCluster(MemoryParts):
     def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
         args = (transactional_id, producer, epoch)
         return self._change("abort_transaction", (*args, timeout_ms), lambda: transactions.abort(self, *args))
+
+    def unregister_broker(self, broker: int) -> ChangeResult:
+        return self._change("unregister_broker", (broker,), lambda: self._unregister(broker))
+
+    def _unregister(self, _broker: int) -> ChangeResult:
+        return ChangeResult(41, "NOT_SENT", "with ZooKeeper the registration of a broker ends with its session")
 
     def _change(self, method: str, args: tuple[object, ...], act: Callable[[], ChangeResult]) -> ChangeResult:
         self._live_on()

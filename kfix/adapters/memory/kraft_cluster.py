@@ -10,19 +10,29 @@ from kfix.adapters.memory.kraft import KraftController
 from kfix.adapters.memory.moves import Moves
 from kfix.adapters.memory.state import ManualClock
 from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.cluster.reading import BrokerRegistration, ChangeResult, RegisteredAs, ResourceKind
 from kfix.model.cluster.snapshot import Mode, TopicPartition
 
 _BY_COORDINATORS = frozenset({"commit_offsets", "evict_member", "abort_transaction"})
 
 
 class MemoryKraftCluster(MemoryCluster):
-    """As `MemoryCluster`, on KRaft. `faults.unreadable["quorum"]` is a quorum that does not answer."""
+    """As `MemoryCluster`, on KRaft. `faults.unreadable["quorum"]` is a quorum that does not answer.
+
+    `fetched` is {dead broker: seconds since its last fetch}, of those that the active controller still knows. `voters`
+    are the brokers that are controllers, too; `cut` those that are fenced and run. Without `reports_fenced` no request
+    shows which brokers are registered, as before Kafka 4.0.
+    """
+
+    reports_fenced = True
 
     def __init__(self, cluster_id: str = "memory-cluster", *, clock: ManualClock | None = None) -> None:
         super().__init__(cluster_id, clock=clock)
         self.kraft = KraftController(self.records, self.brokers, self.logs, self.settings)
         self.kraft.prepare()
+        self.fetched: dict[int, float] = {}
+        self.voters: set[int] = set()
+        self.cut: set[int] = set()
         self.control = self.kraft
         self.moves = Moves(self.kraft)
         self.lock.missing = "a KRaft cluster offers no lock that ends with its holder"
@@ -39,6 +49,30 @@ class MemoryKraftCluster(MemoryCluster):
         for broker in brokers:
             self.kill(broker)
             self.kraft.killed.discard(broker)
+
+    def registration(self, broker: int) -> BrokerRegistration:
+        """A dead broker stays registered, fenced."""
+        self._reading("registration", recorded=True)
+        known = self.brokers.get(broker)
+        state = RegisteredAs.ABSENT if known is None else RegisteredAs.FENCED
+        if known is not None and known.alive:
+            state = RegisteredAs.ALIVE
+        elif not self.reports_fenced:
+            state = RegisteredAs.UNREPORTED
+        return BrokerRegistration(
+            state=state,
+            voter=broker in self.voters,
+            answers=known is not None and (known.answers or broker in self.cut),
+            fetched=0.2 if state is RegisteredAs.ALIVE else self.fetched.get(broker),
+            replicas=sum(broker in a.replicas for a in self.records.assignments.values()),
+        )
+
+    def _unregister(self, broker: int) -> ChangeResult:
+        """As Kafka does: also a live broker, which is not known from then on."""
+        if broker not in self.brokers:
+            return ChangeResult(102, "BROKER_ID_NOT_REGISTERED", f"Broker ID {broker} is not currently registered")
+        self.remove_broker(broker)
+        return ChangeResult(0, "NONE")
 
     def _alter(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
         result = super()._alter(kind, name, changes)

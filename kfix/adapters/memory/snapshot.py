@@ -114,6 +114,7 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
         offsets={b.id: _HIGH for b in talking},
         configured={node: address},
         features={ELR_FEATURE: 1},
+        fenced=tuple(sorted(b.id for b in cluster.brokers.values() if not b.alive)),
         eligible=eligible,
     )
     return view if down else replace(view, leader=node, epoch=cluster.records.epoch, high_watermark=_HIGH)

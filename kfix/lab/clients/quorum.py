@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _TOPIC_SOURCE, _BROKER_SOURCE = 1, 2
 _SECONDS = 5.0
 _DEFAULT = "<default>"
+#: Kafka's BROKER_ID_NOT_REGISTERED.
+_NOT_REGISTERED = 102
 _UNKNOWN_TOPIC = "UNKNOWN_TOPIC_OR_PART"
 
 
@@ -123,10 +125,10 @@ class QuorumClient(LabClient):
             raise LabError(f"the config of {kind} {name} was refused: {result.error} {result.message}")
 
     def forget(self, broker: int) -> None:
-        """A fenced broker stays registered, and new topics would be placed on it."""
+        """A fenced broker stays registered, and new topics would be placed on it; a runbook may have removed it."""
         taker = self.taker()
         error = unregister(self.addresses()[taker], broker) if taker is not None else -1
-        if error:
+        if error not in (0, _NOT_REGISTERED):
             raise LabError(f"broker {broker} was not unregistered: error {error}", hint="kfix lab status")
 
     def delete_topic(self, topic: str) -> None:

@@ -58,6 +58,31 @@ class PartitionReading:
         )
 
 
+class RegisteredAs(StrEnum):
+    """How a KRaft cluster has a broker id. `UNREPORTED`: it is not alive, and brokers before 4.0 report no more."""
+
+    ALIVE = "alive"
+    FENCED = "fenced"
+    ABSENT = "absent"
+    UNREPORTED = "unreported"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistration:
+    """A broker id in the record of a KRaft cluster, and what else the cluster knows of it.
+
+    `answers`: something answers at its address, which is no other broker's. `fetched` is the number of seconds since
+    its last fetch of metadata, None if the active controller knows none. `replicas` is the number of partitions that
+    are assigned to it, those that are being moved there included.
+    """
+
+    state: RegisteredAs
+    voter: bool
+    answers: bool
+    fetched: float | None
+    replicas: int
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
     """The cluster's answer to one change. `code` is Kafka's (0: no error), -1 without an answer: the result is unknown.

@@ -144,6 +144,12 @@ class Args(Mapping[str, ArgValue]):
             raise TypeError(f"{key} is {value!r}, wanted a whole number")
         return value
 
+    def seconds(self, key: str) -> float:
+        value = self.values_[key]
+        if not isinstance(value, float):
+            raise TypeError(f"{key} is {value!r}, wanted a duration")
+        return value
+
     def flag(self, key: str) -> bool:
         value = self.values_[key]
         if not isinstance(value, bool):

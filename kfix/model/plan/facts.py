@@ -34,6 +34,8 @@ PARTITION_FACTS = (
     "last_known",
 )
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode")
+#: `registered` is whether it is alive; `registration`, `voter` and `replicas` are of a KRaft cluster's record of it.
+BROKER_FACTS = ("registered", "registration", "voter", "replicas")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
 _GROUP, _MEMBER, _TRANSACTION = "group:", "member:", "transaction:"
@@ -108,6 +110,11 @@ def about_brokers(*brokers: int) -> tuple[str, ...]:
     return tuple(f"{_BROKER}{broker}.{_REGISTERED}" for broker in brokers)
 
 
+def about_registration(broker: int) -> tuple[str, ...]:
+    """Returns the facts of a broker id in the record of a KRaft cluster."""
+    return tuple(f"{_BROKER}{broker}.{name}" for name in BROKER_FACTS if name != _REGISTERED)
+
+
 def about_config(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:
     """Returns the facts of the resource's own value of each key: absent where a default is in force."""
     return tuple(f"{_CONFIG}{kind.value}/{name}/{key}" for key in keys)
@@ -164,7 +171,7 @@ def split_key(key: str) -> FactKey:
     if owner == CLUSTER and name in CLUSTER_FACTS:
         return FactKey(owner, name)
     broker = broker_id(owner.removeprefix(_BROKER))
-    if owner.startswith(_BROKER) and name == _REGISTERED and broker is not None:
+    if owner.startswith(_BROKER) and name in BROKER_FACTS and broker is not None:
         return FactKey(f"broker {broker}", name, broker=broker)
     if name not in PARTITION_FACTS:
         raise ValueError(f"there is no fact {key!r}")

@@ -52,6 +52,10 @@ def _slow() -> MemoryCluster:
     return cluster
 
 
+def _ghost() -> MemoryCluster:
+    return INCIDENTS["ghost-registration"]().cluster
+
+
 def _in_transaction() -> MemoryCluster:
     return INCIDENTS["open-transaction"]().cluster
 
@@ -82,6 +86,7 @@ SAMPLES: Mapping[str, Sample] = {
     "throttle.rate": Sample(_throttled, {"broker": 3, "rate": 5000}),
     "throttle.remove": Sample(_throttled, BROKER),
     "throttle.replicas": Sample(_throttled, {"topic": "orders", "leaders": "0:2", "followers": "0:3"}),
+    "broker.unregister": Sample(_ghost, {"broker": 4, "dead_for": 120.0}),
     "transaction.abort": Sample(_in_transaction, ABORTED),
     "throttle.restore": Sample(_throttled, {**TOPIC, "leader": ABSENT, "follower": "0:3"}),
 }
@@ -156,7 +161,7 @@ def test_the_change_is_one_call_its_progress_is_seen_and_its_proof_holds(name: s
 def test_progress_is_unknown_where_the_cluster_cannot_be_read(name: str) -> None:
     cluster, args = _frozen(name)
     before = read_facts(cluster, ACTIONS[name].reads(args))
-    sources = ("zookeeper", "reassignments", "configs", "partition", "group")
+    sources = ("zookeeper", "quorum", "reassignments", "configs", "partition", "group")
     cluster.faults.unreadable |= dict.fromkeys(sources, "gone")
     assert ACTIONS[name].probe(args, before, cluster) is ActionStatus.UNKNOWN
 

@@ -205,3 +205,16 @@ def only_replica_dead() -> Snapshot:
 
 def nobody_eligible() -> Snapshot:
     return waits((), (), 2)
+
+
+def ghost(*, fetched: float = 6000, reported: bool = True, runs: bool = False, node: int = 4) -> Snapshot:
+    """Node 4 is registered, fenced and gone; it fetched so many seconds ago, -1: the controller has forgotten it.
+
+    `reported` is False before Kafka 4.0. If it `runs`, it accepts connections, and does not answer.
+    """
+    known = quorum()
+    observers = (
+        known.observers if fetched < 0 else (*known.observers, QuorumReplica(node, HIGH - 500, fetched, fetched))
+    )
+    view = quorum(observers=observers, fenced=(node,) if reported else None)
+    return kraft().snapshot(quorum=view, silent={node: "no answer"} if runs else {})

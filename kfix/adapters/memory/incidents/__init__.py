@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from kfix.adapters.memory.incidents import coordinators, eligible, leaders, members, offsets, replicas, transactions
+from kfix.adapters.memory.incidents import (
+    coordinators,
+    eligible,
+    leaders,
+    members,
+    offsets,
+    registrations,
+    replicas,
+    transactions,
+)
 from kfix.adapters.memory.incidents.coordinators import ORDERS, STUCK
 from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
 from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
@@ -31,6 +40,13 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "eligible-waits-quorum-lost": eligible.eligible_waits_quorum_lost,
     "eligible-waits-unclean-allowed": eligible.eligible_waits_unclean_allowed,
     "foreign-reassignment": replicas.foreign_reassignment,
+    "ghost-registration": registrations.ghost_registration,
+    "ghost-registration-forgotten": registrations.ghost_registration_forgotten,
+    "ghost-registration-just-left": registrations.ghost_registration_just_left,
+    "ghost-registration-runs": registrations.ghost_registration_runs,
+    "ghost-registration-unreported": registrations.ghost_registration_unreported,
+    "ghost-registration-voter": registrations.ghost_registration_voter,
+    "ghost-registration-with-replicas": registrations.ghost_registration_with_replicas,
     "healthy": leaders.healthy,
     "healthy-in-migration": leaders.healthy_in_migration,
     "isr-gone": leaders.isr_gone,

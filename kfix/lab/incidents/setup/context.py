@@ -27,7 +27,7 @@ from kfix.lab.definition.properties import DEFAULTS
 from kfix.lab.healing.health import trouble
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC, MEGABYTE, RECORDS, bulk, records
 from kfix.lab.incidents.setup.result import Broken
-from kfix.lab.nodes.brokers import kill_brokers, replace_broker, start_brokers, wait_gone
+from kfix.lab.nodes.brokers import add_broker, kill_brokers, replace_broker, start_brokers, wait_gone
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.group_reading import RECONCILING
 from kfix.model.cluster.snapshot import Assignment, TopicPartition
@@ -184,6 +184,11 @@ class IncidentContext:
     def start(self, *brokers: int) -> None:
         start_brokers(self.lab, brokers)
         self.report(f"started broker {' and '.join(map(str, brokers))} again")
+
+    def add(self, broker: int) -> None:
+        """Starts a new broker, in no rack of its own and without a replica."""
+        add_broker(self.lab, broker, None)
+        self.report(f"added broker {broker}")
 
     def replace(self, dead: int, new_id: int) -> None:
         replace_broker(self.lab, dead, new_id)

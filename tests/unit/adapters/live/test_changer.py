@@ -7,7 +7,8 @@ from kafka.protocol import admin, consumer, producer
 from kafka.protocol.consumer import group as group_api
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import questions
+from kfix.adapters.kafka import questions, requests, responses
+from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.live.changer import LiveChanger
@@ -302,3 +303,19 @@ def test_a_transaction_is_aborted_by_its_coordinator_with_one_request(error, acc
 def test_without_a_transaction_coordinator_nothing_is_sent():
     result, asked = abort(controller=None)
     assert (result.name, asked) == ("NOT_SENT", [])
+
+
+def test_with_zookeeper_no_registration_is_removed():
+    broker = FakeBroker({})
+    with broker.listening() as endpoint:
+        result = LiveChanger(Target(()), parse_connect("z:1"), Reader({1: endpoint})).unregister_broker(4)
+    assert (result.name, broker.asked) == ("NOT_SENT", [])
+
+
+def test_a_registration_is_removed_by_its_id_and_the_answer_is_read_whole():
+    request = requests.unregister_broker(4)
+    assert (request.api_key, request.version, request.flexible, request.body) == (64, 0, True, b"\0\0\0\4\0")
+    assert request.api_key not in requests.READ_ONLY
+    said = Writer().i32(0).i16(102).compact_string("Broker ID 4 is not currently registered.").no_tags().done()
+    found = responses.unregister_broker(ByteReader(said))
+    assert (found.error, found.message) == (102, "Broker ID 4 is not currently registered.")

@@ -230,3 +230,70 @@ def test_kraft_has_no_controller_node_to_delete_and_no_lock(monkeypatch: pytest.
         lock.take({})
     lock.release()
     assert (lock.held(), lock.scope) == (False, "none")
+
+
+GHOST = Endpoint("b4", 9092)
+
+
+@pytest.mark.parametrize(
+    ("broker", "fenced", "answers", "state", "runs", "replicas"),
+    [
+        (1, {}, False, "alive", True, 1),
+        (4, {4: GHOST}, False, "fenced", False, 0),
+        (4, {4: GHOST}, True, "fenced", True, 0),
+        # Its address is a live broker's now: what answers there is not it.
+        (4, {4: ENDS[2]}, True, "fenced", False, 0),
+        (4, {}, False, "absent", False, 0),
+        (4, None, False, "unreported", False, 0),
+        # Being moved to it counts as held, although no broker's metadata has it yet.
+        (5, {5: GHOST}, False, "fenced", False, 1),
+    ],
+)
+def test_a_registration_is_read_with_all_that_may_need_it(
+    authority: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    broker: int,
+    fenced: Mapping[int, Endpoint] | None,
+    answers: bool,
+    state: str,
+    runs: bool,
+    replicas: int,
+) -> None:
+    moves = {TP: Assignment((1, 2, 3, 5), (5,), ())} if broker == 5 else {}
+    found = authority({b: [(57, metadata(FULL))] for b in ENDS}, Quorum(moves))
+    monkeypatch.setattr(live, "ask_fenced", lambda *_: fenced)
+    one_more = found._lines.ask
+    monkeypatch.setattr(found._lines, "ask", lambda b, ask, until: fenced if found.asked else one_more(b, ask, until))
+    asked = []
+
+    class Line:
+        accepted = False
+
+        def __init__(self, endpoint: Endpoint, _security: object) -> None:
+            asked.append(endpoint)
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_args: object) -> None: ...
+
+        def call(self, *_args: object) -> None:
+            if not answers:
+                raise UnreachableError("refused")
+
+    monkeypatch.setattr(live, "BrokerConnection", Line)
+    read = found.registration(broker)
+    assert (read.state, read.answers, read.replicas, read.voter, read.fetched) == (state, runs, replicas, False, None)
+    assert asked == ([GHOST] if GHOST in (fenced or {}).values() else [])
+
+
+def test_a_voter_is_one_and_its_last_fetch_is_known(authority: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Followed(Quorum):
+        def active(self, *_args: object) -> DescribedQuorum:
+            return described(200, 400)
+
+    found = authority({b: [(57, metadata(FULL))] for b in ENDS}, Followed())
+    one_more = found._lines.ask
+    monkeypatch.setattr(found._lines, "ask", lambda b, ask, until: {} if found.asked else one_more(b, ask, until))
+    read = found.registration(101)
+    assert (read.state, read.voter, read.fetched) == ("absent", True, 0.2)

@@ -1,0 +1,96 @@
+"""KFX405 ghost-registration: a broker is registered with a KRaft cluster, and its process is gone.
+
+Why it matters
+    With ZooKeeper a registration ends with its broker; on KRaft it stays, fenced, until it is removed. It blocks a
+    raise of metadata.version that the broker's last version of Kafka does not support, and a new topic that needs more
+    replicas than there are live brokers gets one there. Nothing else depends on it.
+
+How kfix knows
+    Kafka 4.0 and later report brokers that are registered and fenced. Before, only the active controller shows one: it
+    lists the last fetch of metadata for 5 minutes, and nothing afterwards. The broker does not answer kfix, is no voter
+    of the quorum, and no replica is assigned to it. Its last fetch, or an earlier snapshot that found it dead, shows
+    for how long it has been gone at least.
+
+Remedies, safest first
+    If it is to come back, start it. If it is gone for good, unregister it: kfix checks again that nothing needs it, and
+    a broker that is started after all registers again by itself.
+
+Do not
+    Do not unregister a broker that still holds replicas, or that runs: it would not register again before a restart.
+
+Sources
+    Kafka 3.9.2 and 4.3.1: UnregisterBroker, DescribeCluster version 2, DescribeQuorum. See docs/facts/kraft.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import ago
+from kfix_diagnostics._advice import runbook, servers
+from kfix_diagnostics._evidence import live_row
+
+CODE = "KFX405"
+
+
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    for broker in case.ghosts:
+        yield _finding(broker, case)
+
+
+def _finding(broker: int, case: CaseFile) -> Finding:
+    gone = case.ghost_for(broker)
+    young = gone is not None and gone < case.restart_grace
+    since = f" for {'at least ' if broker in case.snapshot.remembered_dead else ''}{ago(gone)}" if gone else ""
+    fenced = case.snapshot.quorum is not None and case.snapshot.quorum.fenced is not None
+    tail = "it may be restarting" if young else "it blocks a raise of metadata.version that it does not support"
+    return Finding(
+        code=CODE,
+        severity=Severity.INFO,
+        obj=f"broker {broker}",
+        summary=f"broker {broker} has been gone{since} and holds no replica, but "
+        f"{'is' if fenced else 'is probably'} still registered: {tail}",
+        cause=Cause(
+            "a restart" if young else "it was removed without being unregistered, or it was stopped or crashed",
+            Confidence.POSSIBLE if young else Confidence.LIKELY,
+        ),
+        evidence=(_row(broker, case, fenced=fenced), *live_row(case)),
+        remedies=tuple(_remedies(broker, case, young=young, fenced=fenced)),
+        never=(f"Do not unregister broker {broker} while its process runs: it registers again only at its next start",),
+    )
+
+
+def _row(broker: int, case: CaseFile, *, fenced: bool) -> Evidence:
+    source = "DescribeCluster" if fenced else "DescribeQuorum"
+    value = "registered and fenced" if fenced else "an observer of the quorum that no broker lists as alive"
+    where = case.address(broker)
+    return Evidence(source, f"broker {broker}", f"{value}{f'; nothing answers at {where}' if where else ''}")
+
+
+def _remedies(broker: int, case: CaseFile, *, young: bool, fenced: bool) -> Iterator[Remedy]:
+    if young:
+        yield Remedy("Wait until it is back. Diagnose again if it does not return")
+        return
+    yield Remedy(f"If broker {broker} is to come back: start it")
+    gone = f"If broker {broker} is gone for good: remove its registration"
+    if fenced:
+        yield runbook(case, "remove-ghost-registration", gone, f"broker={broker}")
+    else:
+        yield Remedy(
+            f"{gone}. Nothing shows afterwards whether that worked before Kafka 4.0: the command answers with an error "
+            "if the broker is not registered",
+            f"kafka-cluster.sh unregister {servers(case, '--config')} --id {broker}",
+        )
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="ghost-registration",
+    title="a broker is registered with a KRaft cluster, and its process is gone",
+    severity=Severity.INFO,
+    check=check,
+    debounce=Debounce.NONE,
+)

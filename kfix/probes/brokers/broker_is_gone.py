@@ -1,0 +1,53 @@
+"""A broker id of a KRaft cluster is registered, and its broker is gone: what may be unregistered.
+
+It is fenced, nothing answers at its address, it is no voter of the quorum, and no replica is assigned to it. If the
+active controller knows when it last fetched metadata, that is longer ago than a restart takes. The answer is
+inconclusive where the brokers do not report who is registered (before Kafka 4.0).
+"""
+
+from __future__ import annotations
+
+from kfix.model.cluster.reading import BrokerRegistration, RegisteredAs
+from kfix.model.plan.answer import Answer, judge
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import about_registration
+from kfix.ports import ClusterReader
+from kfix.probes.base import Probe
+from kfix.wording import ago, several
+
+
+def _ask(args: Args, reader: ClusterReader) -> Answer:
+    broker, dead_for = args.number("broker"), args.seconds("dead_for")
+    found = reader.registration(broker)
+    why = why_not_gone(broker, found, dead_for)
+    fetched = "no fetch known" if found.fetched is None else f"last fetch {ago(found.fetched)} ago"
+    observed = why or f"broker {broker}: {found.state}, {fetched}, {several(found.replicas, 'replica')}"
+    gone = None if found.state is RegisteredAs.UNREPORTED else not why
+    return judge(gone, observed, f"broker {broker} is fenced and gone for {ago(dead_for)}, and holds nothing")
+
+
+def why_not_gone(broker: int, found: BrokerRegistration, dead_for: float) -> str:
+    """Returns why the registration has to stay, "" if nothing needs it."""
+    reasons = {
+        f"broker {broker} is alive": found.state is RegisteredAs.ALIVE,
+        f"broker {broker} is not registered": found.state is RegisteredAs.ABSENT,
+        f"the brokers do not report whether broker {broker} is registered (Kafka 4.0 and later do)": (
+            found.state is RegisteredAs.UNREPORTED
+        ),
+        f"broker {broker} runs: its address answers": found.answers,
+        f"node {broker} is a voter of the quorum": found.voter,
+        f"broker {broker} still holds {several(found.replicas, 'replica')}: move them first": found.replicas > 0,
+        f"broker {broker} may be restarting: its last fetch was {ago(found.fetched)} ago": (
+            found.fetched is not None and found.fetched < dead_for
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+PROBE = Probe(
+    "broker_is_gone",
+    "the broker is registered, fenced and gone for this long, and holds no replica",
+    _ask,
+    {"broker": ArgKind.BROKER, "dead_for": ArgKind.DURATION},
+    reads=lambda args: about_registration(args.number("broker")),
+)
