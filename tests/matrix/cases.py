@@ -30,7 +30,8 @@ PLAIN, QUORUM, RACKS, ZONES = "plain", "quorum", "racks", "zones"
 class Case:
     """`codes` are the findings that name the incident, each of which suffices; none: nothing may be found.
 
-    `options` are of the incident, `asked` are further words of `kfix diagnose`; `{name}` in them is a detail of the
+    `watched` is whether kfix has diagnosed the healthy cluster before, as a site does that runs it from cron: what a
+    broker's address was, only an earlier snapshot shows. `options` are of the incident, `asked` are further words of `kfix diagnose`; `{name}` in them is a detail of the
     incident, or its group.
     """
 
@@ -39,6 +40,7 @@ class Case:
     options: Mapping[str, str] = field(default_factory=dict)
     asked: tuple[str, ...] = ()
     layout: str = PLAIN
+    watched: bool = False
 
 
 _GROUP = ("--group", "{group}")
@@ -77,7 +79,10 @@ CASES: Mapping[str, Case] = {
     "transactions-rf1": Case(("KFX104", "KFX119"), (_START,)),
     "offsets-under-min-isr": Case(("KFX304",), (_CATCH_UP,)),
     "broker-ids-gone": Case(
-        ("KFX105",), (Apply("replace-broker", {"renamed": "{dead}={new_id}"}),), options={"copies": "2"}
+        ("KFX105",),
+        (Apply("replace-broker", {"renamed": "{dead}={new_id}"}),),
+        options={"copies": "2"},
+        watched=True,
     ),
     "isr-gone": Case(("KFX103", "KFX119"), (_START,)),
     "under-min-isr": Case(("KFX301",), (_CATCH_UP,)),

@@ -81,10 +81,12 @@ def run_cell(labs: Labs, line: str, incident: str) -> Cell:
     with tempfile.TemporaryDirectory() as folder:
         try:
             lab = labs.whole(spec_of(line, case.layout))
-            began = time.monotonic()
-            broken = lab.break_(incident, **dict[str, Any](case.options))
-            runs.append(replace(runs[-1], made=_since(began)))
             with operating(lab, Path(folder)) as operator:
+                if case.watched:
+                    operator.diagnose()
+                began = time.monotonic()
+                broken = lab.break_(incident, **dict[str, Any](case.options))
+                runs.append(replace(runs[-1], made=_since(began)))
                 # What came before a failure counts.
                 for cell in _healed(runs[-1], case, lab, operator, broken):
                     runs.append(cell)  # noqa: PERF402

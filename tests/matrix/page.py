@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kfix.lab import INCIDENTS
+from tests.matrix.cases import CASES
 from tests.matrix.results import LINES, Cell, fingerprint
 from tests.places import ROOT
 
@@ -88,6 +89,7 @@ def _runs(cells: Cells) -> Iterable[str]:
 def _run(cell: Cell) -> str:
     others = [code for code in cell.codes if code != cell.code]
     found = f"{cell.code}: {cell.object}" if cell.code else "nothing above INFO"
+    found += ", with an earlier snapshot" if CASES[cell.incident].watched else ""
     found += f"; also {', '.join(others)}" if others else ""
     cause = f"{cell.cause} ({cell.confidence})" if cell.confidence else cell.cause
     seconds = ", ".join(_seconds(each) for each in (cell.made, cell.detected, cell.remedied, cell.proved))

@@ -53,7 +53,8 @@ def fingerprint(incident: str) -> str:
     books = sorted({remedy.runbook for remedy in case.remedies if isinstance(remedy, Apply)})
     modes = [(book, sorted(modes_of(book))) for book in books]
     claim = (case.codes, case.layout, sorted(case.options.items()), case.asked, modes)
-    return hashlib.sha256(f"{ast.dump(ast.parse(source))} {claim}".encode()).hexdigest()[:12]
+    watched = " watched" if case.watched else ""
+    return hashlib.sha256(f"{ast.dump(ast.parse(source))} {claim}{watched}".encode()).hexdigest()[:12]
 
 
 def load(path: Path = DATA) -> dict[tuple[str, str], Cell]:
