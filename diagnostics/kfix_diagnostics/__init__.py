@@ -75,6 +75,7 @@ from kfix_diagnostics.prevention import (
     kfx615_config_drift,
     kfx616_acks_unseen,
     kfx617_one_controller,
+    kfx816_metadata_version_behind,
 )
 from kfix_diagnostics.quorum import (
     kfx811_quorum_lost,
@@ -156,6 +157,7 @@ ALL: tuple[Check, ...] = (
     kfx811_quorum_lost.CHECK,
     kfx812_quorum_at_risk.CHECK,
     kfx813_cut_from_controllers.CHECK,
+    kfx816_metadata_version_behind.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

@@ -39,6 +39,7 @@ ON_KRAFT = frozenset(
         "move-replicas",
         "raise-offsets-rf",
         "raise-topic-rf",
+        "replace-broker",
         "remove-ghost-registration",
         "restore-offsets",
         "spread-replicas",

@@ -123,7 +123,7 @@ def lost_brokers(
     registrations = record.registrations
     at = {str(r.endpoint): b for b, r in registrations.items() if r.endpoint is not None}
     gone = sorted(assigned - live)
-    addresses = {b: address for b in gone if (address := snapshot.remembered_brokers.get(b, "")) in at}
+    addresses = {b: address for b in gone if (address := _last_address(b, snapshot)) in at}
     claims = Counter(addresses.values())
     # Where two of them had the same address, it does not show which one lives on.
     found: dict[int, tuple[int | None, bool]] = {
@@ -138,6 +138,13 @@ def lost_brokers(
         if b not in found and (heirs := [o for o in idle if _since(registrations[o].registered_ms, left_at.get(b))])
     }
     return found | {b: (heir, False) for b, heir in _successors(possible, registrations, snapshot).items()}
+
+
+def _last_address(broker: int, snapshot: Snapshot) -> str:
+    """Returns the address of a broker that is gone; the quorum of KRaft keeps its registration (Kafka 4.0 and later)."""
+    fenced = snapshot.quorum is not None and broker in (snapshot.quorum.fenced or ())
+    known = snapshot.addresses.get(broker) if fenced else None
+    return snapshot.remembered_brokers.get(broker, "") if known is None else str(known)
 
 
 def _since(registered_ms: int, left_ms: int | None) -> bool:

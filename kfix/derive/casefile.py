@@ -122,6 +122,11 @@ class CaseFile(SnapshotAnswers):
         known = (self.live or frozenset()) | self.assigned | self.views.keys() | frozenset(self.ghosts)
         return () if self.live is None else tuple(sorted(self.snapshot.remembered_brokers.keys() - known))
 
+    @property
+    def fenced(self) -> tuple[int, ...]:
+        """Returns the brokers that are registered with a KRaft cluster and not alive; empty before Kafka 4.0."""
+        return (self.snapshot.quorum.fenced or ()) if self.snapshot.quorum is not None else ()
+
     @cached_property
     def ghosts(self) -> tuple[int, ...]:
         """Returns brokers of a KRaft cluster that are registered and gone, and to which no replica is assigned.

@@ -343,3 +343,13 @@ def test_a_snapshot_from_before_shows_the_records_that_were_lost(kfix, lab):
     saved = kfix.run("snapshot", "show", "--json", told["before"]).json
     assert saved["quorum"]["topic_settings"]["ledger"]
     assert "ledger" in saved["log_ends"]
+
+
+def test_eligible_leader_replicas_that_are_off_are_a_latent_risk_with_the_command(kfix, lab):
+    once_healthy(kfix)
+    lab.break_("metadata-version-behind")
+    assert "KFX816" not in kfix.diagnose("--debounce", "0").findings
+    [found] = [f for f in kfix.diagnose("--debounce", "0", "--prevention").every if f["code"] == "KFX816"]
+    assert found["remedies"][0]["command"].endswith("upgrade --feature eligible.leader.replicas.version=1")
+    lab.mend()
+    assert "KFX816" not in kfix.diagnose("--debounce", "0", "--prevention").findings

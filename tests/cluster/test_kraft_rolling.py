@@ -11,6 +11,7 @@ import pytest
 
 from kfix.errors import UsageError
 from kfix.lab import LabSpec
+from kfix.lab.clients.asking_controllers import set_feature
 from tests.cluster.conftest import Kfix, WatchedLab
 
 #: Seconds until a fault that lasts would be above INFO; the lab's machine may need longer to start a process.
@@ -76,8 +77,22 @@ def test_a_rolling_upgrade_from_3_9_to_4_3_is_no_alarm(lab, kfix):
     with diagnosed(kfix) as found:
         in_turn(lab, kfix, lambda node: lab.upgrade(node, "4.3.1"))
     assert found == []
+    behind = latent(kfix)["metadata.version"]
+    assert "metadata.version is 21, and every broker and controller supports 30" in behind["summary"]
+    assert behind["remedies"][-1]["command"].endswith("upgrade --feature metadata.version=30")
+    address = next(iter(lab.bootstrap_servers.split(",")))
+    assert set_feature(address, "metadata.version", 30) == 0
+    assert list(latent(kfix)) == ["eligible.leader.replicas.version"]
+    assert set_feature(address, "eligible.leader.replicas.version", 1) == 0
+    assert latent(kfix) == {}
     with pytest.raises(UsageError, match="older"):
         lab.upgrade(1, "3.9.2")
+
+
+def latent(kfix):
+    """{object: finding} of the features that are behind."""
+    settled(kfix)
+    return {each["object"]: each for each in kfix.diagnose("--prevention").every if each["code"] == "KFX816"}
 
 
 def test_a_rolling_restart_and_the_failovers_that_it_brings_are_no_alarm(lab, kfix):

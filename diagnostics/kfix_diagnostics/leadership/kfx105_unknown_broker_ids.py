@@ -6,8 +6,9 @@ Why it matters
 
 How kfix knows
     The id is not registered, and one of two signs shows that it will not return: its former address (from earlier
-    snapshots) now answers under another id, which makes it likely; or a broker without any replica has registered since
-    the id was lost, which makes it possible. Each lost id has a replacement of its own, by address, host, or the order
+    snapshots, or its registration on KRaft, which stays) now answers under another id, which makes it likely; or a
+    broker without any replica has registered since the id was lost, which makes it possible, and which KRaft does not
+    show. Each lost id has a replacement of its own, by address, host, or the order
     of ids; where several brokers may be it, an operator has to say which. Without such a sign kfix
     reports a dead broker (KFX401).
 
@@ -90,7 +91,8 @@ def _heir(broker: int, case: CaseFile) -> Evidence:
             case.record_name, brokers_named(_empty(case)), f"without replicas; any may replace broker {broker}"
         )
     if same_address:
-        return Evidence("earlier snapshot", f"address of broker {broker}", f"now answers as broker {heir}")
+        known = "DescribeCluster" if broker in case.fenced else "earlier snapshot"
+        return Evidence(known, f"address of broker {broker}", f"now answers as broker {heir}")
     return Evidence(
         case.record_name, f"broker {heir}", f"holds no replica and registered after broker {broker} had left"
     )

@@ -15,7 +15,7 @@ from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.derive.quorum import listed_alive
 from kfix.derive.record import recorded_by
-from kfix.model.cluster.quorum import EligibleLeaders, QuorumView
+from kfix.model.cluster.quorum import METADATA_FEATURE, EligibleLeaders, QuorumView
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, Endpoint, TopicPartition
 
@@ -85,8 +85,12 @@ class KraftReading:
         """
         features = next((a.features.finalized for a in self._answers.values() if a.features is not None), {})
         fenced = None if self._fenced is None else tuple(sorted(self._fenced))
+        told = {b: a.features.supported for b, a in self._answers.items() if a.features is not None}
+        supported = {b: levels[METADATA_FEATURE] for b, levels in told.items() if METADATA_FEATURE in levels}
         quorum = replace(
-            self._quorum.answer(self._offsets(), features, fenced), eligible=self._eligible, topic_settings=settings
+            self._quorum.answer(self._offsets(), features, fenced, supported),
+            eligible=self._eligible,
+            topic_settings=settings,
         )
         if why := why_unread(quorum):
             # A quorum that was not read is not healthy: it may be lost, and the metadata frozen (docs/facts/kraft.md).

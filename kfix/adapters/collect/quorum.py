@@ -6,6 +6,8 @@ a broker would forward goes last, over a connection and with a timeout of its ow
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +25,7 @@ from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.derive.quorum import quorum_lost
 from kfix.errors import UnreachableError
-from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
+from kfix.model.cluster.quorum import METADATA_FEATURE, ControllerAnswer, QuorumReplica, QuorumView
 from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
 from kfix.model.numbers import broker_id
 
@@ -52,6 +54,7 @@ class QuorumQuestion:
         listed = [
             parse_endpoint(part.strip()) for part in configs.get("controller.quorum.bootstrap.servers", "").split(",")
         ]
+        self._supported: dict[Endpoint, int] = {}
         self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
         self._ask([*self._voters.values(), *(e for e in listed if e is not None), *target.controllers])
         self._active: DescribedQuorum | None = None
@@ -80,8 +83,17 @@ class QuorumQuestion:
         """Returns the view of what has answered by now."""
         return self._view(offsets)
 
-    def answer(self, offsets: Offsets, features: Mapping[str, int], fenced: tuple[int, ...] | None) -> QuorumView:
-        """Returns the view of everything that has answered, after the requests of `ask_again` have ended."""
+    def answer(
+        self,
+        offsets: Offsets,
+        features: Mapping[str, int],
+        fenced: tuple[int, ...] | None,
+        supported: Mapping[int, int],
+    ) -> QuorumView:
+        """Returns the view of everything that has answered, after the requests of `ask_again` have ended.
+
+        `supported` are {broker: the highest level of metadata.version that its software supports}.
+        """
         forwarded = self._forwarded.result(self._deadline) if self._forwarded is not None else None
         through, why = -1, ""
         if self._forwarded is not None:
@@ -107,6 +119,7 @@ class QuorumQuestion:
             later=later,
             apart=round(time.monotonic() - self._began, 1) if later else 0.0,
             features=dict(features),
+            supported=dict(supported) | dict(view.supported),
             fenced=fenced,
         )
 
@@ -137,7 +150,12 @@ class QuorumQuestion:
 
     def _of_controller(self, endpoint: Endpoint) -> DescribedQuorum:
         with self._line(endpoint, controller=True) as line:
-            return describe_at(line, self._deadline)
+            found = describe_at(line, self._deadline)
+            with contextlib.suppress(UnreachableError):
+                self._supported[endpoint] = line.call(
+                    kraft_messages.describe_features(), kraft_messages.features, self._deadline
+                ).supported.get(METADATA_FEATURE, -1)
+            return found
 
     def _through(self, brokers: Mapping[int, Endpoint]) -> tuple[int, DescribedQuorum]:
         """Asks the broker with the newest metadata: the others forward the request to the same controller."""
@@ -183,8 +201,10 @@ class QuorumQuestion:
         if active is not None:
             named |= {endpoint: node for node, endpoint in active.nodes}
         answers = tuple(_answer(named.get(e, -1), e, task, self._deadline) for e, task in self._asked.items())
+        supported = {named[e]: level for e, level in dict(self._supported).items() if level >= 0 and e in named}
         view = QuorumView(
             controllers=tuple(sorted(answers)),
+            supported=supported,
             offsets=offsets,
             configured={node: str(e) for node, e in self._voters.items()},
             ignored_zookeeper="" if self._target.zookeeper is None else str(self._target.zookeeper),
@@ -197,6 +217,7 @@ class QuorumQuestion:
             epoch=active.epoch,
             high_watermark=active.high_watermark,
             voters=_replicas(active.voters, now_of(active)),
+            directories={v.node: _uuid_text(v.directory) for v in active.voters if v.directory.strip(b"\0")},
             observers=_replicas(active.observers, now_of(active)),
         )
 
@@ -278,6 +299,11 @@ def now_of(active: DescribedQuorum) -> int:
     """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
     own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
     return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
+
+
+def _uuid_text(raw: bytes) -> str:
+    """Returns an id of 16 bytes as Kafka's tools print it."""
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def last_fetch(active: DescribedQuorum, node: int) -> float | None:

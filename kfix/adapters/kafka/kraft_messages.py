@@ -6,7 +6,7 @@ DescribeCluster has fenced brokers from version 2 on (4.0). Source: docs/facts/k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
@@ -29,7 +29,7 @@ _TIMES, _ADDRESSES = 1, 2
 _KIND, _FENCED = 1, 2
 _UUID = 16
 _PARTITION_LIMIT = 2000
-_EPOCH_TAG, _FEATURES_TAG = 1, 2
+_SUPPORTED_TAG, _EPOCH_TAG, _FEATURES_TAG = 0, 1, 2
 
 
 class VoterState(NamedTuple):
@@ -83,10 +83,14 @@ class EligibleReplicas(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """`epoch` is the metadata offset that this server has applied, -1 if it reports none; 0 in ZooKeeper mode."""
+    """`epoch` is the metadata offset that this server has applied, -1 if it reports none; 0 in ZooKeeper mode.
+
+    `supported` are the highest levels that its software supports, of features whose lowest level is not 0.
+    """
 
     epoch: int
     finalized: dict[str, int]
+    supported: dict[str, int] = field(default_factory=dict)
 
 
 def describe_features() -> Request:
@@ -148,13 +152,20 @@ def features(r: ByteReader) -> Features:
         r.tags()
         return name, highest
 
+    def supported_feature() -> tuple[str, int]:
+        name, _, highest = r.compact_string(), r.i16(), r.i16()
+        r.tags()
+        return name, highest
+
     r.compact_array(versions)
     r.i32()
-    epoch, found = -1, dict[str, int]()
+    epoch, found, supported = -1, dict[str, int](), dict[str, int]()
     for _ in range(r.uvarint()):
         tag, size = r.uvarint(), r.uvarint()
         end = r.at + size
-        if tag == _EPOCH_TAG:
+        if tag == _SUPPORTED_TAG:
+            supported = dict(r.compact_array(supported_feature))
+        elif tag == _EPOCH_TAG:
             epoch = r.i64()
         elif tag == _FEATURES_TAG:
             found = dict(r.compact_array(feature))
@@ -162,7 +173,7 @@ def features(r: ByteReader) -> Features:
             r.take(size)
         if r.at != end:
             raise ProtocolError("a tagged field with a wrong length: not the Kafka protocol")
-    return Features(epoch, found)
+    return Features(epoch, found, supported)
 
 
 def quorum(r: ByteReader, version: int) -> DescribedQuorum:

@@ -93,9 +93,13 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
     }
 
 
+#: Fields of a quorum that are by node.
+_BY_NODE = ("offsets", "later", "configured", "supported", "directories")
+
+
 def _quorum(view: QuorumView) -> dict[str, Any]:
     fields = asdict(view)
-    by_id = {name: {str(b): value for b, value in fields[name].items()} for name in ("offsets", "later", "configured")}
+    by_id = {name: {str(b): value for b, value in fields[name].items()} for name in _BY_NODE}
     rows = {name: [list(each) for each in getattr(view, name)] for name in ("voters", "observers", "controllers")}
     return fields | by_id | rows | {"eligible": _by_topic(view.eligible)}
 

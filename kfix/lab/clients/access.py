@@ -253,11 +253,11 @@ class LabClient(ABC):
             for group in consumer_groups_at(address):
                 reset_members(address, group)
 
-    def restore_elr(self) -> None:
-        """Switches eligible leader replicas on again, which the remedy of an incident switches off."""
+    def set_elr(self, level: int) -> None:
+        """Switches eligible leader replicas off with 0, and on again with 1."""
         taker = self.taker()
         if taker is not None:
-            set_feature(self.addresses()[taker], ELR_FEATURE, 1)
+            set_feature(self.addresses()[taker], ELR_FEATURE, level)
 
     def write_newer_group(self, partition: int, group: str) -> None:
         """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""

@@ -43,6 +43,8 @@ _IN_THE_LOG: dict[str, Callable[[LabClient], str]] = {
 }
 
 
+#: The incident that switches eligible leader replicas off.
+_FEATURE_OFF = "metadata-version-behind"
 #: {incident: the topic on which the registration of a broker fails}.
 _POISON = {"last-known-leader-gone": "ledger"}
 
@@ -56,6 +58,7 @@ def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]
         mender.forgotten_brokers()
         wait_brokers(lab, access, lab.nodes.brokers_in(lab.state, "alive"))
         mender.offsets()
+        mender.features()
         mender.configs()
         mender.delete_new_topics()
         mender.added_brokers()
@@ -90,7 +93,7 @@ class _Mender:
         if topic is not None:
             with self.lab.access() as access:
                 access.delete_topic(topic)
-                access.restore_elr()
+                access.set_elr(1)
             self.report(f"deleted topic {topic}")
 
     # --- processes ------------------------------------------------------------------------------------------------
@@ -186,6 +189,12 @@ class _Mender:
         undo = _IN_THE_LOG.get(self.lab.state.incident or "")
         if undo is not None:
             self.report(undo(self.access))
+
+    def features(self) -> None:
+        """Comes before the settings: with eligible leader replicas, Kafka sets some by itself."""
+        if self.lab.state.incident == _FEATURE_OFF:
+            self.access.set_elr(1)
+            self.report("switched eligible leader replicas on again")
 
     def delete_new_topics(self) -> None:
         new = [topic for topic in self.access.topics() if topic not in self._old_topics()]

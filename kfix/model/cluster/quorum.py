@@ -13,6 +13,8 @@ from kfix.model.cluster.naming import TopicPartition
 
 #: The feature by which a partition keeps eligible leader replicas (KIP-966).
 ELR_FEATURE = "eligible.leader.replicas.version"
+#: The feature that says which records the metadata log may hold.
+METADATA_FEATURE = "metadata.version"
 #: Seconds since the last fetch of a broker that follows: the active controller answers a fetch after at most 0.5 s.
 _FOLLOWS = 1.0
 
@@ -71,7 +73,9 @@ class QuorumView:
     `configured` are {voter: address} by the brokers' settings. `fenced` is None if the brokers do not report it (before
     4.0). `ignored_zookeeper` is an address of ZooKeeper that was given, and not asked, since KRaft is the authority.
     `eligible` are partitions without a leader, by the broker with the newest metadata; empty where it does not tell.
-    `topic_settings` are {topic: the settings that it has of its own}; None if they were not read.
+    `topic_settings` are {topic: the settings that it has of its own}; None if they were not read. `supported` are
+    {node: the highest level of metadata.version that its software supports}, of brokers and controllers that told it.
+    `directories` are {voter: id of the directory with its log} of a dynamic quorum (KIP-853).
     """
 
     leader: int = -1
@@ -91,6 +95,8 @@ class QuorumView:
     ignored_zookeeper: str = ""
     eligible: Mapping[TopicPartition, EligibleLeaders] = field(default_factory=dict)
     topic_settings: Mapping[str, Mapping[str, str]] | None = None
+    supported: Mapping[int, int] = field(default_factory=dict)
+    directories: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def read(self) -> bool:

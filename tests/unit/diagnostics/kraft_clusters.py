@@ -218,3 +218,25 @@ def ghost(*, fetched: float = 6000, reported: bool = True, runs: bool = False, n
     )
     view = quorum(observers=observers, fenced=(node,) if reported else None)
     return kraft().snapshot(quorum=view, silent={node: "no answer"} if runs else {})
+
+
+def featured(
+    level: int,
+    supported: Mapping[int, int | None] = {},
+    *,
+    elr: int = 1,
+    ghost: bool = False,
+    dead: bool = False,
+) -> Snapshot:
+    """This metadata.version is in force, of nodes that support 30 unless `supported` has another level, or None."""
+    known = dict.fromkeys((1, 2, 3, *ADDRESS), 30) | dict(supported)
+    paper = kraft()
+    if dead:
+        paper.kill(3)
+        known.pop(3)
+    view = quorum(
+        features={"metadata.version": level, "eligible.leader.replicas.version": elr},
+        supported={node: found for node, found in known.items() if found is not None},
+        fenced=(4,) if ghost else (3,) if dead else (),
+    )
+    return paper.snapshot(quorum=view)

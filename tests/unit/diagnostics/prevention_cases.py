@@ -171,6 +171,14 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: on_one(2, durable(), min_insync_replicas="3").snapshot(), "broker settings", WARNING),
     ],
     "KFX616": [Sick(lambda: kraft(durable()).snapshot(), "producers", INFO)],
+    "KFX816": [
+        Sick(lambda: kraft_clusters.featured(21), "metadata.version", INFO),
+        Sick(lambda: kraft_clusters.featured(21, elr=0), "eligible.leader.replicas.version", INFO),
+        Sick(lambda: kraft_clusters.featured(30, elr=0), "eligible.leader.replicas.version", INFO),
+        Sick(lambda: kraft_clusters.featured(29, ghost=True), "metadata.version", INFO),
+        Sick(lambda: kraft_clusters.featured(20, {1: 21}), "metadata.version", INFO),
+        Sick(lambda: kraft_clusters.featured(21, dead=True), "metadata.version", INFO),
+    ],
     "KFX617": [Sick(kraft_clusters.single_controller, "controller quorum", INFO)],
 }
 
@@ -272,5 +280,13 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: on_one(2, durable(), log_dirs="/other").snapshot(),
     ],
     "KFX616": [lambda: changed(durable(), parts={}).snapshot()],
+    "KFX816": [
+        kraft_clusters.healthy,
+        lambda: kraft_clusters.featured(30),
+        # A rolling upgrade is under way: one controller is of the older release.
+        lambda: kraft_clusters.featured(21, {102: 21}),
+        # What one node supports is unknown.
+        lambda: kraft_clusters.featured(21, {102: None}),
+    ],
     "KFX617": [kraft_clusters.healthy, kraft_clusters.two_controllers_dead],
 }
