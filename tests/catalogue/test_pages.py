@@ -16,6 +16,7 @@ from kfix.report.incident import json_incident
 from kfix.runbook.file.catalogue import load_all
 from tests.catalogue.pages import commands_page, tables_page
 from tests.places import ROOT
+from tests.security import matrix as security_matrix
 
 
 def runbooks_page():
@@ -61,6 +62,7 @@ def json_page():
         ("docs/json.md", json_page),
         ("docs/commands.md", commands_page),
         ("docs/tables.md", tables_page),
+        ("docs/security-matrix.md", security_matrix.page),
     ],
 )
 def test_a_generated_page_is_fresh(name, make):
