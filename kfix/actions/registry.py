@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.actions import (
+    compaction_hasten,
+    compaction_restore,
     config_set,
     controller_reelect,
     group_evict,
@@ -14,6 +16,8 @@ from kfix.actions import (
     manual,
     manual_bring_back,
     offsets_commit,
+    offsets_roll,
+    offsets_tombstone,
     reassign_cancel,
     reassign_move,
     reassign_noop,
@@ -29,6 +33,8 @@ from kfix.actions.base import Action
 from kfix.model.plan.args import ABSENT, ArgKind, Args, ArgValue
 
 ALL: Mapping[str, Action] = {
+    "compaction.hasten": compaction_hasten.ACTION,
+    "compaction.restore": compaction_restore.ACTION,
     "config.set": config_set.ACTION,
     "controller.reelect": controller_reelect.ACTION,
     "group.evict": group_evict.ACTION,
@@ -38,6 +44,8 @@ ALL: Mapping[str, Action] = {
     "manual": manual.ACTION,
     "manual.bring_back": manual_bring_back.ACTION,
     "offsets.commit": offsets_commit.ACTION,
+    "offsets.roll": offsets_roll.ACTION,
+    "offsets.tombstone": offsets_tombstone.ACTION,
     "reassign.cancel": reassign_cancel.ACTION,
     "reassign.move": reassign_move.ACTION,
     "reassign.noop": reassign_noop.ACTION,
@@ -95,6 +103,8 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "instance": "",
     "eligible": (),
     "offsets": '{"0":"5"}',
+    "record": 12,
+    "classic": 11,
     "offsets_before": '{"0":null}',
     "transactional_id": "TRANSACTIONAL_ID",
     "producer": 4000,

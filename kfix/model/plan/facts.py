@@ -32,6 +32,7 @@ PARTITION_FACTS = (
     "replica_bytes",
     "elr",
     "last_known",
+    "load_conflicts",
 )
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode")
 CLUSTER = "cluster"
