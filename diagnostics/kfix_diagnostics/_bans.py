@@ -13,6 +13,7 @@ from kfix.model.diagnosis.finding import Ban, ChangeKind, Remedy
 #: What the runbooks do to leaders, replicas and brokers. One that only sets topics or asks a person does none of it.
 CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
     "cancel-reassignment": (ChangeKind.REASSIGNMENT,),
+    "coordinator-failed": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-not-answering": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-stuck": (ChangeKind.ELECTION,),
     "leader-balance": (ChangeKind.ELECTION,),

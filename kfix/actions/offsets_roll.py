@@ -1,8 +1,8 @@
 """Makes Kafka begin a new segment of an offsets partition: it appends a record without a value, of an unused group.
 
-The log cleaner does not touch the newest segment, and a segment ends only when a record is appended to it; a coordinator
-that gave its partition up appends none. A coordinator that loads such a record deletes a group that does not exist.
-`number` makes the group's name, and so the record of each step, a different one.
+The log cleaner does not touch the newest segment, and a segment ends only when a record is appended to it; a
+coordinator that gave its partition up appends none. A coordinator that loads such a record deletes a group that does
+not exist. `number` makes the group's name, and so the record of each step, a different one.
 """
 
 from __future__ import annotations
@@ -59,6 +59,10 @@ class OffsetsRoll(Action):
 
     def guards(self, args: Args) -> Checks:
         return (CheckCall("partition_has_live_isr", args.only("partition")),)
+
+    def proves(self, args: Args) -> Checks:
+        own = args.only("partition").with_(group=_group(args), key=_key(args).hex(), first=0)
+        return (CheckCall("key_is_deleted", own),)
 
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.delete_key(args.tp(), _key(args))

@@ -23,7 +23,7 @@ from kfix.probes.groups.keys import KEY, key_of, only_conflict
 
 class OffsetsTombstone(Action):
     name = "offsets.tombstone"
-    summary = "delete the one record on which the coordinator of an offsets partition fails, by a record without a value"
+    summary = "delete the record on which the coordinator of an offsets partition fails, by a record without a value"
     risk = Risk.ONE_PARTITION
     gate_floor = Gate.TYPED
     params = ON_PARTITION
@@ -60,9 +60,7 @@ class OffsetsTombstone(Action):
         return about(args.tp(), "load_conflicts")
 
     def guards(self, args: Args) -> Checks:
-        """If the coordinator works by now, the record is not the reason, or is gone."""
-        group = args.only("partition")
-        return (CheckCall("partition_has_live_isr", group),)
+        return (CheckCall("partition_has_live_isr", args.only("partition")),)
 
     def proves(self, args: Args) -> Checks:
         return (CheckCall("key_is_deleted", args.only("partition", *KEY)),)

@@ -53,7 +53,13 @@ from kfix.probes.leadership import (
     unclean_winner_is,
     views_agree,
 )
-from kfix.probes.logs import compaction_possible, holds_longest_log, isr_holds_leader_log, log_tails_known, no_open_transactions
+from kfix.probes.logs import (
+    compaction_possible,
+    holds_longest_log,
+    isr_holds_leader_log,
+    log_tails_known,
+    no_open_transactions,
+)
 from kfix.probes.moves import assignment_is, cancel_is_safe, no_foreign_reassignment, no_reassignment, rf_is
 
 ALL: Mapping[str, Probe] = {

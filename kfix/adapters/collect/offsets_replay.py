@@ -43,9 +43,7 @@ def replay_partition(line: BrokerConnection, tp: TopicPartition, timeout: float)
     return OffsetsReplay(tp, conflicts, read.groups, found.unknown, missing, read.source.pending)
 
 
-def find_key(
-    line: BrokerConnection, tp: TopicPartition, key: bytes, first: int, until: int, timeout: float
-) -> KeyLeft:
+def find_key(line: BrokerConnection, tp: TopicPartition, key: bytes, first: int, until: int, timeout: float) -> KeyLeft:
     """Returns the records with this key from offset `first` on; unknown unless the replica serves all before `until`.
 
     Any replica serves what is below its high watermark.

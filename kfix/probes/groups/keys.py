@@ -24,7 +24,8 @@ def only_conflict(tp: TopicPartition, read: ReadFact) -> LoadConflict:
     (name,) = about(tp, "load_conflicts")
     text = read(name).value
     if not isinstance(text, str):
-        raise RefusedError(f"{tp}: kfix recognizes no record on which its load fails", hint=_BY_HAND)
+        text = f"{tp}: kfix recognizes no record on which its load fails"
+        raise RefusedError(f"{text}; if it was deleted and compacted away already, move the leadership", hint=_BY_HAND)
     found = parse_conflicts(text)
     if found.unknown:
         raise RefusedError(f"{tp}: {found.unknown}: its load may fail on that one", hint=_BY_HAND)
@@ -36,6 +37,9 @@ def only_conflict(tp: TopicPartition, read: ReadFact) -> LoadConflict:
 
 
 def freeze(args: Args, read: ReadFact) -> Args:
+    """Uses the key that the runbook names; without one, that of the only record on which a load fails."""
+    if KEY.keys() <= args.keys():
+        return args
     found = only_conflict(args.tp(), read)
     return args.with_(group=found.group, key=found.key, first=found.first)
 

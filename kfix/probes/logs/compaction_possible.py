@@ -6,6 +6,8 @@ threads of the log cleaner are alive is not shown by any setting.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from kfix.model.cluster.reading import PartitionReading, ResourceKind
 from kfix.model.plan.answer import Answer, judge
 from kfix.model.plan.args import Args
@@ -26,18 +28,20 @@ def _rule(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answe
     if out:
         text = f"{ids(out)} of {ids(assigned.replicas)} not alive or not in sync: {args.tp()} cannot be compacted there"
         return judge(False, text, _WANTED)
-    policy = reader.configs(ResourceKind.TOPIC, args.tp().topic, (POLICY,)).get(POLICY)
-    if policy is None or policy.value is None:
-        return judge(None, f"{POLICY} is unknown", _WANTED)
-    if "compact" not in policy.value.split(","):
-        return judge(False, f"{POLICY} is {policy.value}", _WANTED)
-    for broker in assigned.replicas:
-        cleaner = reader.configs(ResourceKind.BROKER, str(broker), (CLEANER,)).get(CLEANER)
-        if cleaner is not None and cleaner.value == "false":
-            return judge(False, f"broker {broker} has {CLEANER}=false: it compacts no log", _WANTED)
-        if cleaner is None or cleaner.value is None:
-            return judge(None, f"{CLEANER} of broker {broker} is unknown", _WANTED)
-    return judge(True, f"{ids(assigned.replicas)} in sync, {CLEANER} true, {POLICY} {policy.value}", _WANTED)
+    for kind, name, key, good in _settings(args.tp().topic, assigned.replicas):
+        found = reader.configs(kind, name, (key,)).get(key)
+        if found is None or found.value is None:
+            return judge(None, f"{key} of {kind} {name} is unknown", _WANTED)
+        if good not in found.value.split(","):
+            return judge(False, f"{kind} {name} has {key}={found.value}: it compacts no log", _WANTED)
+    return judge(True, f"{ids(assigned.replicas)} in sync, each with a log cleaner", _WANTED)
+
+
+def _settings(topic: str, replicas: Iterable[int]) -> Iterator[tuple[ResourceKind, str, str, str]]:
+    """Yields (kind, name, key, the value that compaction needs)."""
+    yield ResourceKind.TOPIC, topic, POLICY, "compact"
+    for broker in replicas:
+        yield ResourceKind.BROKER, str(broker), CLEANER, "true"
 
 
 PROBE = partition_probe(

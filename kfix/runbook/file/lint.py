@@ -33,6 +33,7 @@ class KnownNames:
     def inside(self, loops: tuple[str, ...]) -> KnownNames:
         return replace(self, loops=(*self.loops, *loops))
 
+
 #: {action: the one that takes it back at every end of a run}.
 _RESTORED_BY = {
     "compaction.hasten": "compaction.restore",

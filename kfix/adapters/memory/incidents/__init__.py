@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from kfix.adapters.memory.incidents import coordinators, eligible, leaders, members, offsets, replicas, transactions
+from kfix.adapters.memory.incidents import (
+    coordinators,
+    eligible,
+    leaders,
+    load_failures,
+    members,
+    offsets,
+    replicas,
+    transactions,
+)
 from kfix.adapters.memory.incidents.coordinators import ORDERS, STUCK
 from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
 from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
@@ -17,6 +26,11 @@ from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "broker-ids-gone": replicas.broker_ids_gone,
     "broker-ids-gone-another-dead": replicas.broker_ids_gone_another_dead,
+    "coordinator-failed": load_failures.coordinator_failed,
+    "coordinator-failed-no-cleaner": load_failures.coordinator_failed_no_cleaner,
+    "coordinator-failed-replica-dead": load_failures.coordinator_failed_replica_dead,
+    "coordinator-failed-two-keys": load_failures.coordinator_failed_two_keys,
+    "coordinator-failed-unrecognized": load_failures.coordinator_failed_unrecognized,
     "coordinator-loading": coordinators.coordinator_loading,
     "coordinator-silent": coordinators.coordinator_silent,
     "coordinator-silent-kraft": eligible.coordinator_silent,
