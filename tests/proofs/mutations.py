@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kfix.adapters.memory.cluster import MemoryCluster
@@ -161,6 +162,13 @@ def _tails(cluster: MemoryCluster, key: FactKey) -> None:
     cluster.append(_tp(key), 1, (live[-1],))
 
 
+def _conflicts(cluster: MemoryCluster, key: FactKey) -> None:
+    """Another record of the same key was written."""
+    failure = cluster.load_failures.get(_tp(key))
+    if failure is not None:
+        failure.conflicts = tuple(replace(each, offset=each.offset + 1) for each in failure.conflicts)
+
+
 def _bytes(cluster: MemoryCluster, key: FactKey) -> None:
     for broker in cluster.logs.ends[_tp(key)]:
         cluster.logs.write(_tp(key), broker, LogEnd(0, 4444), 0)
@@ -299,6 +307,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "live_replicas": (_died, _one_registers, _revived, _order),
     "reassigning": (_moving,),
     "partition_count": (_partitions,),
+    "load_conflicts": (_conflicts,),
     "log_tails": (_tails,),
     "adding": (_moving,),
     "removing": (_removing,),
