@@ -55,6 +55,17 @@ def starts(remedy: Remedy, brokers: Iterable[int], case: CaseFile) -> Remedy:
     )
 
 
+def no_move(brokers: Iterable[int]) -> Ban:
+    """Their replicas have to stay where they are."""
+    return Ban((ChangeKind.REASSIGNMENT,), brokers=frozenset(brokers))
+
+
+def moves_from(remedy: Remedy, brokers: Iterable[int], case: CaseFile) -> Remedy:
+    """Returns a remedy that is known to move the replicas of these brokers, which only a finding of KRaft forbids."""
+    changes = (*remedy.changes, ChangeKind.REASSIGNMENT)
+    return replace(remedy, changes=changes, brokers=tuple(brokers)) if case.kraft else remedy
+
+
 def restart(text: str, *brokers: int) -> Remedy:
     """Returns a remedy that restarts these brokers, or all of them in turn if none is named."""
     return Remedy(text, changes=(ChangeKind.RESTART,), brokers=brokers)

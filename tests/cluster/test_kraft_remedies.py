@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from kfix.adapters.kafka import requests, responses
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab import LabSpec
+from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.confluent import write_internal
 from kfix.lab.clients.moves import moves as moves_of
 from kfix.lab.healing.health import trouble
@@ -195,7 +196,7 @@ def committed(cluster, group):
 def test_a_coordinator_that_gave_up_serves_the_same_offsets_however_often_its_run_dies(operator, cluster):
     broken = cluster.lab.break_("coordinator-failed")
     [where] = broken.partitions
-    before = cluster.access.configs("topics").get(OFFSETS_TOPIC)
+    before, order = cluster.access.configs("topics").get(OFFSETS_TOPIC), cluster.access.assignment(OFFSETS_TOPIC)
     follower = next(b for b in cluster.lab.broker_ids if b != broken.details["named"])
     cluster.lab.kill(follower)
     wait_until(lambda: follower not in cluster.access.state(*where).isr, "the dead replica has left the ISR", 20)
@@ -210,14 +211,13 @@ def test_a_coordinator_that_gave_up_serves_the_same_offsets_however_often_its_ru
     run = chain(operator, planned, points)
     assert cluster.access.configs("topics").get(OFFSETS_TOPIC) == before
     assert cluster.access.state(*where).leader != broken.details["named"]
+    assert cluster.access.assignment(OFFSETS_TOPIC) == order
     [saved] = [c["args"]["offsets"] for c in planned.plan["goal"]["checks"] if c["check"] == "offsets_are"]
     assert committed(cluster, broken.group) == {
         TopicPartition("orders", int(number)): int(text.partition("@")[0]) for number, text in json.loads(saved).items()
     }
     assert consumed(cluster, broken.group, wanted=1) == 1
-    # The deletion cannot be taken back, the order of the replicas can.
-    operator.take_back(run)
-    assert cluster.works(broken.group)
+    assert run.end == "proved"
 
 
 def test_the_settings_of_compaction_are_restored_by_an_abort_and_unknown_records_are_refused(operator, cluster):
@@ -240,6 +240,30 @@ def test_the_settings_of_compaction_are_restored_by_an_abort_and_unknown_records
     offset = b"\0\1" + b"".join(len(w).to_bytes(2, "big") + w for w in (other, b"orders")) + bytes(4)
     write_internal(bootstrap, where, offset, b"\0\x09")
     assert "a version that kfix does not know" in operator.not_planned("coordinator-failed")
+
+
+def test_a_coordinator_that_does_not_answer_leads_elsewhere(operator, cluster):
+    """Without the feature `group.version`, a coordinator that gave up is one that does not answer; its log is clean."""
+    broken = cluster.lab.break_("coordinator-failed")
+    [where] = broken.partitions
+    order = cluster.access.assignment(OFFSETS_TOPIC)
+    planned = operator.plan("coordinator-failed")
+    answers = planned.answers("step", typed=True)
+    assert dies_at(operator, "-step.intent:reorder", "runbook", "apply", "--plan", planned.path, *answers)
+    [run] = operator.runs()
+    assert operator.on("runbook", "abort", run.id, "--reason", "a test").code == 0
+    operator.moves_house("another")
+    assert "recognizes no record on which its load fails" in operator.not_planned("coordinator-failed")
+    address = cluster.lab.address(broken.details["named"])
+    assert set_feature(address, "group.version", 0) == 0
+    planned = operator.plan("coordinator-not-answering", params={"settle": "2s"})
+    assert planned.ids == ["let-it-load", "put-another-first", "lead-elsewhere", "order-back"]
+    operator.healed(planned)
+    assert set_feature(address, "group.version", 1) == 0
+    assert cluster.access.state(*where).leader != broken.details["named"]
+    assert cluster.access.assignment(OFFSETS_TOPIC) == order
+    assert set(committed(cluster, broken.group).values()) <= {10, 11}
+    assert consumed(cluster, broken.group, wanted=1) == 1
 
 
 # --- reworked ---------------------------------------------------------------------------------------------------------

@@ -130,3 +130,10 @@ def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_star
     assert "KFX302" not in {f.code for f in diagnosis.findings}
     assert "KFX403" not in found
     assert not [r.text for f in diagnosis.findings for r in f.remedies if r.text.startswith("Start broker 1")]
+
+
+def test_no_remedy_moves_the_replicas_of_a_partition_whose_last_known_leader_is_gone() -> None:
+    diagnosis = diagnose(kraft_clusters.last_known_is_no_replica())
+    remedies = [remedy for finding in diagnosis.walk() if finding.code == "KFX401" for remedy in finding.remedies]
+    assert any("reassign" in remedy.text for remedy in remedies)
+    assert {remedy.after.partition(":")[0] for remedy in remedies} == {"KFX120"}
