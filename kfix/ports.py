@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
+from kfix.model.cluster.load_conflicts import KeyLeft, OffsetsReplay
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import (
     BrokerRegistration,
@@ -102,6 +103,14 @@ class ClusterReader(Protocol):
         """Reads the end of the log of the group's offsets partition, some megabytes at most, at its coordinator."""
         ...
 
+    def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
+        """Reads the whole log of an offsets partition at its leader, and what a coordinator cannot load of it."""
+        ...
+
+    def key_left(self, tp: TopicPartition, key: bytes, first: int) -> Mapping[int, KeyLeft]:
+        """Returns the records with this key from offset `first` on in each replica; one that fails has an error."""
+        ...
+
     def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
         """Returns the last state of a transactional.id since this time, by the log of its coordinator; None: none."""
         ...
@@ -145,6 +154,10 @@ class ClusterChanger(Protocol):
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         """Removes the registration of a broker from a KRaft cluster. Kafka accepts it for a live broker as well."""
+        ...
+
+    def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
+        """Appends a record without a value to a partition of the offsets topic, at its leader."""
         ...
 
 

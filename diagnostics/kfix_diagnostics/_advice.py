@@ -31,6 +31,7 @@ ON_KRAFT = frozenset(
     {
         "abort-transaction",
         "cancel-reassignment",
+        "coordinator-failed",
         "coordinator-not-answering",
         "durable-defaults",
         "evict-member",

@@ -13,6 +13,7 @@ from kfix.model.diagnosis.finding import Ban, ChangeKind, Remedy
 #: What the runbooks do to leaders, replicas and brokers. One that only sets topics or asks a person does none of it.
 CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
     "cancel-reassignment": (ChangeKind.REASSIGNMENT,),
+    "coordinator-failed": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-not-answering": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-stuck": (ChangeKind.ELECTION,),
     "leader-balance": (ChangeKind.ELECTION,),
@@ -52,6 +53,17 @@ def starts(remedy: Remedy, brokers: Iterable[int], case: CaseFile) -> Remedy:
     return (
         replace(remedy, changes=(*remedy.changes, ChangeKind.START), brokers=tuple(brokers)) if case.kraft else remedy
     )
+
+
+def no_move(brokers: Iterable[int]) -> Ban:
+    """Their replicas have to stay where they are."""
+    return Ban((ChangeKind.REASSIGNMENT,), brokers=frozenset(brokers))
+
+
+def moves_from(remedy: Remedy, brokers: Iterable[int], case: CaseFile) -> Remedy:
+    """Returns a remedy that is known to move the replicas of these brokers, which only a finding of KRaft forbids."""
+    changes = (*remedy.changes, ChangeKind.REASSIGNMENT)
+    return replace(remedy, changes=changes, brokers=tuple(brokers)) if case.kraft else remedy
 
 
 def restart(text: str, *brokers: int) -> Remedy:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from kfix.actions import (
     broker_unregister,
+    compaction_hasten,
+    compaction_restore,
     config_set,
     controller_reelect,
     group_evict,
@@ -15,6 +17,8 @@ from kfix.actions import (
     manual,
     manual_bring_back,
     offsets_commit,
+    offsets_roll,
+    offsets_tombstone,
     reassign_cancel,
     reassign_move,
     reassign_noop,
@@ -31,6 +35,8 @@ from kfix.model.plan.args import ABSENT, ArgKind, Args, ArgValue
 
 ALL: Mapping[str, Action] = {
     "broker.unregister": broker_unregister.ACTION,
+    "compaction.hasten": compaction_hasten.ACTION,
+    "compaction.restore": compaction_restore.ACTION,
     "config.set": config_set.ACTION,
     "controller.reelect": controller_reelect.ACTION,
     "group.evict": group_evict.ACTION,
@@ -40,6 +46,8 @@ ALL: Mapping[str, Action] = {
     "manual": manual.ACTION,
     "manual.bring_back": manual_bring_back.ACTION,
     "offsets.commit": offsets_commit.ACTION,
+    "offsets.roll": offsets_roll.ACTION,
+    "offsets.tombstone": offsets_tombstone.ACTION,
     "reassign.cancel": reassign_cancel.ACTION,
     "reassign.move": reassign_move.ACTION,
     "reassign.noop": reassign_noop.ACTION,
@@ -97,6 +105,8 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "instance": "",
     "eligible": (),
     "offsets": '{"0":"5"}',
+    "record": 12,
+    "classic": 11,
     "offsets_before": '{"0":null}',
     "transactional_id": "TRANSACTIONAL_ID",
     "producer": 4000,

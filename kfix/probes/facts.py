@@ -241,6 +241,13 @@ def _log_tails(once: FactReader, key: str, tp: TopicPartition) -> Fact:
     return Fact(key, text, "each live replica")
 
 
+def _load_conflicts(once: FactReader, key: str, tp: TopicPartition) -> Fact:
+    found = once.reader.offsets_replay(tp)
+    if found.missing:
+        raise UnreachableError(f"{tp}: its log was not read to its end: {found.missing[0]}")
+    return Fact(key, found.text, f"the log of {tp}")
+
+
 # Facts that no reading of the partition holds.
 _MOVES = "reassignments under way"
 _ASKED_APART = {
@@ -250,6 +257,7 @@ _ASKED_APART = {
     "removing": _removing,
     "replica_bytes": _replica_bytes,
     "log_tails": _log_tails,
+    "load_conflicts": _load_conflicts,
 }
 
 

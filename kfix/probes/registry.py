@@ -18,10 +18,13 @@ from kfix.probes.brokers import (
     free_space,
     room_for,
 )
-from kfix.probes.configs import config_is, no_throttles, throttles_are
+from kfix.probes.configs import compaction_is, config_is, no_throttles, throttles_are
 from kfix.probes.groups import (
     group_is_empty,
     group_is_settled,
+    key_is_compacted,
+    key_is_deleted,
+    key_is_gone,
     member_holds_rebalance,
     member_is_gone,
     no_pending_offset,
@@ -41,12 +44,14 @@ from kfix.probes.isr import (
     min_isr_satisfied,
     no_unclean_at_start,
     partition_has_live_isr,
+    topic_in_sync,
     topic_isr_at_least,
 )
 from kfix.probes.leadership import (
     controller_is,
     controller_reelected,
     coordinator_answers,
+    coordinator_gave_up,
     leader_from_isr,
     leader_is,
     leader_is_preferred,
@@ -56,7 +61,13 @@ from kfix.probes.leadership import (
     unclean_winner_is,
     views_agree,
 )
-from kfix.probes.logs import holds_longest_log, isr_holds_leader_log, log_tails_known, no_open_transactions
+from kfix.probes.logs import (
+    compaction_possible,
+    holds_longest_log,
+    isr_holds_leader_log,
+    log_tails_known,
+    no_open_transactions,
+)
 from kfix.probes.moves import assignment_is, cancel_is_safe, no_foreign_reassignment, no_reassignment, rf_is
 
 ALL: Mapping[str, Probe] = {
@@ -67,10 +78,13 @@ ALL: Mapping[str, Probe] = {
     "brokers_registered": brokers_registered.PROBE,
     "cancel_is_safe": cancel_is_safe.PROBE,
     "cluster_reachable": cluster_reachable.PROBE,
+    "compaction_is": compaction_is.PROBE,
+    "compaction_possible": compaction_possible.PROBE,
     "config_is": config_is.PROBE,
     "controller_is": controller_is.PROBE,
     "controller_reelected": controller_reelected.PROBE,
     "coordinator_answers": coordinator_answers.PROBE,
+    "coordinator_gave_up": coordinator_gave_up.PROBE,
     "elr_not_needed": elr_not_needed.PROBE,
     "enough_stay": enough_stay.PROBE,
     "free_space": free_space.PROBE,
@@ -82,6 +96,9 @@ ALL: Mapping[str, Probe] = {
     "isr_holds_leader_log": isr_holds_leader_log.PROBE,
     "isr_is_dead": isr_is_dead.PROBE,
     "isr_replica_online": isr_replica_online.PROBE,
+    "key_is_compacted": key_is_compacted.PROBE,
+    "key_is_deleted": key_is_deleted.PROBE,
+    "key_is_gone": key_is_gone.PROBE,
     "leader_from_isr": leader_from_isr.PROBE,
     "leader_is": leader_is.PROBE,
     "leader_is_preferred": leader_is_preferred.PROBE,
@@ -105,6 +122,7 @@ ALL: Mapping[str, Probe] = {
     "room_for": room_for.PROBE,
     "stable_offset_free": stable_offset_free.PROBE,
     "throttles_are": throttles_are.PROBE,
+    "topic_in_sync": topic_in_sync.PROBE,
     "topic_isr_at_least": topic_isr_at_least.PROBE,
     "transaction_ended": transaction_ended.PROBE,
     "transaction_is_open": transaction_is_open.PROBE,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
+from kfix.actions.compaction import AT_ONCE
 from kfix.adapters.memory.faults import Call
 from kfix.model.cluster.offsets import parse_stored
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.args import ABSENT, Args
 from kfix.model.plan.plan import PlannedStep
+from kfix.probes.configs.compaction_is import KEYS as COMPACTION
 
 _NAMES = {"broker": "rate", "topic": "replicas"}
 
@@ -51,8 +53,21 @@ def _abort(args: Args) -> Call:
     )
 
 
+def _compaction(args: Args, values: tuple[str, ...]) -> Call:
+    keys = COMPACTION.values()
+    found = sorted((k, None if v == ABSENT else v) for k, v in zip(keys, values, strict=True))
+    return Call("alter_configs", (ResourceKind.TOPIC, args.text("topic"), tuple(found)))
+
+
+def _segment_key(number: int) -> bytes:
+    group = f"kfix-segment-{number}".encode()
+    return b"\0\2\0" + bytes([len(group)]) + group
+
+
 CALLS: Mapping[str, Callable[[Args], Call]] = {
     "broker.unregister": lambda a: Call("unregister_broker", (a["broker"],)),
+    "compaction.hasten": lambda a: _compaction(a, AT_ONCE),
+    "compaction.restore": lambda a: _compaction(a, tuple(a.text(name) for name in COMPACTION)),
     "config.set": lambda a: _configs(a.text("kind"), a.text("name"), {a.text("key"): a.text("value")}),
     "controller.reelect": lambda a: Call("reelect_controller", (a["epoch_version"],)),
     "group.evict": lambda a: Call("evict_member", (a.text("group"), a.text("member"), a.text("instance"))),
@@ -60,6 +75,8 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "leader.elect_preferred": _elect(False),
     "leader.elect_unclean": _elect(True),
     "offsets.commit": _commit,
+    "offsets.roll": lambda a: Call("delete_key", (a.tp(), _segment_key(a.number("number")))),
+    "offsets.tombstone": lambda a: Call("delete_key", (a.tp(), bytes.fromhex(a.text("key")))),
     "reassign.cancel": lambda a: Call("reassign", (a.tp(), None)),
     "reassign.move": _reassign,
     "reassign.noop": _reassign,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kfix.adapters.memory.cluster import MemoryCluster
@@ -160,6 +161,13 @@ def _partitions(cluster: MemoryCluster, key: FactKey) -> None:
 def _tails(cluster: MemoryCluster, key: FactKey) -> None:
     live = sorted(cluster.control.live & cluster.logs.ends[_tp(key)].keys())
     cluster.append(_tp(key), 1, (live[-1],))
+
+
+def _conflicts(cluster: MemoryCluster, key: FactKey) -> None:
+    """Another record of the same key was written."""
+    failure = cluster.load_failures.get(_tp(key))
+    if failure is not None:
+        failure.conflicts = tuple(replace(each, offset=each.offset + 1) for each in failure.conflicts)
 
 
 def _bytes(cluster: MemoryCluster, key: FactKey) -> None:
@@ -324,6 +332,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "live_replicas": (_died, _one_registers, _revived, _order),
     "reassigning": (_moving,),
     "partition_count": (_partitions,),
+    "load_conflicts": (_conflicts,),
     "log_tails": (_tails,),
     "adding": (_moving,),
     "removing": (_removing,),

@@ -51,6 +51,7 @@ def test_the_port_of_changes_is_what_is_forbidden_here() -> None:
         "evict_member",
         "abort_transaction",
         "unregister_broker",
+        "delete_key",
     }
 
 

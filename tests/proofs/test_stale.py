@@ -53,7 +53,9 @@ def widened(plan: Plan, stage: Stage) -> Plan:
     tp = plan.finding.partitions[0]
     dead = min(b.id for b in stage.cluster.brokers.values() if not b.alive)
     topic = (ResourceKind.TOPIC, tp.topic, "min.insync.replicas")
-    keys = (*about(tp, *PARTITION_FACTS), *about_cluster(*CLUSTER_FACTS), *about_brokers(dead))
+    # Without a leader, the log is not read.
+    asked = [name for name in PARTITION_FACTS if name != "load_conflicts"]
+    keys = (*about(tp, *asked), *about_cluster(*CLUSTER_FACTS), *about_brokers(dead))
     keys += (*about_config(*topic), *about_effective(*topic))
     if isinstance(stage.cluster, MemoryKraftCluster):
         keys += about_registration(dead)
@@ -132,6 +134,6 @@ def test_a_plan_that_touches_a_topic_rests_on_how_many_partitions_it_has(name: s
     if touched:
         growing = min(touched)
         stage.cluster.records.assignments[TopicPartition(growing, 999)] = Assignment((1,))
-        with pytest.raises(RefusedError, match=f"{growing}-0.partition_count"):
+        with pytest.raises(RefusedError, match=rf"{growing}-0.partition_count|is now on {growing}-\d"):
             stage.run(plan)
         assert stage.calls == []

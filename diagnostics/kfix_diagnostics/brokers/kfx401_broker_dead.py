@@ -33,7 +33,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued, several
 from kfix_diagnostics._advice import start
-from kfix_diagnostics._bans import starts
+from kfix_diagnostics._bans import moves_from, starts
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are, has
 
@@ -147,9 +147,8 @@ def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple
     else:
         text = f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action"
         yield starts(Remedy(text), dead, case)
-    yield Remedy(
-        f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
-    )
+    text = f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
+    yield moves_from(Remedy(text), dead, case)
 
 
 def _maybe_frozen(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:

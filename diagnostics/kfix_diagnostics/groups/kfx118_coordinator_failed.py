@@ -12,11 +12,16 @@ How kfix knows
     it; an older one skips a record that it does not understand.
 
 Remedies, safest first
-    Save the committed offsets from the log, which stays readable. The leader's log names the group and the offset of
-    the record that the load failed on. Write a tombstone for its key, have every replica compacted (temporarily
-    segment.ms=1000, min.cleanable.dirty.ratio=0, max.compaction.lag.ms=1000 and delete.retention.ms=0 on the topic, and
-    an append every few seconds, since a segment is rolled by the next append only), and only when neither the record
-    nor the tombstone is in any replica, move the leadership.
+    Save the committed offsets from the log, which stays readable. Then the runbook `coordinator-failed` deletes the
+    record, has every replica compacted, and moves the leadership; the committed offsets stay. It recognizes one cause:
+    a single key of the consumer protocol whose records contradict a classic group. It is refused otherwise, and where
+    a replica is not in sync, is the only one, or is on a broker without a log cleaner.
+
+    By hand: the leader's log names the group and the offset of the record that the load failed on. Write a tombstone
+    for its key, have every replica compacted (temporarily segment.ms=1000, min.cleanable.dirty.ratio=0,
+    max.compaction.lag.ms=1000 and delete.retention.ms=0 on the topic, and an append every few seconds, since a segment
+    is rolled by the next append only), and only when neither the record nor the tombstone is in any replica, move the
+    leadership. A partition with one replica is loaded again by a restart of its broker.
 
 Do not
     Do not move the leadership and do not restart the leader before that: the next coordinator reads the same record and
@@ -36,13 +41,14 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._advice import cluster_options, diagnose_again, partition_options
+from kfix_diagnostics._advice import cluster_options, diagnose_again, partition_options, runbook
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import group_rows, probe_rows
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.groups._gave_up import gave_up
 
 CODE = "KFX118"
+_CLEANER = "log.cleaner.enable"
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -93,13 +99,32 @@ def _remedies(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> I
     chosen = partition_options([tp.partition for tp in tps])
     file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
     yield Remedy("Save the offsets that the log holds", f"kfix offsets save {cluster_options(case)} {chosen} -o {file}")
+    if _compactable(tps, case):
+        yield runbook(
+            case,
+            "coordinator-failed",
+            "Delete the record that the coordinator cannot load, have every replica compacted, and only then move the "
+            "leadership; refused if kfix does not recognize the record",
+        )
     yield Remedy(
-        f"Search the log of broker {leader} for `Failed to load metadata from {tps[0]}`: the exception below it names "
-        "the group and the record. Write a tombstone for its key, have every replica compacted, then move the "
-        "leadership",
+        f"{'If that is refused: search' if _compactable(tps, case) else 'Search'} the log of broker {leader} for "
+        f"`Failed to load metadata from {tps[0]}`: the exception below it names the group and the record. Write a "
+        "tombstone for its key, have every replica compacted, then move the leadership",
         f"kfix explain {CODE}",
     )
     yield diagnose_again(case, "Diagnose again")
+
+
+def _compactable(tps: tuple[TopicPartition, ...], case: CaseFile) -> bool:
+    """Returns whether every partition has another replica, all in sync, and no log cleaner is known to be off."""
+    configs = case.snapshot.broker_configs
+    return all(
+        len(replicas) > 1
+        and set(replicas) == set(case.isr(tp))
+        and all(configs.get(b, {}).get(_CLEANER) != "false" for b in replicas)
+        for tp in tps
+        for replicas in (case.assignment(tp).replicas,)
+    )
 
 
 CHECK = ClusterCheck(

@@ -18,6 +18,7 @@ Remedies, safest first
 
 Do not
     Do not start the dead replica before that. If it runs already, stop it: then the controllers are stable again.
+    Do not reassign it: without a leader, the reassignment hangs.
 
 Sources
     Kafka 4.3.1: `Replica 3 is not assigned to this partition` in `registerBroker`; seen on real brokers, where the
@@ -34,7 +35,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named
 from kfix_diagnostics._advice import blocked, diagnose_again, servers
-from kfix_diagnostics._bans import no_start
+from kfix_diagnostics._bans import no_move, no_start
 from kfix_diagnostics._evidence import assignment_row, live_row
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.leadership._eligible import strayed, waits_for
@@ -73,8 +74,9 @@ def _gone(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, 
         never=(
             f"Do not start {kept} before that; if it runs already, stop it: the controllers are then stable again",
             "Do not trigger an election: no replica is alive",
+            f"Do not reassign the replicas on {kept}: without a leader, the reassignment hangs",
         ),
-        forbids=(no_start(replicas),),
+        forbids=(no_start(replicas), no_move(replicas)),
         partitions=tuple(tps),
     )
 

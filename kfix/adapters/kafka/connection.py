@@ -24,7 +24,6 @@ from kfix.errors import NoAnswerError, ReadOnlyViolationError, UnreachableError
 from kfix.model.cluster.snapshot import Endpoint
 
 T = TypeVar("T")
-_CLIENT_ID = "kfix"
 #: The default of socket.request.max.bytes, and more than any response that kfix requests: the metadata of a million
 #: partitions has 60 MB.
 _LARGEST_ANSWER = 100 << 20
@@ -221,7 +220,7 @@ class BrokerConnection:
 
 
 def _frame(request: Request, correlation: int) -> bytes:
-    head = Writer().i16(request.api_key).i16(request.version).i32(correlation).string(_CLIENT_ID)
+    head = Writer().i16(request.api_key).i16(request.version).i32(correlation).string(request.client)
     if request.flexible:
         head.no_tags()
     body = head.done() + request.body

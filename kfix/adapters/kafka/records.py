@@ -24,8 +24,11 @@ class UnreadBatchError(Exception):
 
 
 class Record(NamedTuple):
+    """`delta` is the distance of its offset from the first offset of the batch."""
+
     key: bytes | None
     value: bytes | None
+    delta: int = 0
 
 
 def require_readable(batch: Batch) -> None:
@@ -53,10 +56,10 @@ def records(batch: Batch, raw: bytes) -> Iterator[Record]:
 
 def _record(raw: bytes) -> Record:
     _, at = _varint(raw, 1)
-    _, at = _varint(raw, at)
+    delta, at = _varint(raw, at)
     key, at = _bytes(raw, at)
     value, _ = _bytes(raw, at)
-    return Record(key, value)
+    return Record(key, value, delta)
 
 
 def _bytes(raw: bytes, at: int) -> tuple[bytes | None, int]:

@@ -19,6 +19,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 if TYPE_CHECKING:
     from kfix.model.cluster.offsets import StoredOffset
 
+PRODUCE = 0
 FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 1, 2, 3, 8, 9, 10
 LEAVE_GROUP, DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 13, 15, 16, 17, 18
 INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
@@ -64,6 +65,9 @@ CONSUMER = -1
 STABLE_OFFSETS = 7
 #: The first version of InitProducerId that names the producer id and epoch which it expects.
 EXPECTED_PRODUCER = 3
+#: The only client.id from which brokers accept records for internal topics (docs/facts/consumer-groups.md).
+INTERNAL_CLIENT = "__admin_client"
+_ALL_IN_SYNC = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class Request:
     version: int
     body: bytes
     flexible: bool = False
+    client: str = "kfix"
 
 
 def api_versions() -> Request:
@@ -125,6 +130,19 @@ def fetch(tp: TopicPartition, offset: int, most_bytes: int) -> Request:
 
     w = Writer().i32(CONSUMER).i32(0).i32(0).i32(most_bytes).i8(0).i32(0).i32(-1)
     return Request(FETCH, 11, w.array((tp,), topic).array((), Writer.string).string("").done())
+
+
+def produce(tp: TopicPartition, batch: bytes, timeout_ms: int) -> Request:
+    """Appends a batch to a partition of an internal topic, acknowledged by all replicas in sync."""
+
+    def partition(w: Writer, index: int) -> None:
+        w.i32(index).blob(batch)
+
+    def topic(w: Writer, item: TopicPartition) -> None:
+        w.string(item.topic).array((item.partition,), partition)
+
+    w = Writer().string(None).i16(_ALL_IN_SYNC).i32(timeout_ms).array((tp,), topic)
+    return Request(PRODUCE, 7, w.done(), client=INTERNAL_CLIENT)
 
 
 def list_groups() -> Request:

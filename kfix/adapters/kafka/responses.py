@@ -321,6 +321,18 @@ def unregister_broker(r: ByteReader) -> PartitionResult:
     return PartitionResult(error, message)
 
 
+def produce(r: ByteReader) -> PartitionResult:
+    def partition() -> int:
+        r.i32()
+        error = r.i16()
+        r.i64(), r.i64(), r.i64()  # base offset, append time, log start offset
+        return error
+
+    topics = r.array(lambda: (r.string(), r.array(partition)))
+    errors = [error for _, found in topics for error in found]
+    return PartitionResult(errors[0], "") if len(errors) == 1 else PartitionResult(NO_ANSWER, "an empty response")
+
+
 def _all_or_none(r: ByteReader) -> PartitionResult:
     """Returns the error of all partitions; -1 (unknown) if only some of them were changed."""
     topics = r.array(lambda: (r.string(), r.array(lambda: (r.i32(), r.i16()))))

@@ -21,6 +21,7 @@ _OPERATIONS = {
     (requests.DESCRIBE_CONFIGS, TOPIC): "DescribeConfigs",
     (requests.DESCRIBE_CONFIGS, CLUSTER): "DescribeConfigs",
     (requests.FETCH, TOPIC): "Read",
+    (requests.PRODUCE, TOPIC): "Write",
     (requests.ELECT_LEADERS, CLUSTER): "Alter",
     (requests.ALTER_REASSIGNMENTS, CLUSTER): "Alter",
     (requests.INCREMENTAL_ALTER_CONFIGS, CLUSTER): "AlterConfigs",

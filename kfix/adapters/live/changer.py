@@ -6,6 +6,7 @@ and one without an answer, or with the answer of a controller that has stepped d
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,11 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import PartitionResult
 from kfix.adapters.kafka.rights import missing_right
+from kfix.adapters.kafka.tombstones import tombstone
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.adapters.zookeeper.write import delete_controller
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.derive.migration import why_unchanged
 from kfix.errors import UnreachableError
 from kfix.model.cluster.offsets import StoredOffset
@@ -105,6 +108,16 @@ class LiveChanger:
         if self._connect is not None:
             return ChangeResult(NOT_SENT, "NOT_SENT", "with ZooKeeper a registration ends with its session")
         return self._send_to_controller(requests.unregister_broker(broker), responses.unregister_broker)
+
+    def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
+        if tp.topic != OFFSETS_TOPIC:
+            return ChangeResult(NOT_SENT, "NOT_SENT", f"{tp} is not a partition of {OFFSETS_TOPIC}")
+        try:
+            leader = self._reader.leader(tp)
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        batch = tombstone(key, int(time.time() * 1000))
+        return self._send(requests.produce(tp, batch, self._timeout_ms), responses.produce, leader)
 
     @property
     def _timeout_ms(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kfix.adapters.collect import transactions
 from kfix.adapters.collect.group_members import ask_members, read_last_generation
 from kfix.adapters.collect.logs import ask_log_ends
+from kfix.adapters.collect.offsets_replay import find_key, replay_partition
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions, requests, responses
@@ -18,6 +19,7 @@ from kfix.adapters.target import Target
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
+from kfix.model.cluster.load_conflicts import KeyLeft, OffsetsReplay
 from kfix.model.cluster.offsets import GroupOffsets
 from kfix.model.cluster.reading import (
     BrokerRegistration,
@@ -43,6 +45,8 @@ from kfix.model.numbers import broker_id
 
 #: Times that a partition is read, at most, where a broker already reports a later leader epoch.
 _ROUNDS = 3
+#: Timeouts within which a whole log is read; each of its requests has one of its own.
+_LONG = 20
 
 
 class LiveReader:
@@ -200,16 +204,34 @@ class LiveReader:
             raise UnreachableError(f"group {group}: its coordinator does not answer: {probe.error or name_of(error)}")
         return probe.coordinator, TopicPartition(OFFSETS_TOPIC, probe.partition)
 
+    def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
+        limit = self._target.timeout
+        return self._lines.ask(
+            self.leader(tp), lambda line: replay_partition(line, tp, limit), Deadline.after(_LONG * limit)
+        )
+
+    def key_left(self, tp: TopicPartition, key: bytes, first: int) -> Mapping[int, KeyLeft]:
+        reading, limit = self.recorded(tp), self._target.timeout
+        if reading.assignment is None:
+            raise UnreachableError(f"{tp}: its replicas are unknown")
+        until = self.stable_end(tp).high_watermark
+        answers = self._lines.ask_each(
+            reading.assignment.replicas,
+            lambda line: find_key(line, tp, key, first, until, limit),
+            Deadline.after(_LONG * limit),
+        )
+        return {b: KeyLeft(error=str(a)) if isinstance(a, UnreachableError) else a for b, a in answers.items()}
+
     def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
         tp = self._transactions_partition(transactional_id)
         end = self._deadline()
         return self._lines.ask(
-            self._leader(tp), lambda line: transactions.ask_transaction(line, tp, transactional_id, since_ms, end), end
+            self.leader(tp), lambda line: transactions.ask_transaction(line, tp, transactional_id, since_ms, end), end
         )
 
     def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
         end = self._deadline()
-        return self._lines.ask(self._leader(tp), lambda line: transactions.ask_open_batch(line, tp, end), end)
+        return self._lines.ask(self.leader(tp), lambda line: transactions.ask_open_batch(line, tp, end), end)
 
     def transaction_coordinator(self, transactional_id: str) -> int:
         """Returns the broker that coordinates the transactions of this id and can be asked to abort one.
@@ -240,7 +262,7 @@ class LiveReader:
             raise UnreachableError(f"{TRANSACTIONS_TOPIC} does not exist, and asking for a coordinator would create it")
         return TopicPartition(TRANSACTIONS_TOPIC, partition_of_group(transactional_id, count))
 
-    def _leader(self, tp: TopicPartition) -> int:
+    def leader(self, tp: TopicPartition) -> int:
         state = self.recorded(tp).state
         if state is None or state.leader < 0:
             raise UnreachableError(f"{tp}: {'has no leader' if state else 'does not exist'}")

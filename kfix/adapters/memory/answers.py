@@ -44,6 +44,9 @@ def _fetch(cluster: MemoryParts, group: str, tp: TopicPartition, broker: MemoryB
         return CoordinatorProbe(group, tp.partition, 0, broker.id, -1, error=why)
     if tp not in broker.leading:
         return CoordinatorProbe(group, tp.partition, 0, broker.id, 16)
+    failure, state = cluster.load_failures.get(tp), cluster.records.states[tp]
+    if failure is not None and failure.refuses(broker.id, state.leader_epoch):
+        return CoordinatorProbe(group, tp.partition, 0, broker.id, 16)
     if cluster.loading.get(tp.partition, 0) > 0:
         cluster.loading[tp.partition] -= 1
         return CoordinatorProbe(group, tp.partition, 0, broker.id, 14)

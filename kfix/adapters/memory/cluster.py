@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self
 
-from kfix.adapters.memory import answers, transactions
+from kfix.adapters.memory import answers, load_answers, transactions
 from kfix.adapters.memory.configs import UNCLEAN
 from kfix.adapters.memory.faults import NO_ANSWER
 from kfix.adapters.memory.lock import MemoryLock
@@ -22,6 +22,7 @@ from kfix.adapters.memory.state import ManualClock, MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
+from kfix.model.cluster.load_conflicts import KeyLeft, OffsetsReplay
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import (
     BrokerRegistration,
@@ -253,6 +254,14 @@ class MemoryCluster(MemoryParts):
         self._reading("group")
         return answers.last_generation(self, group)
 
+    def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
+        self._reading("offsets_replay", recorded=True)
+        return load_answers.offsets_replay(self, tp)
+
+    def key_left(self, tp: TopicPartition, key: bytes, first: int) -> Mapping[int, KeyLeft]:  # noqa: ARG002
+        self._reading("key_left", recorded=True)
+        return load_answers.key_left(self, tp, key)
+
     def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
         self._reading("transaction", recorded=True)
         return transactions.state_since(self, transactional_id, since_ms)
@@ -302,6 +311,9 @@ class MemoryCluster(MemoryParts):
 
     def _unregister(self, _broker: int) -> ChangeResult:
         return ChangeResult(41, "NOT_SENT", "with ZooKeeper the registration of a broker ends with its session")
+
+    def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
+        return self._change("delete_key", (tp, key), lambda: load_answers.delete_key(self, tp, key))
 
     def _change(self, method: str, args: tuple[object, ...], act: Callable[[], ChangeResult]) -> ChangeResult:
         self._live_on()

@@ -21,6 +21,7 @@ BROKER_DEFAULTS = {
     "auto.leader.rebalance.enable": "true",
     "default.replication.factor": "1",
     "inter.broker.protocol.version": "2.7-IV2",
+    "log.cleaner.enable": "true",
     MIN_ISR: "1",
     "offsets.topic.replication.factor": "3",
     "replica.lag.time.max.ms": "30000",
@@ -34,10 +35,15 @@ TOPIC_DEFAULTS = {
     LEADER_REPLICAS: "",
     "cleanup.policy": "delete",
     "compression.type": "producer",
+    "delete.retention.ms": "86400000",
+    "max.compaction.lag.ms": "9223372036854775807",
     "max.message.bytes": "1048588",
+    "min.cleanable.dirty.ratio": "0.5",
+    "min.compaction.lag.ms": "0",
     "retention.bytes": "-1",
     "retention.ms": "604800000",
     "segment.bytes": "1073741824",
+    "segment.ms": "604800000",
 }
 _INHERITED = (MIN_ISR, UNCLEAN)
 

@@ -13,7 +13,7 @@ from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.reading import BrokerRegistration, ChangeResult, RegisteredAs, ResourceKind
 from kfix.model.cluster.snapshot import Mode, TopicPartition
 
-_BY_COORDINATORS = frozenset({"commit_offsets", "evict_member", "abort_transaction"})
+_BY_COORDINATORS = frozenset({"commit_offsets", "evict_member", "abort_transaction", "delete_key"})
 
 
 class MemoryKraftCluster(MemoryCluster):

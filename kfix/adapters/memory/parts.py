@@ -6,6 +6,7 @@ from kfix.adapters.memory.configs import Settings
 from kfix.adapters.memory.controller import MemoryController
 from kfix.adapters.memory.faults import Faults
 from kfix.adapters.memory.groups import MemoryGroup
+from kfix.adapters.memory.load_failures import MemoryLoadFailure
 from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.offsets import StoredOffset
@@ -20,7 +21,8 @@ class MemoryParts:
     `committed` has the offsets that a group has committed by name, `members` the groups that have members, `joined` the
     groups whose members are known one by one.
     `transactions` has the state of each transactional.id, `open_batches` the batches at last stable offsets, `pending`
-    {group: {partition: producer id whose open transaction holds its offset}}.
+    {group: {partition: producer id whose open transaction holds its offset}}. `load_failures` are offsets partitions
+    that no coordinator can load.
     """
 
     def __init__(self, cluster_id: str, *, clock: ManualClock | None = None) -> None:
@@ -37,6 +39,7 @@ class MemoryParts:
         self.transactions: dict[str, TransactionState] = {}
         self.open_batches: dict[TopicPartition, OpenBatch] = {}
         self.pending: dict[str, dict[TopicPartition, int]] = {}
+        self.load_failures: dict[TopicPartition, MemoryLoadFailure] = {}
         self.cluster_id = cluster_id
         self.settings = Settings(self.records, self.brokers)
         self.control: MemoryController = MemoryController(self.records, self.brokers, self.logs, self.settings)

@@ -27,6 +27,8 @@ from kfix.ports import ClusterReader
 _ADDRESS = "127.0.0.1:2181"
 #: The metadata offset of every broker of a KRaft cluster in memory, and its high watermark.
 _HIGH = 1000
+#: The feature of the coordinator that loads a partition as a whole, or not at all.
+_NEW_COORDINATOR = "group.version"
 
 
 def snapshot_of(cluster: MemoryParts, reader: ClusterReader) -> Snapshot:
@@ -113,7 +115,7 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
         controllers=(answer,),
         offsets={b.id: _HIGH for b in talking},
         configured={node: address},
-        features={ELR_FEATURE: 1},
+        features={ELR_FEATURE: 1, **({_NEW_COORDINATOR: 1} if cluster.load_failures else {})},
         fenced=tuple(sorted(b.id for b in cluster.brokers.values() if not b.alive)),
         eligible=eligible,
     )

@@ -138,12 +138,12 @@ def take_over(bootstrap: str, transactional_id: str) -> None:
         raise LabError(f"{transactional_id} cannot be taken over: {problem.args[0].str()}") from problem
 
 
-def write_internal(bootstrap: str, where: Where, key: bytes, value: bytes) -> None:
+def write_internal(bootstrap: str, where: Where, key: bytes, value: bytes | None) -> None:
     """Writes a record to an internal topic, which brokers accept from this client id only. Raises LabError."""
     write_internal_rows(bootstrap, where, [(key, value, 0)])
 
 
-def write_internal_rows(bootstrap: str, where: Where, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
+def write_internal_rows(bootstrap: str, where: Where, rows: Iterable[tuple[bytes, bytes | None, int]]) -> None:
     """Writes records, (key, value, time in ms or 0 for now), to an internal topic. Raises LabError."""
     failures: list[str] = []
     config = {

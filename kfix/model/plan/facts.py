@@ -32,6 +32,7 @@ PARTITION_FACTS = (
     "replica_bytes",
     "elr",
     "last_known",
+    "load_conflicts",
 )
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode")
 #: `registered` is whether it is alive; `registration`, `voter` and `replicas` are of a KRaft cluster's record of it.

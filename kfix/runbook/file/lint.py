@@ -34,6 +34,14 @@ class KnownNames:
         return replace(self, loops=(*self.loops, *loops))
 
 
+#: {action: the one that takes it back at every end of a run}.
+_RESTORED_BY = {
+    "compaction.hasten": "compaction.restore",
+    "throttle.rate": "throttle.restore",
+    "throttle.replicas": "throttle.restore",
+}
+
+
 def lint(data: object, codes: frozenset[str] = frozenset()) -> Iterator[Problem]:
     """Yields the mistakes. `codes` are the existing findings; without any they are not checked."""
     if not isinstance(data, dict):
@@ -90,14 +98,16 @@ def _steps(steps: object, known: KnownNames) -> Iterator[Problem]:
         if isinstance(name, str):
             seen.setdefault(name, str(step.get("action")))
     for path, step in _items(steps, ("steps",)):
-        if step.get("action") in {"throttle.rate", "throttle.replicas"} and not _restored(step.get("id"), steps):
-            text = f"nothing takes this throttle away: add a step throttle.restore with from_step: {step.get('id')}"
+        back = _RESTORED_BY.get(str(step.get("action")))
+        if back is not None and not _restored(step.get("id"), back, steps):
+            what = "this throttle" if back == "throttle.restore" else "these settings"
+            text = f"nothing takes {what} away: add a step {back} with from_step: {step.get('id')}"
             yield Problem((*path, "action"), text)
 
 
-def _restored(name: object, steps: object) -> bool:
+def _restored(name: object, back: str, steps: object) -> bool:
     return any(
-        step.get("from_step") == name and step.get("always") is True and step.get("action") == "throttle.restore"
+        step.get("from_step") == name and step.get("always") is True and step.get("action") == back
         for _, step in _items(steps, ())
     )
 
@@ -144,8 +154,9 @@ def _action(action: Action, step: dict[str, Any], path: Path, known: KnownNames)
         )
     if step.get("always") is True and action.gate_floor is not Gate.AUTO:
         yield Problem((*path, "always"), f"{action.name} asks at a gate; a step that always runs can ask nobody")
-    if action.name == "throttle.restore" and (step.get("from_step") is None or step.get("always") is not True):
-        text = "throttle.restore asks nobody: it only puts back, always, what a step found (from_step, always: true)"
+    restores = action.name in _RESTORED_BY.values()
+    if restores and (step.get("from_step") is None or step.get("always") is not True):
+        text = f"{action.name} asks nobody: it only puts back, always, what a step found (from_step, always: true)"
         yield Problem((*path, "action"), text)
     if step.get("from_step") is None:
         yield from _args(

@@ -13,6 +13,7 @@ ITEMS: Mapping[str, tuple[str, ...]] = {
     "cluster.throttled": ("kind", "name"),
     "cluster.unpreferred": (),
     "saved.offsets": ("group", "topic", "offsets"),
+    "logged.offsets": ("group", "topic", "offsets"),
 }
 #: The source that needs a file of saved offsets (`--offsets FILE`).
 SAVED_OFFSETS = "saved.offsets"

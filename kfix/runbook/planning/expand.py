@@ -32,8 +32,8 @@ class Expander:
             return
         source = source_of(loop.items)
         items = self.items.of(source, loop.name)
-        # If no replica moves there is nothing to throttle, so a placement may give an empty list.
-        if not items and not source.startswith("placement."):
+        # If no replica moves there is nothing to throttle, and a partition may hold no offset: these may be empty.
+        if not items and not source.startswith(("placement.", "logged.")):
             what = "names no partition" if source == "finding.partitions" else f"gives no {source}"
             raise RefusedError(f"{name}: {self.finding} {what} to loop over")
         for item in items:

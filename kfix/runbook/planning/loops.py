@@ -8,6 +8,7 @@ from functools import cached_property
 
 from kfix.derive.restoring import OffsetsItem
 from kfix.errors import RefusedError, UnreachableError
+from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import TopicPartition
@@ -74,6 +75,8 @@ class Items:
                 return tuple(_partition(name, tp) for tp in self._unpreferred())
             case "saved.offsets":
                 return tuple(_offsets(name, each) for each in self._seen.offsets)
+            case "logged.offsets":
+                return tuple(_offsets(name, each) for each in self._logged)
         raise ValueError(f"no source of items {source!r}")
 
     def portions(self, source: str, name: str, size: int, canary: int) -> Iterator[tuple[Item, ...]]:
@@ -100,6 +103,20 @@ class Items:
     @cached_property
     def world(self) -> World:
         return world_of(self._seen.snapshot, self.reader)
+
+    @cached_property
+    def _logged(self) -> tuple[OffsetsItem, ...]:
+        """The committed offsets in the logs of the partitions, without those that an open transaction may replace."""
+        found: dict[tuple[str, str], dict[TopicPartition, StoredOffset]] = {}
+        for tp in self.partitions:
+            read = self.reader.offsets_replay(tp)
+            if read.missing:
+                raise UnreachableError(f"{tp}: its log was not read to its end: {read.missing[0]}")
+            for group in read.groups:
+                for of, each in group.offsets.items():
+                    if group.name not in read.pending:
+                        found.setdefault((group.name, of.topic), {})[of] = each.stored
+        return tuple(OffsetsItem(*owner, offsets) for owner, offsets in sorted(found.items()))
 
     @property
     def _seen(self) -> PlacementInput:

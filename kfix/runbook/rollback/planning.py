@@ -39,6 +39,8 @@ from kfix.runbook.safety.proof import lasting
 from kfix.runbook.safety.target import refuse_elsewhere
 
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}(-[0-9]{1,2})?")
+#: What a run takes back itself.
+_RESTORE = frozenset({"compaction.restore", "throttle.restore"})
 _PROVE_SECONDS = 120.0
 _MOVE_SECONDS = 3600.0
 
@@ -119,7 +121,7 @@ class _Maker:
                     yield self._step(step, Undo(step.inverse.action, order), "order")
 
     def _undo(self, step: PlannedStep) -> Undo | None:
-        if not ACTIONS[step.action].changes or step.action == "throttle.restore":
+        if not ACTIONS[step.action].changes or step.action in _RESTORE:
             return None
         if any(step.undone_by(back) for back in self.put_back):
             return None

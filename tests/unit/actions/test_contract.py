@@ -13,11 +13,13 @@ from kfix.actions.registry import described
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.incidents import STUCK
+from kfix.adapters.memory.incidents.load_failures import FAILED
 from kfix.errors import RefusedError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.plan.args import ABSENT, ArgKind, Args, ArgValue, coerce
 from kfix.model.plan.facts import split_key
 from kfix.model.plan.plan import CheckCall, Gate, Risk
+from kfix.probes.configs.compaction_is import KEYS as COMPACTION
 from kfix.probes.facts import FactReader, read_facts
 from kfix.probes.registry import ALL as PROBES
 from kfix.probes.registry import ask
@@ -56,6 +58,10 @@ def _ghost() -> MemoryCluster:
     return INCIDENTS["ghost-registration"]().cluster
 
 
+def _failed() -> MemoryCluster:
+    return INCIDENTS["coordinator-failed"]().cluster
+
+
 def _in_transaction() -> MemoryCluster:
     return INCIDENTS["open-transaction"]().cluster
 
@@ -68,10 +74,15 @@ ABORTED: Mapping[str, ArgValue] = {
     "since_ms": _TRANSACTION.started_ms,
     "timeout_ms": _TRANSACTION.timeout_ms,
 }
+OFFSETS_TOPIC, ON_FAILED = FAILED.topic, {"partition": str(FAILED)}
 ON_STUCK: Mapping[str, ArgValue] = {"partition": str(STUCK)}
 TOPIC: Mapping[str, ArgValue] = {"kind": "topic", "name": "orders"}
 BROKER: Mapping[str, ArgValue] = {"kind": "broker", "name": "2"}
 SAMPLES: Mapping[str, Sample] = {
+    "compaction.hasten": Sample(_failed, {"topic": OFFSETS_TOPIC}),
+    "compaction.restore": Sample(
+        _failed, {"topic": OFFSETS_TOPIC, **dict.fromkeys(COMPACTION, ABSENT), "segment_ms": "5000"}
+    ),
     "config.set": Sample(four_brokers, {**TOPIC, "key": "min.insync.replicas", "value": "2"}),
     "controller.reelect": Sample(four_brokers, {}),
     "group.evict": Sample(_held, {"group": "payments", "member": "slow-1"}),
@@ -79,6 +90,8 @@ SAMPLES: Mapping[str, Sample] = {
     "leader.elect_preferred": Sample(_stuck, ON_STUCK),
     "leader.elect_unclean": Sample(dead_isr, {**ON_TP, "max_loss": -1}),
     "offsets.commit": Sample(four_brokers, {"group": "g", "topic": "orders", "offsets": '{"0":"5@1 note","1":"7"}'}),
+    "offsets.roll": Sample(_failed, {**ON_FAILED, "number": 1}),
+    "offsets.tombstone": Sample(_failed, ON_FAILED),
     "reassign.cancel": Sample(lambda: moving(1, 2, 4), ON_TP),
     "reassign.move": Sample(_slow, {**ON_TP, "replicas": (1, 2, 3, 4)}, at_once=False),
     "reassign.noop": Sample(_stuck, ON_STUCK),
@@ -161,7 +174,7 @@ def test_the_change_is_one_call_its_progress_is_seen_and_its_proof_holds(name: s
 def test_progress_is_unknown_where_the_cluster_cannot_be_read(name: str) -> None:
     cluster, args = _frozen(name)
     before = read_facts(cluster, ACTIONS[name].reads(args))
-    sources = ("zookeeper", "quorum", "reassignments", "configs", "partition", "group")
+    sources = ("zookeeper", "quorum", "reassignments", "configs", "partition", "group", "key_left")
     cluster.faults.unreadable |= dict.fromkeys(sources, "gone")
     assert ACTIONS[name].probe(args, before, cluster) is ActionStatus.UNKNOWN
 
@@ -197,7 +210,11 @@ def test_what_changes_nothing_reads_nothing_and_cannot_be_carried_out(name: str)
 
 
 def test_only_what_changes_nothing_or_takes_an_own_throttle_back_passes_unasked() -> None:
-    assert {name for name, action in ACTIONS.items() if action.gate_floor is Gate.AUTO} == {"wait", "throttle.restore"}
+    assert {name for name, action in ACTIONS.items() if action.gate_floor is Gate.AUTO} == {
+        "wait",
+        "throttle.restore",
+        "compaction.restore",
+    }
 
 
 @pytest.mark.parametrize("name", sorted(ACTIONS))

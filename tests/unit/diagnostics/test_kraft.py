@@ -139,3 +139,10 @@ def test_where_the_only_replica_is_dead_no_isr_shrank_and_no_election_is_offered
     assert finding.cause.text.startswith("broker 2, which left about")
     assert finding.cause.text.endswith("ago, has the only replica")
     assert [r.runbook for r in finding.remedies if r.runbook] == ["isr-dead"]
+
+
+def test_no_remedy_moves_the_replicas_of_a_partition_whose_last_known_leader_is_gone() -> None:
+    diagnosis = diagnose(kraft_clusters.last_known_is_no_replica())
+    remedies = [remedy for finding in diagnosis.walk() if finding.code == "KFX401" for remedy in finding.remedies]
+    assert any("reassign" in remedy.text for remedy in remedies)
+    assert {remedy.after.partition(":")[0] for remedy in remedies} == {"KFX120"}
