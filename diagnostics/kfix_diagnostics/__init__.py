@@ -79,6 +79,7 @@ from kfix_diagnostics.quorum import (
     kfx811_quorum_lost,
     kfx812_quorum_at_risk,
     kfx813_cut_from_controllers,
+    kfx814_fenced_alive,
 )
 from kfix_diagnostics.sources import kfx901_source_unreadable
 from kfix_diagnostics.views import (
@@ -154,6 +155,7 @@ ALL: tuple[Check, ...] = (
     kfx811_quorum_lost.CHECK,
     kfx812_quorum_at_risk.CHECK,
     kfx813_cut_from_controllers.CHECK,
+    kfx814_fenced_alive.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

@@ -14,7 +14,7 @@ from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
 from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import diagnose_again, start
 from kfix_diagnostics._bans import starts
-from kfix_diagnostics._explained import code_of, explained_by
+from kfix_diagnostics._explained import code_of, explained_by, see_shut_out
 from kfix_diagnostics._words import are, because, does
 
 Missing = tuple[int, ...]
@@ -159,6 +159,9 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
         return
     dead = case.away(missing)
     lagging = [b for b in missing if b not in dead]
+    if fenced := [b for b in dead if case.kraft and b in case.shut_out]:
+        yield Remedy(f"Find out why {brokers_named(fenced)} {are(len(fenced))} fenced: {see_shut_out(fenced, case)}")
+        dead = [b for b in dead if b not in fenced]
     if dead:
         text = f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action"
         yield starts(Remedy(text), dead, case)

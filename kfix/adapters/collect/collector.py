@@ -272,6 +272,7 @@ class _Collection:
         quorum = None
         if self._quorum is not None:
             self._quorum.ask_eligible(self._lines, self._deadline)
+            self._quorum.ask_old_leaders(self._lines, self._deadline)
             quorum, reassignments = self._quorum.last(own)
         return Snapshot(
             taken_at=taken_at,

@@ -97,7 +97,8 @@ def _quorum(view: QuorumView) -> dict[str, Any]:
     fields = asdict(view)
     by_id = {name: {str(b): value for b, value in fields[name].items()} for name in ("offsets", "later", "configured")}
     rows = {name: [list(each) for each in getattr(view, name)] for name in ("voters", "observers", "controllers")}
-    return fields | by_id | rows | {"eligible": _by_topic(view.eligible)}
+    by_partition = {"eligible": _by_topic(view.eligible), "old_leaders": _by_topic(view.old_leaders)}
+    return fields | by_id | rows | by_partition
 
 
 def _group_reading(reading: GroupReading) -> dict[str, Any]:

@@ -141,6 +141,8 @@ class QuorumShape(StrictModel):
     ignored_zookeeper: str = ""
     eligible: dict[str, list[tuple[Int32, Ids, Ids]]] = Field(default_factory=dict)
     topic_settings: dict[str, _Settings] | None = None
+    #: The partition, then the fields of OldLeader.
+    old_leaders: dict[str, list[tuple[Int32, Int32, Int32, str]]] = Field(default_factory=dict)
 
 
 class GroupShape(LenientModel):

@@ -66,7 +66,7 @@ def up(
     ] = False,
     zones: Annotated[
         int,
-        typer.Option("--zones", help="3: each zone has its own network, broker and ZooKeeper server (needs root)."),
+        typer.Option("--zones", help="3: each zone has its own network, broker and ZooKeeper server; on KRaft controllers (needs root)."),
     ] = 0,
     offsets_rf: Annotated[
         int | None,

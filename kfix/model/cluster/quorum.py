@@ -57,6 +57,22 @@ class EligibleLeaders(NamedTuple):
     last_known: tuple[int, ...]
 
 
+class OldLeader(NamedTuple):
+    """The answer of a broker with old metadata that leads a partition, asked with the leader epoch of its successor.
+
+    `error` is UNKNOWN_LEADER_EPOCH if it does not know that epoch: it leads still. Any other answer is of a broker that
+    has learned of its successor meanwhile.
+    """
+
+    broker: int
+    epoch: int
+    error: str
+
+    @property
+    def leads_still(self) -> bool:
+        return self.error == "UNKNOWN_LEADER_EPOCH"
+
+
 @dataclass(frozen=True, slots=True)
 class QuorumView:
     """What the controllers and the brokers report about the quorum.
@@ -71,6 +87,7 @@ class QuorumView:
     `configured` are {voter: address} by the brokers' settings. `fenced` is None if the brokers do not report it (before
     4.0). `ignored_zookeeper` is an address of ZooKeeper that was given, and not asked, since KRaft is the authority.
     `eligible` are partitions without a leader, by the broker with the newest metadata; empty where it does not tell.
+    `old_leaders` are the partitions of which a broker with old metadata was asked whether it leads them still.
     `topic_settings` are {topic: the settings that it has of its own}; None if they were not read.
     """
 
@@ -91,6 +108,7 @@ class QuorumView:
     ignored_zookeeper: str = ""
     eligible: Mapping[TopicPartition, EligibleLeaders] = field(default_factory=dict)
     topic_settings: Mapping[str, Mapping[str, str]] | None = None
+    old_leaders: Mapping[TopicPartition, OldLeader] = field(default_factory=dict)
 
     @property
     def read(self) -> bool:
