@@ -80,6 +80,7 @@ from kfix_diagnostics.quorum import (
     kfx812_quorum_at_risk,
     kfx813_cut_from_controllers,
     kfx814_fenced_alive,
+    kfx815_controller_unsteady,
 )
 from kfix_diagnostics.sources import kfx901_source_unreadable
 from kfix_diagnostics.views import (
@@ -156,6 +157,7 @@ ALL: tuple[Check, ...] = (
     kfx812_quorum_at_risk.CHECK,
     kfx813_cut_from_controllers.CHECK,
     kfx814_fenced_alive.CHECK,
+    kfx815_controller_unsteady.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

@@ -101,7 +101,8 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     if case.live is None:
         return _likely_cause(missing, case)
     if not lagging:
-        return Cause(f"{brokers_named(dead)} {are(len(dead))} not registered", Confidence.CERTAIN)
+        word = "fenced" if case.kraft and set(dead) <= set(case.shut_out) else "not registered"
+        return Cause(f"{brokers_named(dead)} {are(len(dead))} {word}", Confidence.CERTAIN)
     known = _known_cause(lagging, case)
     if known is not None:
         return known
@@ -161,7 +162,7 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     lagging = [b for b in missing if b not in dead]
     if fenced := [b for b in dead if case.kraft and b in case.shut_out]:
         yield Remedy(f"Find out why {brokers_named(fenced)} {are(len(fenced))} fenced: {see_shut_out(fenced, case)}")
-        dead = [b for b in dead if b not in fenced]
+        dead = tuple(b for b in dead if b not in fenced)
     if dead:
         text = f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action"
         yield starts(Remedy(text), dead, case)

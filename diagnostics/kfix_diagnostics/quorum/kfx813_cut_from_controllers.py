@@ -7,8 +7,8 @@ Why it matters
 
 How kfix knows
     Every broker reports up to which offset it has applied the metadata. kfix first asks the active controller for the
-    high watermark: a broker that has not reached it, neither at once nor at a second reading, is of an older moment. The
-    active controller reports when it last fetched, which dates the cut. Only then kfix asks this broker for its
+    high watermark: a broker that has not reached it, neither at once nor at a second reading, is of an older moment.
+    The active controller reports when it last fetched, which dates the cut. Only then kfix asks this broker for its
     partitions with the leader epoch of its successors (OffsetForLeaderEpoch): UNKNOWN_LEADER_EPOCH proves that it leads
     still. The forecast is the end of its log less the end of its leader epoch at the new leader, where it will be
     truncated (KIP-101). kfix does not see what the producers wait for.
@@ -119,7 +119,7 @@ def _finding(zombie: Zombie, case: CaseFile, quorum: QuorumView, head: int) -> F
         cause=_cause(zombie),
         evidence=tuple(_evidence(zombie, case, quorum)),
         blocked=Blocked(
-            f"clients that reach broker {broker} only: what they write with acks=0 or 1 will be lost, acks=all times out"
+            f"clients that reach broker {broker} only: writes with acks=0 or 1 will be lost, acks=all times out"
             if twice
             else ""
         ),
@@ -144,7 +144,9 @@ def _forecast(zombie: Zombie) -> str:
 def _cause(zombie: Zombie) -> Cause:
     if zombie.cut:
         return Cause("the network between it and the active controller is cut, or it hangs", Confidence.LIKELY)
-    return Cause("the controllers hear its heartbeats, and it does not apply their metadata: it hangs", Confidence.LIKELY)
+    return Cause(
+        "the controllers hear its heartbeats, and it does not apply their metadata: it hangs", Confidence.LIKELY
+    )
 
 
 def _evidence(zombie: Zombie, case: CaseFile, quorum: QuorumView) -> Iterator[Evidence]:

@@ -5,21 +5,21 @@ Why it matters
     leader. Its process, its port and its metrics look well.
 
 How kfix knows
-    The broker responds to kfix, the other brokers do not list it as alive, and it has applied the metadata of the active
-    controller, or fetched it within the last second. So its heartbeats are what is missing: they are sent over a
-    connection of their own. A broker that has just started is fenced, too, until it has caught up, so it must persist,
+    The broker responds to kfix, the other brokers do not list it as alive, and it has applied the metadata of the
+    active controller, or fetched it within the last second. So its heartbeats are what is missing: they are sent over
+    a connection of their own. A broker that has just started is fenced, too, until it has caught up: it must persist,
     and an earlier snapshot that shows a restart makes it advice.
 
 Remedies, safest first
     A heartbeat interval that is not below the session timeout: correct it. Otherwise find what delays the heartbeats:
-    its log names the failed requests, and pauses of the process. Once heartbeats arrive, it is unfenced within a second.
+    its log names the failed requests. Once heartbeats arrive, it is unfenced within a second.
 
 Do not
     Do not start it a second time: it runs. Do not reassign its replicas: they are up to date once it is back.
 
 Sources
-    Kafka 4.3.1: heartbeats (API key 63) dropped on their way to the controllers, everything else delivered. Kafka 3.9.2:
-    the same by a proxy. See docs/facts/kraft.md.
+    Kafka 4.3.1: heartbeats (API key 63) dropped on their way to the controllers, everything else delivered. Kafka
+    3.9.2: the same by a proxy. See docs/facts/kraft.md.
 """
 
 from __future__ import annotations
@@ -55,18 +55,19 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
     rare = _too_rare(broker, case)
     missed = [row.tp for row in rows if broker in case.assignment(row.tp).replicas and broker not in case.isr(row.tp)]
     holding = len(missed)
-    follows = " and follows the metadata" if quorum.reached(broker) is not None else ""
+    responds = "it responds" if broker in case.views else "kfix does not reach it"
+    if quorum.follows(broker):
+        responds = "it responds and follows the metadata" if broker in case.views else "it fetches the metadata"
     effect = f": {several(holding, 'replica')} there {'is' if holding == 1 else 'are'} in no ISR" if holding else ""
     return Finding(
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=f"broker {broker} is fenced, although it responds{follows}{effect}"
-        f"{'. This may be a restart' if calm else ''}",
+        summary=f"broker {broker} is fenced, although {responds}{effect}{'. This may be a restart' if calm else ''}",
         cause=_cause(rare, calm=calm),
         evidence=(
             *fenced_row(quorum, broker),
-            *replica_rows([r for r in quorum.observers if r.node == broker], quorum, "broker"),
+            *replica_rows([r for r in (*quorum.observers, *quorum.voters) if r.node == broker][:1], quorum, "broker"),
             *applied_row(quorum),
             *(
                 Evidence(f"broker {b}", key, value)

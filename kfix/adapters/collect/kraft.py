@@ -105,7 +105,9 @@ class KraftReading:
         features = next((a.features.finalized for a in self._answers.values() if a.features is not None), {})
         fenced = None if self._fenced is None else tuple(sorted(self._fenced))
         quorum = replace(
-            self._quorum.answer(self._offsets(), features, fenced), eligible=self._eligible, topic_settings=settings,
+            self._quorum.answer(self._offsets(), features, fenced),
+            eligible=self._eligible,
+            topic_settings=settings,
             old_leaders=self._old_leaders,
         )
         if why := why_unread(quorum):

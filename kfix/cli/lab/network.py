@@ -18,8 +18,8 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="KIND",
-        help="kafka or controller (to and from brokers); with ZooKeeper also zookeeper or quorum (between its servers); "
-        "on KRaft also brokers (kafka without controllers) or heartbeats (of brokers).",
+        help="kafka, or controller (to and from brokers). With ZooKeeper also zookeeper, or quorum (between its "
+        "servers). On KRaft also brokers (kafka without controllers), or heartbeats (of brokers).",
     ),
 ]
 

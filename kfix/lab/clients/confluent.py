@@ -47,7 +47,7 @@ def produce(bootstrap: str, topic: str, records: Mapping[int, list[tuple[str, by
 
 
 def produce_at(address: str, where: Where, count: int, acks: str) -> int:
-    """Returns how many of `count` records were acknowledged by the leader that this broker names; none is sent twice."""
+    """Returns how many of `count` records the leader that this broker names has acknowledged; none is sent twice."""
     acknowledged: list[bool] = []
     config = {
         "bootstrap.servers": address,

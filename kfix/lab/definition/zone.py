@@ -8,9 +8,9 @@ from kfix.lab.definition.recipes import KRAFT, ZK
 from kfix.lab.process.host import Host
 
 #: What a cut may be narrowed to, by what keeps the metadata. `kafka` is the traffic of brokers and controllers, and
-#: `controller` the traffic between controllers and brokers. With ZooKeeper, `quorum` is the traffic between its servers,
-#: `zookeeper` that and the traffic of their clients. On KRaft, `controller` is that between controllers, too, `brokers`
-#: is `kafka` without it, and `heartbeats` are only those that brokers send to controllers.
+#: `controller` the traffic between controllers and brokers. With ZooKeeper, `quorum` is the traffic between its
+#: servers, `zookeeper` that and the traffic of their clients. On KRaft, `controller` is that between controllers, too,
+#: `brokers` is `kafka` without it, and `heartbeats` are only those that brokers send to controllers.
 KINDS = {
     ZK: ("kafka", "zookeeper", "controller", "quorum"),
     KRAFT: ("kafka", "brokers", "controller", "heartbeats"),

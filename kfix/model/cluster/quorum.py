@@ -143,8 +143,14 @@ class QuorumView:
 
         One that has fetched within the last second follows: it learns of the high watermark with its next fetch.
         """
-        followed = any(0 <= r.fetched < _FOLLOWS for r in (*self.observers, *self.voters) if r.node == broker)
-        return self.reached(broker) is False and not followed
+        return self.reached(broker) is False and not self.fetches(broker)
+
+    def fetches(self, broker: int) -> bool:
+        """Returns whether the broker has fetched metadata within the last second, by the active controller."""
+        return any(0 <= r.fetched < _FOLLOWS for r in (*self.observers, *self.voters) if r.node == broker)
+
+    def follows(self, broker: int) -> bool:
+        return bool(self.reached(broker)) or self.fetches(broker)
 
     @property
     def behind(self) -> tuple[int, ...]:

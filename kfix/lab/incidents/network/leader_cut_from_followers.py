@@ -19,10 +19,16 @@ def run(context: IncidentContext) -> Broken:
     groups = context.content()
     roles = assign_roles(context)
     leader = roles.controller  # it reaches ZooKeeper, or the controller, so it can remove its followers from the ISR
-    partitions = roles.ledger(leader)
+    kraft = context.lab.quorum is not None
+    # On KRaft only writes in both directions show that it is the leader that is cut off.
+    partitions = roles.ledger(leader, *((roles.one, roles.other) if kraft else ()))
     writer = roles.write_from(leader, 14)
-    roles.isolate(leader, "kafka" if context.lab.quorum is None else "brokers")
+    if kraft:
+        roles.write_from(roles.one, 14)
+    roles.isolate(leader, "brokers" if kraft else "kafka")
     context.wait_state(TOPIC, 0, f"its ISR is [{leader}]", lambda each: each.isr == (leader,), SEEN_SECONDS)
+    for number in (1, 2) if kraft else ():
+        context.wait_state(TOPIC, number, f"{leader} left its ISR", lambda each: leader not in each.isr, SEEN_SECONDS)
     context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
     context.require(context.access.controller() == roles.active, f"node {roles.active} is the controller still")
     context.report(f"checked: broker {leader} is the only in-sync replica of {TOPIC}-0; all brokers are registered")
