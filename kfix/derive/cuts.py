@@ -103,7 +103,7 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | 
 
 
 def _on_kraft(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | None) -> Cut | None:
-    """Returns the cut between brokers that the controllers hear; KFX813 reports one that is cut off from these."""
+    """Returns the cut between brokers that the controllers hear; one that is cut off from these is no such cut."""
     quorum, record = snapshot.quorum, record_of(snapshot)
     if quorum is None or not quorum.read or record is None or any(quorum.stale(b) for b in snapshot.views):
         return None

@@ -103,9 +103,9 @@ def kraft_gaps(snapshot: Snapshot, record: ClusterRecord, odd: Iterable[TopicPar
             continue
         if record.topic_settings is None or _throttles(record.topic_settings.get(tp.topic, {})):
             continue
-        for broker in assignment.replicas:
-            if broker in there and broker not in (state.leader, *state.isr, *assignment.adding):
-                found.append(Gap(tp, state.leader, broker, 0, _moved(snapshot, tp, broker, 0)))
+        aside = (state.leader, *state.isr, *assignment.adding)
+        missing = (broker for broker in assignment.replicas if broker in there and broker not in aside)
+        found += [Gap(tp, state.leader, broker, 0, _moved(snapshot, tp, broker, 0)) for broker in missing]
     return tuple(found)
 
 

@@ -53,7 +53,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         f"{led}{stuck}",
         where=f"around {here}",
         cause=f"between {here} and the other brokers",
-        confidence=Confidence.LIKELY if cut.sampled or cut.stale else Confidence.POSSIBLE,
+        confidence=Confidence.LIKELY if cut.sampled or cut.stale or case.kraft else Confidence.POSSIBLE,
         signs=_signs(case, cut, is_controller),
         ruled_out=_neighbours("KFX813" if case.kraft else "KFX803", is_controller=is_controller),
         blocked=f"clients in other zones that use partitions led by broker {broker}; {clients_of(case, cut.brokers)} "

@@ -51,7 +51,7 @@ _ROWS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Zombie:
+class OutdatedLeader:
     """A broker with old metadata. `twice` are the partitions that it still leads beside a newer leader.
 
     `cut` is whether the controllers do not hear it either; `proved` are the partitions that it was asked for.
@@ -82,12 +82,12 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         # Brokers of one rack that are cut off together are one fault.
         rack = case.racks.get(broker) or ""
         head = first.setdefault(rack, broker) if rack else broker
-        yield _finding(_zombie(broker, rows, case, quorum), case, quorum, head)
+        yield _finding(_judged(broker, rows, case, quorum), case, quorum, head)
 
 
-def _zombie(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Zombie:
+def _judged(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> OutdatedLeader:
     own = case.views[broker].partitions
-    asked = {tp: old for tp, old in quorum.old_leaders.items() if old.broker == broker}
+    asked = {tp: each for tp, each in quorum.old_leaders.items() if each.broker == broker}
     pairs = {
         f.tp: (broker, f.leader)
         for f in rows
@@ -96,7 +96,7 @@ def _zombie(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Zomb
         and view.leader == broker
         and (f.tp not in asked or asked[f.tp].leads_still)
     }
-    return Zombie(
+    return OutdatedLeader(
         broker,
         cut=case.live is None or broker not in case.live,
         gone=absence(quorum, broker),
@@ -106,85 +106,85 @@ def _zombie(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Zomb
     )
 
 
-def _finding(zombie: Zombie, case: CaseFile, quorum: QuorumView, head: int) -> Finding:
-    broker, twice = zombie.broker, zombie.twice
-    when = f" for {ago(zombie.gone)}" if zombie.gone is not None and zombie.gone >= 1 else ""
+def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int) -> Finding:
+    broker, twice = old.broker, old.twice
+    when = f" for {ago(old.gone)}" if old.gone is not None and old.gone >= 1 else ""
     text = f"has not received metadata{when}" if when else "does not receive metadata"
-    more = f"; it acts as a second leader of {per_topic(twice)}{_forecast(zombie)}" if twice else ""
+    more = f"; it acts as a second leader of {per_topic(twice)}{_forecast(old)}" if twice else ""
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL if twice else Severity.WARNING,
         obj=f"broker {broker}",
         summary=f"broker {broker} {text}{more}",
-        cause=_cause(zombie),
-        evidence=tuple(_evidence(zombie, case, quorum)),
+        cause=_cause(old),
+        evidence=tuple(_evidence(old, case, quorum)),
         blocked=Blocked(
             f"clients that reach broker {broker} only: writes with acks=0 or 1 will be lost, acks=all times out"
             if twice
             else ""
         ),
-        remedies=tuple(_remedies(zombie)),
-        never=tuple(_never(zombie)),
-        forbids=(NO_CHANGES if zombie.cut else NO_MOVES,),
+        remedies=tuple(_remedies(old)),
+        never=tuple(_never(old)),
+        forbids=(NO_CHANGES if old.cut else NO_MOVES,),
         partitions=twice,
-        facts=_facts(zombie),
+        facts=_facts(old),
         follows=() if head == broker else (f"{CODE}:broker {head}",),
-        lasted=zombie.gone if zombie.gone is not None else -1.0,
+        lasted=old.gone if old.gone is not None else -1.0,
     )
 
 
-def _forecast(zombie: Zombie) -> str:
-    if not zombie.exact and not zombie.records:
+def _forecast(old: OutdatedLeader) -> str:
+    if not old.exact and not old.records:
         return ". How many records will be lost when it returns is unknown"
-    where = f" of {per_topic(loss.tp for loss in zombie.losses if loss.records)}" if zombie.records else ""
-    bound = "" if zombie.exact else "at least "
-    return f". When it returns, {bound}{several(zombie.records, 'record')}{where} will be truncated"
+    where = f" of {per_topic(loss.tp for loss in old.losses if loss.records)}" if old.records else ""
+    bound = "" if old.exact else "at least "
+    return f". When it returns, {bound}{several(old.records, 'record')}{where} will be truncated"
 
 
-def _cause(zombie: Zombie) -> Cause:
-    if zombie.cut:
+def _cause(old: OutdatedLeader) -> Cause:
+    if old.cut:
         return Cause("the network between it and the active controller is cut, or it hangs", Confidence.LIKELY)
     return Cause(
         "the controllers hear its heartbeats, and it does not apply their metadata: it hangs", Confidence.LIKELY
     )
 
 
-def _evidence(zombie: Zombie, case: CaseFile, quorum: QuorumView) -> Iterator[Evidence]:
-    broker = zombie.broker
-    for loss in sorted(zombie.losses, key=lambda each: -each.records)[:_ROWS]:
+def _evidence(old: OutdatedLeader, case: CaseFile, quorum: QuorumView) -> Iterator[Evidence]:
+    broker = old.broker
+    for loss in sorted(old.losses, key=lambda each: -each.records)[:_ROWS]:
         bound = "" if loss.known else "at least "
         said = f"broker {broker} will lose {bound}{several(loss.records, 'record')}; broker {loss.new} leads"
         yield Evidence("forecast", f"{loss.tp} when it returns", said)
-    if zombie.twice:
+    if old.twice:
         said = "not visible to kfix: with 0 or 1 all of these records were acknowledged, with all none"
         yield Evidence("producers", "acks", said)
-    for tp in zombie.proved[:_ROWS]:
-        old = quorum.old_leaders[tp]
-        yield Evidence(f"broker {broker}", f"OffsetForLeaderEpoch of {tp}, leader epoch {old.epoch}", old.error)
+    for tp in old.proved[:_ROWS]:
+        answer = quorum.old_leaders[tp]
+        yield Evidence(f"broker {broker}", f"OffsetForLeaderEpoch of {tp}, leader epoch {answer.epoch}", answer.error)
     yield from applied_row(quorum)
     yield from replica_rows([r for r in (*quorum.observers, *quorum.voters) if r.node == broker][:1], quorum, "broker")
     yield Evidence(f"controller {quorum.leader}", "high watermark of the metadata", str(quorum.high_watermark))
     yield from fenced_row(quorum, broker)
     yield from live_row(case)
-    worst = max(zombie.losses, key=lambda loss: loss.records, default=None)
-    shown = worst.tp if worst is not None else next(iter(zombie.twice), None)
+    worst = max(old.losses, key=lambda loss: loss.records, default=None)
+    shown = worst.tp if worst is not None else next(iter(old.twice), None)
     if shown is not None:
         yield from view_rows(case, shown)
         yield from log_end_row(case, shown)
 
 
-def _remedies(zombie: Zombie) -> Iterator[Remedy]:
-    broker = zombie.broker
-    if zombie.twice:
+def _remedies(old: OutdatedLeader) -> Iterator[Remedy]:
+    broker = old.broker
+    if old.twice:
         save = (
-            f", and copy the logs of {per_topic(loss.tp for loss in zombie.losses if loss.records)} on its disk if the "
-            f"{several(zombie.records, 'record')} matter: consumers cannot read them"
-            if zombie.records
+            f", and copy the logs of {per_topic(loss.tp for loss in old.losses if loss.records)} on its disk if the "
+            f"{several(old.records, 'record')} matter: consumers cannot read them"
+            if old.records
             else ""
         )
-        until = "the network is repaired" if zombie.cut else "it has stepped down"
+        until = "the network is repaired" if old.cut else "it has stepped down"
         yield Remedy(f"Until {until}: stop the producers that write to broker {broker} with acks=0 or 1{save}")
-    if zombie.cut:
+    if old.cut:
         where = f"between broker {broker} and the controllers"
         yield Remedy(f"Repair the network {where}, and change nothing in Kafka, which recovers by itself")
         return
@@ -192,22 +192,23 @@ def _remedies(zombie: Zombie) -> Iterator[Remedy]:
     yield restart(f"If it stays so: restart broker {broker}, and no other broker", broker)
 
 
-def _never(zombie: Zombie) -> Iterator[str]:
-    yield "Do not trigger elections or reassignments while it lasts: each deepens the split or loses data"
-    if zombie.cut:
-        yield f"Do not restart broker {zombie.broker}: without the controllers it does not start"
+def _never(old: OutdatedLeader) -> Iterator[str]:
+    restarts = ", reassignments or restarts" if old.cut else " or reassignments"
+    yield f"Do not trigger elections{restarts} while it lasts: each deepens the split or loses data"
+    if old.cut:
+        yield f"Do not restart broker {old.broker}: without the controllers it does not start"
     yield "Do not restart the brokers that agree; producers should use acks=all"
 
 
-def _facts(zombie: Zombie) -> dict[str, FactValue]:
+def _facts(old: OutdatedLeader) -> dict[str, FactValue]:
     """The forecast is `topic-partition=records`; exact if every partition with two leaders is known."""
     return {
-        "brokers": (zombie.broker,),
-        "two_leaders": len(zombie.twice),
-        "proved": len(zombie.proved),
-        "forecast_total": zombie.records,
-        "forecast_exact": zombie.exact,
-        "forecast": tuple(f"{loss.tp}={loss.records}" for loss in zombie.losses),
+        "brokers": (old.broker,),
+        "two_leaders": len(old.twice),
+        "proved": len(old.proved),
+        "forecast_total": old.records,
+        "forecast_exact": old.exact,
+        "forecast": tuple(f"{loss.tp}={loss.records}" for loss in old.losses),
     }
 
 

@@ -8,7 +8,7 @@ How kfix knows
     The leader epoch of the quorum grows with each election. kfix remembers in which epoch it found the quorum, and when
     (the last hour of snapshots on this host). A failover adds one, a rolling restart one for each controller that was
     active, more before Kafka 4.0: fewer elections than two for each voter, or a controller or broker that was away in
-    that time, are advice and no alarm.
+    that time, are advice and no alarm, and so is a quorum without an election for a minute.
 
 Remedies, safest first
     Read the logs of the controllers: why the active one renounces, or why the others do not hear it. Pauses, a slow
@@ -25,7 +25,7 @@ Sources
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
@@ -36,8 +36,9 @@ from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import no_restart
 
 CODE = "KFX815"
-#: Seconds in which the elections are counted.
+#: Seconds in which the elections are counted, and after which a quorum without a new one counts as steady.
 _WINDOW = 600.0
+_STEADY = 60.0
 _FEW = 3
 
 
@@ -53,10 +54,11 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         yield _finding(case, quorum, known, elections)
 
 
-def _finding(case: CaseFile, quorum: QuorumView, known: dict[int, float], elections: int) -> Finding:
+def _finding(case: CaseFile, quorum: QuorumView, known: Mapping[int, float], elections: int) -> Finding:
     since = case.snapshot.taken_at - known[quorum.epoch - elections]
     away = _away(case, quorum, since)
-    alarm = elections > 2 * len(quorum.voters) and not away
+    steady = _steady(quorum.epoch, known, case.snapshot.taken_at)
+    alarm = elections > 2 * len(quorum.voters) and not away and not steady
     nodes = tuple(sorted(v.node for v in quorum.voters))
     return Finding(
         code=CODE,
@@ -64,7 +66,7 @@ def _finding(case: CaseFile, quorum: QuorumView, known: dict[int, float], electi
         obj="active controller",
         summary=f"the KRaft quorum has had {several(elections, 'election')} within {ago(since)}: controller "
         f"{quorum.leader} is active now, in leader epoch {quorum.epoch}"
-        f"{'' if alarm else '. A rolling restart looks like this'}",
+        f"{'. It has been steady since' if steady else '' if alarm else '. A rolling restart looks like this'}",
         cause=_cause(away),
         evidence=(
             *(
@@ -85,6 +87,12 @@ def _finding(case: CaseFile, quorum: QuorumView, known: dict[int, float], electi
         forbids=(no_restart(nodes),) if alarm else (),
         follows=tuple(f"KFX812:controller {node}" for node in nodes),
     )
+
+
+def _steady(epoch: int, known: Mapping[int, float], now: float) -> bool:
+    """Returns whether earlier snapshots have found no other epoch for a while."""
+    older = [at for each, at in known.items() if each < epoch]
+    return epoch in known and now - max(older) > _STEADY
 
 
 def _away(case: CaseFile, quorum: QuorumView, since: float) -> tuple[int, ...]:
