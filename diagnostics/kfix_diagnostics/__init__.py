@@ -81,6 +81,8 @@ from kfix_diagnostics.quorum import (
     kfx811_quorum_lost,
     kfx812_quorum_at_risk,
     kfx813_cut_from_controllers,
+    kfx814_fenced_alive,
+    kfx815_controller_unsteady,
 )
 from kfix_diagnostics.sources import kfx901_source_unreadable
 from kfix_diagnostics.views import (
@@ -157,6 +159,8 @@ ALL: tuple[Check, ...] = (
     kfx811_quorum_lost.CHECK,
     kfx812_quorum_at_risk.CHECK,
     kfx813_cut_from_controllers.CHECK,
+    kfx814_fenced_alive.CHECK,
+    kfx815_controller_unsteady.CHECK,
     kfx816_metadata_version_behind.CHECK,
     kfx901_source_unreadable.CHECK,
 )

@@ -11,7 +11,8 @@ from kfix.derive.cuts import Cut, CutKind
 _DEAD: Final = "KFX401"
 _SILENT: Final = "KFX402"
 _SHUT_OUT: Final = "KFX403"
-_FENCED: Final = "KFX813"
+_OUTDATED: Final = "KFX813"
+_FENCED: Final = "KFX814"
 #: The check that reports each kind of cut.
 CUT_CODES: Final = {
     CutKind.LINK: "KFX801",
@@ -42,5 +43,22 @@ def explained_by(brokers: Iterable[int], case: CaseFile) -> tuple[str, ...]:
     # The finding of the first dead broker has those of the others.
     keys += [f"{_DEAD}:broker {case.dead[0]}"] if ids.intersection(case.dead) else []
     keys += [key_of(case.cut)] if case.cut is not None and case.cut.explains(ids - set(case.dead)) else []
-    code = _FENCED if case.kraft else _SHUT_OUT
-    return (*keys, *(f"{code}:broker {b}" for b in case.shut_out if b in ids))
+    return (*keys, *(f"{_shut_out(b, case)}:broker {b}" for b in case.shut_out if b in ids))
+
+
+def see_shut_out(brokers: Iterable[int], case: CaseFile) -> str:
+    """Returns `see KFX813`: where brokers that respond, and are not registered or fenced, are reported."""
+    return f"see {' and '.join(dict.fromkeys(_shut_out(b, case) for b in brokers))}"
+
+
+def _shut_out(broker: int, case: CaseFile) -> str:
+    """Returns the code of the finding about a broker that responds and is not registered, or fenced."""
+    if not case.kraft:
+        return _SHUT_OUT
+    return _OUTDATED if outdated(broker, case) else _FENCED
+
+
+def outdated(broker: int, case: CaseFile) -> bool:
+    """Returns whether the metadata of a broker on KRaft is of an older moment, which KFX813 reports."""
+    quorum = case.snapshot.quorum
+    return quorum is not None and quorum.stale(broker)

@@ -67,7 +67,7 @@ class CaseFile(SnapshotAnswers):
     @cached_property
     def cut(self) -> Cut | None:
         """Returns the one network cut that explains what these sources report."""
-        if not self.zookeeper_rules:
+        if not (self.zookeeper_rules or self.kraft):
             return None
         return cut_of(self.snapshot, [f.tp for f in self.odd], self.samples)
 
@@ -109,12 +109,27 @@ class CaseFile(SnapshotAnswers):
     @cached_property
     def dead(self) -> tuple[int, ...]:
         """Returns brokers that have replicas, are not alive and do not respond either."""
-        return () if self.live is None else tuple(sorted(self.assigned - self.live - self.views.keys()))
+        if self.live is None:
+            return ()
+        return tuple(sorted(self.assigned - self.live - self.views.keys() - self._fetching))
+
+    @cached_property
+    def _fetching(self) -> frozenset[int]:
+        """Returns the brokers that are fenced and fetch metadata: they run, and kfix did not ask them."""
+        quorum = self.snapshot.quorum
+        if quorum is None or self.live is None:
+            return frozenset()
+        return frozenset(b for b in self.assigned - self.live if quorum.fetches(b))
 
     @cached_property
     def shut_out(self) -> tuple[int, ...]:
-        """Returns brokers that respond to kfix but are not registered, or on KRaft fenced: cut off, or starting."""
-        return () if self.record is None or self.live is None else tuple(sorted(self.views.keys() - self.live))
+        """Returns brokers that run but are not registered, or on KRaft fenced: cut off, or starting.
+
+        They respond to kfix, or the active controller reports that they have just fetched metadata.
+        """
+        if self.record is None or self.live is None:
+            return ()
+        return tuple(sorted((self.views.keys() | self._fetching) - self.live))
 
     @cached_property
     def missed(self) -> tuple[int, ...]:

@@ -16,8 +16,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kfix.derive.isolation import Gap, ReturnLoss, gaps_of, losses_of, stale_of, stuck_of, two_leaders
+from kfix.derive.isolation import Gap, ReturnLoss, gaps_of, kraft_gaps, losses_of, stale_of, stuck_of, two_leaders
 from kfix.derive.partitions import Rows
+from kfix.derive.record import record_of
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.wording import brokers_named
 
@@ -74,14 +75,16 @@ class Cut:
 
 
 def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | None = None) -> Cut | None:
-    """Returns the cut; None if there is no sign of one, or if ZooKeeper was not read, which shows the sides.
+    """Returns the cut; None if there is no sign of one, or if neither ZooKeeper nor a quorum was read.
 
     `odd` are the partitions where a replica is missing or the views differ. `samples` have a row for each
     combination of leader and ISR; without them all partitions are checked.
     """
     zookeeper = snapshot.zookeeper
-    if zookeeper is None or len(snapshot.views) < 2:
+    if len(snapshot.views) < 2:
         return None
+    if zookeeper is None:
+        return _on_kraft(snapshot, odd, samples)
     shut_out = tuple(sorted(snapshot.views.keys() - zookeeper.registrations.keys()))
     if shut_out:
         return _shut_out(snapshot, odd, shut_out)
@@ -97,6 +100,22 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | 
     return _from_controller(snapshot, frozenset(there), controller, lasting, stale) or (
         None if stale else _between(snapshot, frozenset(there), lasting, samples)
     )
+
+
+def _on_kraft(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | None) -> Cut | None:
+    """Returns the cut between brokers that the controllers hear; one that is cut off from these is no such cut."""
+    quorum, record = snapshot.quorum, record_of(snapshot)
+    if quorum is None or not quorum.read or record is None or any(quorum.stale(b) for b in snapshot.views):
+        return None
+    there = frozenset(record.registrations.keys() & snapshot.views.keys())
+    if not odd or len(there) < 3:
+        return None
+    gaps = kraft_gaps(snapshot, record, odd)
+    moving = {(gap.leader, gap.missing) for gap in gaps if gap.moved}
+    lasting = tuple(gap for gap in gaps if (gap.leader, gap.missing) not in moving)
+    # A broker that has just started was dropped, too, but has dropped no other one.
+    mutual = {gap.leader for gap in lasting} & {gap.missing for gap in lasting}
+    return _between(snapshot, there, lasting, samples) if mutual else None
 
 
 def _shut_out(snapshot: Snapshot, odd: Collection[TopicPartition], brokers: tuple[int, ...]) -> Cut | None:
@@ -193,11 +212,11 @@ def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, oth
     """
     if len({gap.leader for gap in gaps}) == 2:
         return True
-    zookeeper = snapshot.zookeeper
-    assert zookeeper is not None
+    record = record_of(snapshot)
+    assert record is not None
     [missing] = {gap.missing for gap in gaps}
     [leader] = {gap.leader for gap in gaps}
-    known = zookeeper.states
+    known = record.states
     states = (
         known.values()
         if samples is None

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kfix.derive.lag import recent
+from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import NO_LEADER, Snapshot, TopicPartition, ZooKeeperView
 
 #: Seconds: brokers may have been asked before what ZooKeeper recorded later than this before the snapshot.
@@ -89,8 +90,30 @@ def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...
     return tuple(found)
 
 
+def kraft_gaps(snapshot: Snapshot, record: ClusterRecord, odd: Iterable[TopicPartition]) -> tuple[Gap, ...]:
+    """Returns gaps on KRaft, where no time is recorded: a replica that its own restart dropped may be among them.
+
+    One that catches up moves between two samples.
+    """
+    there = record.registrations.keys() & snapshot.views.keys()
+    found = []
+    for tp in odd:
+        state, assignment = record.states.get(tp), record.assignments.get(tp)
+        if state is None or assignment is None or state.leader not in there:
+            continue
+        if record.topic_settings is None or _throttles(record.topic_settings.get(tp.topic, {})):
+            continue
+        aside = (state.leader, *state.isr, *assignment.adding)
+        missing = (broker for broker in assignment.replicas if broker in there and broker not in aside)
+        found += [Gap(tp, state.leader, broker, 0, _moved(snapshot, tp, broker, 0)) for broker in missing]
+    return tuple(found)
+
+
 def _throttled(zookeeper: ZooKeeperView, topic: str) -> bool:
-    config = zookeeper.topic_configs.get(topic, {})
+    return _throttles(zookeeper.topic_configs.get(topic, {}))
+
+
+def _throttles(config: Mapping[str, str]) -> bool:
     return any(config.get(f"{side}.replication.throttled.replicas") for side in ("leader", "follower"))
 
 

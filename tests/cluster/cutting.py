@@ -1,9 +1,13 @@
 """What tests of cut networks ask alike: one cut is one finding, wrong remedies are refused, healing is whole."""
 
+import re
 import subprocess
 import time
 
-CUTS = {"KFX801", "KFX802", "KFX803", "KFX804", "KFX807"}
+from kfix.lab.clients.leading import log_ends
+from kfix.model.cluster.snapshot import TopicPartition
+
+CUTS = {"KFX801", "KFX802", "KFX803", "KFX804", "KFX807", "KFX813"}
 
 
 def nothing_left(network):
@@ -32,10 +36,13 @@ def told(kfix, code, *args):
     return said, found
 
 
-def refused(kfix, tmp_path, code):
+WISHES = (("controller-reelect",), ("raise-topic-rf", "-p", "topic=ledger", "-p", "rf=3"), ("sweep-throttles",))
+
+
+def refused(kfix, tmp_path, code, wishes=WISHES):
     """Whatever a person asks for is refused, with that reason; nothing is written."""
     plan = tmp_path / "wrong.json"
-    for wish in (("controller-reelect",), ("raise-topic-rf", "-p", "topic=ledger", "-p", "rf=3"), ("sweep-throttles",)):
+    for wish in wishes:
         said = kfix.on("runbook", "plan", *wish, "--debounce", "0", "-o", plan)
         assert (said.code, plan.exists()) == (3, False), said.out + said.err
         assert code in said.err
@@ -53,3 +60,15 @@ def wait_healed(kfix, seconds=90):
             kfix.lab.restart(said.findings["KFX810"]["facts"]["leader"])
         assert time.monotonic() < ends, said.out
         time.sleep(0.5)
+
+
+def log_end(lab, broker):
+    with lab.access() as access:
+        return log_ends(access, TopicPartition("ledger", 0), [broker])[broker]
+
+
+def cut_off(lab, broker, partition, end):
+    """By the broker's own log: `Truncating to offset 42` of that partition, after a log end of `end`."""
+    log = lab.store.log_file("broker", broker).read_text(errors="replace")
+    said = re.findall(rf"partition={partition}, .*?Truncating to offset (\d+)", log)
+    return end - int(said[-1])

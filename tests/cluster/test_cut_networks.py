@@ -1,16 +1,13 @@
 """Cut networks on real brokers in network namespaces: told apart, rightly advised, healed, and the loss forecast."""
 
 import json
-import re
 import time
 
 import pytest
 
 from kfix.errors import LabError
-from kfix.lab.clients.leading import log_ends
 from kfix.lab.workload.recount import recount
-from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.cutting import CUTS, refused, told, wait_healed
+from tests.cluster.cutting import CUTS, cut_off, log_end, refused, told, wait_healed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-zones")]
 
@@ -61,18 +58,6 @@ def wait_done(lab, number, seconds=60):
         except LabError:
             assert time.monotonic() < ends
             time.sleep(0.2)
-
-
-def log_end(lab, broker):
-    with lab.access() as access:
-        return log_ends(access, TopicPartition("ledger", 0), [broker])[broker]
-
-
-def cut_off(lab, broker, partition, end):
-    """By the broker's own log: `Truncating to offset 42` of that partition, after a log end of `end`."""
-    log = lab.store.log_file("broker", broker).read_text(errors="replace")
-    said = re.findall(rf"partition={partition}, .*?Truncating to offset (\d+)", log)
-    return end - int(said[-1])
 
 
 @pytest.mark.parametrize(

@@ -46,3 +46,21 @@ def test_a_dead_controller_is_found_and_named_while_everything_works(kfix, lab):
     assert finding["remedies"][0]["text"].startswith(f"Start controller {dead} with its old disk")
     lab.restart_controller(dead)
     wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "the controller follows again", 30)
+
+
+def test_a_controller_that_is_elected_again_and_again_is_named(kfix, lab):
+    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "the cluster is healthy", 30)
+    first = lab.quorum.active()
+    while (active := lab.quorum.active()).epoch < first.epoch + 7:
+        lab.stop_controller(active.leader)
+        wait_until(
+            lambda old=active: (now := lab.quorum.active()) is not None and now.epoch > old.epoch, "a successor", 20
+        )
+        lab.cont_controller(active.leader)
+    wait_until(lambda: "KFX812" not in kfix.diagnose("--debounce", "0").findings, "all controllers follow", 30)
+    said = kfix.diagnose("--debounce", "1")
+    assert said.code == 20, said.out
+    found = said.findings["KFX815"]
+    assert found["severity"] == "warning"
+    assert "elections within" in found["summary"]
+    assert "no node was seen away" in found["cause"]["text"]

@@ -14,7 +14,7 @@ from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
 from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import diagnose_again, start
 from kfix_diagnostics._bans import starts
-from kfix_diagnostics._explained import code_of, explained_by
+from kfix_diagnostics._explained import code_of, explained_by, see_shut_out
 from kfix_diagnostics._words import are, because, does
 
 Missing = tuple[int, ...]
@@ -101,7 +101,8 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     if case.live is None:
         return _likely_cause(missing, case)
     if not lagging:
-        return Cause(f"{brokers_named(dead)} {are(len(dead))} not registered", Confidence.CERTAIN)
+        word = "fenced" if case.kraft and set(dead) <= set(case.shut_out) else "not registered"
+        return Cause(f"{brokers_named(dead)} {are(len(dead))} {word}", Confidence.CERTAIN)
     known = _known_cause(lagging, case)
     if known is not None:
         return known
@@ -159,6 +160,9 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
         return
     dead = case.away(missing)
     lagging = [b for b in missing if b not in dead]
+    if fenced := [b for b in dead if case.kraft and b in case.shut_out]:
+        yield Remedy(f"Find out why {brokers_named(fenced)} {are(len(fenced))} fenced: {see_shut_out(fenced, case)}")
+        dead = tuple(b for b in dead if b not in fenced)
     if dead:
         text = f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action"
         yield starts(Remedy(text), dead, case)

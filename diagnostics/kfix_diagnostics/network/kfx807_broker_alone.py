@@ -1,4 +1,4 @@
-"""KFX807 broker-alone: a broker reaches no other broker, but reaches ZooKeeper.
+"""KFX807 broker-alone: a broker reaches no other broker, but reaches ZooKeeper or the controllers.
 
 Why it matters
     It remains leader of its partitions and removes its followers from the ISR, so the only copy of new records is on
@@ -46,14 +46,16 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     own = sorted({gap.tp for gap in cut.gaps if gap.leader == broker})
     led = f". It is the only in-sync replica of {per_topic(own)}" if own else ""
     stuck = f". The high watermark of {per_topic(cut.stuck)} does not move" if cut.stuck else ""
-    is_controller = case.controller is not None and case.controller.broker == broker
+    # On KRaft no broker gets its metadata from another one, so that none of it is stale.
+    is_controller = not case.kraft and case.controller is not None and case.controller.broker == broker
     words = CutWords(
-        summary=f"{here} reaches no other broker, but reaches ZooKeeper{led}{stuck}",
+        summary=f"{here} reaches no other broker, but reaches {'the controllers' if case.kraft else 'ZooKeeper'}"
+        f"{led}{stuck}",
         where=f"around {here}",
         cause=f"between {here} and the other brokers",
-        confidence=Confidence.LIKELY if cut.sampled or cut.stale else Confidence.POSSIBLE,
+        confidence=Confidence.LIKELY if cut.sampled or cut.stale or case.kraft else Confidence.POSSIBLE,
         signs=_signs(case, cut, is_controller),
-        ruled_out=_neighbours(is_controller),
+        ruled_out=_neighbours("KFX813" if case.kraft else "KFX803", is_controller=is_controller),
         blocked=f"clients in other zones that use partitions led by broker {broker}; {clients_of(case, cut.brokers)} "
         "that use any other partition" + ("; every change of metadata" if is_controller else ""),
         never=(f"Do not restart broker {broker}: it may hold the only copy of the newest records",),
@@ -76,9 +78,9 @@ def _signs(case: CaseFile, cut: Cut, is_controller: bool) -> Iterator[str]:
         yield "the log ends of the removed replicas do not move"
 
 
-def _neighbours(is_controller: bool) -> dict[str, str]:
+def _neighbours(cut_off: str, *, is_controller: bool) -> dict[str, str]:
     return {
-        "another leader (KFX803)": "it is registered, and no other leader was elected",
+        f"another leader ({cut_off})": "it is registered, and no other leader was elected",
         "slow broker": "it would not have removed its own followers",
         "cut between two brokers": "all other brokers are on the other side",
         **({"stale brokers": "all but the controller are stale at once"} if is_controller else {}),
@@ -88,7 +90,7 @@ def _neighbours(is_controller: bool) -> dict[str, str]:
 CHECK = ClusterCheck(
     code=CODE,
     slug="broker-alone",
-    title="a broker reaches no other broker, but reaches ZooKeeper",
+    title="a broker reaches no other broker, but reaches ZooKeeper or the controllers",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,

@@ -40,3 +40,9 @@ def applied_row(quorum: QuorumView) -> Iterator[Evidence]:
     yield Evidence("brokers", f"metadata offset applied{apart}", now)
     if quorum.forwarded:
         yield Evidence("brokers", "DescribeQuorum, forwarded to the active controller", quorum.forwarded)
+
+
+def fenced_row(quorum: QuorumView, broker: int) -> Iterator[Evidence]:
+    """Yields what the brokers report about a fenced one; before 4.0 they cannot."""
+    if broker in (quorum.fenced or ()):
+        yield Evidence("brokers", f"DescribeCluster, broker {broker}", "registered and fenced")

@@ -82,6 +82,8 @@ def _finding(
             "Do not restart the other controllers: they are the quorum",
             f"Do not start controller {voter.node} with an empty disk",
         ),
+        # A node that is a broker, too, is cut off as both.
+        follows=(f"KFX813:broker {voter.node}",),
         lasted=since,
     )
 

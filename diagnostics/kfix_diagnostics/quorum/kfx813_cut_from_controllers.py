@@ -1,115 +1,215 @@
 """KFX813 cut-from-controllers: a broker responds, but does not receive the metadata of the active controller.
 
 Why it matters
-    In its own frozen metadata it stays leader and coordinator for as long as the cut lasts, without a limit. Clients
-    near it continue to write: with acks=1 they are acknowledged, and those records are lost when it returns. Offset
-    commits there fail. The others have elected other leaders.
+    In its own frozen metadata it stays leader and coordinator for as long as the cut lasts, without a limit. The others
+    have elected other leaders. Clients that reach it continue to write: with acks=0 or 1 their records are acknowledged
+    and will be lost when it returns; with acks=all they time out. Offset commits there fail.
 
 How kfix knows
     Every broker reports up to which offset it has applied the metadata. kfix first asks the active controller for the
-    high watermark: a broker that has not reached it, neither at once nor at a second reading, is of an older moment. Or
-    the broker responds to kfix, and the other brokers do not list it as alive: the controller has fenced it.
+    high watermark: a broker that has not reached it, neither at once nor at a second reading, is of an older moment.
+    The active controller reports when it last fetched, which dates the cut. Only then kfix asks this broker for its
+    partitions with the leader epoch of its successors (OffsetForLeaderEpoch): UNKNOWN_LEADER_EPOCH proves that it leads
+    still. The forecast is the end of its log less the end of its leader epoch at the new leader, where it will be
+    truncated (KIP-101). kfix does not see what the producers wait for.
 
 Remedies, safest first
-    Repair the network between this broker and the controllers. It catches up and truncates within a second. Save the
-    records that only it has before, if they matter.
+    Stop the producers that write to it with acks=0 or 1, and copy its logs if the records matter: consumers cannot read
+    them. Repair the network between this broker and the controllers, and change nothing in Kafka: it catches up and
+    truncates within a second. A broker that the controllers still hear is not cut off: then its log shows why it does
+    not apply the metadata.
 
 Do not
-    Do not trigger elections or reassignments meanwhile. Do not restart the other brokers.
+    Do not trigger elections or reassignments meanwhile. Do not restart it: without the controllers it does not start.
+    Do not restart the other brokers.
 
 Sources
-    Kafka 3.9.2 and 4.3.1: a broker cut only from the controller led for 35 s next to its successor, one leader epoch
-    apart. See docs/facts/kraft.md.
+    Kafka 3.9.2 and 4.3.1: a broker cut only from the controllers led for 35 s next to its successor, one leader epoch
+    apart, and answered 75 to its epoch. See docs/facts/kraft.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.isolation import ReturnLoss, losses_of
 from kfix.derive.quorum import absence
 from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.wording import ago, several
-from kfix_diagnostics._bans import NO_MOVES, restart
+from kfix_diagnostics._bans import NO_CHANGES, NO_MOVES, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, view_rows
 from kfix_diagnostics._words import per_topic
-from kfix_diagnostics.quorum._controllers import applied_row, replica_rows
+from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
 
 CODE = "KFX813"
+_ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class OutdatedLeader:
+    """A broker with old metadata. `twice` are the partitions that it still leads beside a newer leader.
+
+    `cut` is whether the controllers do not hear it either; `proved` are the partitions that it was asked for.
+    """
+
+    broker: int
+    cut: bool
+    gone: float | None
+    twice: tuple[TopicPartition, ...]
+    proved: tuple[TopicPartition, ...]
+    losses: tuple[ReturnLoss, ...]
+
+    @property
+    def records(self) -> int:
+        return sum(loss.records for loss in self.losses)
+
+    @property
+    def exact(self) -> bool:
+        return all(loss.known for loss in self.losses) and len(self.losses) == len(self.twice)
 
 
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
         return
-    behind = set(quorum.behind)
-    fenced = case.views.keys() - case.live if case.live is not None else set[int]()
-    for broker in sorted(behind | fenced):
-        yield _finding(broker, rows, case, quorum, stale=broker in behind)
+    first: dict[str, int] = {}
+    for broker in sorted({*quorum.behind, *filter(quorum.stale, case.shut_out)} & case.views.keys()):
+        # Brokers of one rack that are cut off together are one fault.
+        rack = case.racks.get(broker) or ""
+        head = first.setdefault(rack, broker) if rack else broker
+        yield _finding(_judged(broker, rows, case, quorum), case, quorum, head)
 
 
-def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView, *, stale: bool) -> Finding:
-    twice = _leads_too(broker, rows, case)
-    gone = absence(quorum, broker)
-    when = f" for {ago(gone)}" if gone is not None and gone >= 1 else ""
-    text = "is fenced, although it responds"
-    if stale:
-        text = f"has not received metadata{when}" if when else "does not receive metadata"
-    more = f"; it acts as a second leader of {per_topic(twice)}" if twice else ""
-    cut = _records(broker, twice, case)
-    lost = f". At least {several(cut, 'record')} will be truncated when it returns" if cut else ""
-    shown = twice[0] if twice else None
-    seen = [r for r in (*quorum.observers, *quorum.voters) if r.node == broker]
+def _judged(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> OutdatedLeader:
+    own = case.views[broker].partitions
+    asked = {tp: each for tp, each in quorum.old_leaders.items() if each.broker == broker}
+    pairs = {
+        f.tp: (broker, f.leader)
+        for f in rows
+        if f.leader != broker
+        and (view := own.get(f.tp)) is not None
+        and view.leader == broker
+        and (f.tp not in asked or asked[f.tp].leads_still)
+    }
+    return OutdatedLeader(
+        broker,
+        cut=case.live is None or broker not in case.live,
+        gone=absence(quorum, broker),
+        twice=tuple(sorted(pairs)),
+        proved=tuple(sorted(tp for tp in pairs if tp in asked)),
+        losses=losses_of(case.snapshot, pairs),
+    )
+
+
+def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int) -> Finding:
+    broker, twice = old.broker, old.twice
+    when = f" for {ago(old.gone)}" if old.gone is not None and old.gone >= 1 else ""
+    text = f"has not received metadata{when}" if when else "does not receive metadata"
+    more = f"; it acts as a second leader of {per_topic(twice)}{_forecast(old)}" if twice else ""
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL if twice else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=f"broker {broker} {text}{more}{lost}",
-        cause=_cause(stale=stale),
-        evidence=(
-            *applied_row(quorum),
-            *replica_rows(seen[:1], quorum, "broker"),
-            Evidence(f"controller {quorum.leader}", "high watermark of the metadata", str(quorum.high_watermark)),
-            *live_row(case),
-            *((*view_rows(case, shown), *log_end_row(case, shown)) if shown else ()),
+        summary=f"broker {broker} {text}{more}",
+        cause=_cause(old),
+        evidence=tuple(_evidence(old, case, quorum)),
+        blocked=Blocked(
+            f"clients that reach broker {broker} only: writes with acks=0 or 1 will be lost, acks=all times out"
+            if twice
+            else ""
         ),
-        blocked=Blocked(f"clients that reach broker {broker} only" if twice else ""),
-        remedies=(
-            Remedy(f"Repair the network between broker {broker} and the controllers. It then recovers by itself"),
-            restart(f"If it stays so although the network is healthy: restart broker {broker}, and no other", broker),
-        ),
-        never=(
-            "Do not trigger elections or reassignments while it lasts",
-            "Do not restart the brokers that agree; producers should use acks=all",
-        ),
-        forbids=(NO_MOVES,),
-        partitions=tuple(twice),
-        lasted=gone if gone is not None else -1.0,
+        remedies=tuple(_remedies(old)),
+        never=tuple(_never(old)),
+        forbids=(NO_CHANGES if old.cut else NO_MOVES,),
+        partitions=twice,
+        facts=_facts(old),
+        follows=() if head == broker else (f"{CODE}:broker {head}",),
+        lasted=old.gone if old.gone is not None else -1.0,
     )
 
 
-def _cause(*, stale: bool) -> Cause:
-    if stale:
+def _forecast(old: OutdatedLeader) -> str:
+    if not old.exact and not old.records:
+        return ". How many records will be lost when it returns is unknown"
+    where = f" of {per_topic(loss.tp for loss in old.losses if loss.records)}" if old.records else ""
+    bound = "" if old.exact else "at least "
+    return f". When it returns, {bound}{several(old.records, 'record')}{where} will be truncated"
+
+
+def _cause(old: OutdatedLeader) -> Cause:
+    if old.cut:
         return Cause("the network between it and the active controller is cut, or it hangs", Confidence.LIKELY)
-    return Cause("it has just started, is stopping, or its heartbeats do not reach the controller", Confidence.LIKELY)
+    return Cause(
+        "the controllers hear its heartbeats, and it does not apply their metadata: it hangs", Confidence.LIKELY
+    )
 
 
-def _leads_too(broker: int, rows: Rows, case: CaseFile) -> list[TopicPartition]:
-    own = case.views[broker].partitions if broker in case.views else {}
-    return [f.tp for f in rows if f.leader != broker and (view := own.get(f.tp)) is not None and view.leader == broker]
+def _evidence(old: OutdatedLeader, case: CaseFile, quorum: QuorumView) -> Iterator[Evidence]:
+    broker = old.broker
+    for loss in sorted(old.losses, key=lambda each: -each.records)[:_ROWS]:
+        bound = "" if loss.known else "at least "
+        said = f"broker {broker} will lose {bound}{several(loss.records, 'record')}; broker {loss.new} leads"
+        yield Evidence("forecast", f"{loss.tp} when it returns", said)
+    if old.twice:
+        said = "not visible to kfix: with 0 or 1 all of these records were acknowledged, with all none"
+        yield Evidence("producers", "acks", said)
+    for tp in old.proved[:_ROWS]:
+        answer = quorum.old_leaders[tp]
+        yield Evidence(f"broker {broker}", f"OffsetForLeaderEpoch of {tp}, leader epoch {answer.epoch}", answer.error)
+    yield from applied_row(quorum)
+    yield from replica_rows([r for r in (*quorum.observers, *quorum.voters) if r.node == broker][:1], quorum, "broker")
+    yield Evidence(f"controller {quorum.leader}", "high watermark of the metadata", str(quorum.high_watermark))
+    yield from fenced_row(quorum, broker)
+    yield from live_row(case)
+    worst = max(old.losses, key=lambda loss: loss.records, default=None)
+    shown = worst.tp if worst is not None else next(iter(old.twice), None)
+    if shown is not None:
+        yield from view_rows(case, shown)
+        yield from log_end_row(case, shown)
 
 
-def _records(broker: int, twice: list[TopicPartition], case: CaseFile) -> int:
-    """Returns how many records only this broker has: the end of its log beyond the end of its epoch at the others."""
-    total = 0
-    for tp in twice:
-        ends, epoch = case.log_ends(tp), case.snapshot.epoch_ends.get(tp)
-        if broker in ends and epoch is not None and not epoch.error and epoch.end >= 0:
-            total += max(0, ends[broker].end - epoch.end)
-    return total
+def _remedies(old: OutdatedLeader) -> Iterator[Remedy]:
+    broker = old.broker
+    if old.twice:
+        save = (
+            f", and copy the logs of {per_topic(loss.tp for loss in old.losses if loss.records)} on its disk if the "
+            f"{several(old.records, 'record')} matter: consumers cannot read them"
+            if old.records
+            else ""
+        )
+        until = "the network is repaired" if old.cut else "it has stepped down"
+        yield Remedy(f"Until {until}: stop the producers that write to broker {broker} with acks=0 or 1{save}")
+    if old.cut:
+        where = f"between broker {broker} and the controllers"
+        yield Remedy(f"Repair the network {where}, and change nothing in Kafka, which recovers by itself")
+        return
+    yield Remedy(f"Read the log of broker {broker}: it shows why the metadata is not applied")
+    yield restart(f"If it stays so: restart broker {broker}, and no other broker", broker)
+
+
+def _never(old: OutdatedLeader) -> Iterator[str]:
+    restarts = ", reassignments or restarts" if old.cut else " or reassignments"
+    yield f"Do not trigger elections{restarts} while it lasts: each deepens the split or loses data"
+    if old.cut:
+        yield f"Do not restart broker {old.broker}: without the controllers it does not start"
+    yield "Do not restart the brokers that agree; producers should use acks=all"
+
+
+def _facts(old: OutdatedLeader) -> dict[str, FactValue]:
+    """The forecast is `topic-partition=records`; exact if every partition with two leaders is known."""
+    return {
+        "brokers": (old.broker,),
+        "two_leaders": len(old.twice),
+        "proved": len(old.proved),
+        "forecast_total": old.records,
+        "forecast_exact": old.exact,
+        "forecast": tuple(f"{loss.tp}={loss.records}" for loss in old.losses),
+    }
 
 
 CHECK = ClusterCheck(

@@ -36,7 +36,7 @@ from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Re
 from kfix.wording import several
 from kfix_diagnostics._bans import NO_MOVES, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._explained import code_of, explained_by
+from kfix_diagnostics._explained import code_of, explained_by, outdated
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX203"
@@ -114,7 +114,7 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
 def _remedies(broker: int, case: CaseFile) -> Iterator[Remedy]:
     whom = "the controllers" if case.kraft else "the controller or ZooKeeper"
     yield Remedy(f"Repair the network between broker {broker} and {whom}, and change nothing in Kafka")
-    if case.cut is None or not case.cut.explains((broker,)):
+    if not outdated(broker, case) and (case.cut is None or not case.cut.explains((broker,))):
         yield restart(f"If the network is healthy: restart broker {broker}, and no other broker", broker)
 
 
@@ -139,6 +139,8 @@ def _cause(broker: int, case: CaseFile) -> Cause:
         return Cause(
             f"the network is cut, see {code}: metadata updates do not reach broker {broker}", Confidence.LIKELY
         )
+    if outdated(broker, case):
+        return Cause(f"broker {broker} does not receive the metadata of the controllers, see KFX813", Confidence.LIKELY)
     if case.restarting(broker):
         return Cause(f"broker {broker} has just come back and has not received all metadata yet", Confidence.LIKELY)
     return Cause(f"metadata updates of the controller do not reach broker {broker}", Confidence.LIKELY)

@@ -22,6 +22,7 @@ BROKER_KEYS = (
     "authorizer.class.name",
     "auto.create.topics.enable",
     "auto.leader.rebalance.enable",
+    "broker.heartbeat.interval.ms",
     "broker.rack",
     "broker.session.timeout.ms",
     "controlled.shutdown.enable",

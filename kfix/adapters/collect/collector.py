@@ -204,9 +204,15 @@ class _Collection:
             self._ask(found)
             self._gather()
             # A broker that does not list this id belongs to an address that has been reused.
-            for broker in [b for b in found if b in self._answers and b not in self._answers[b].view.alive]:
+            for broker in [b for b in found if b in self._answers and not self._is_itself(b)]:
                 del self._answers[broker]
                 self._tasks[broker].error = f"another broker responds at {found[broker]}"
+
+    def _is_itself(self, broker: int) -> bool:
+        """Returns whether this broker answered at its address; on KRaft a fenced one does not list itself."""
+        answer = self._answers[broker]
+        # Only the broker itself describes its settings.
+        return broker in answer.view.alive or (self._quorum is not None and bool(answer.configs))
 
     def _recalled(self, cluster_id: str) -> Memory:
         if self._memory is None:
@@ -273,6 +279,7 @@ class _Collection:
         quorum = None
         if self._quorum is not None:
             self._quorum.ask_eligible(self._lines, self._deadline)
+            self._quorum.ask_old_leaders(self._lines, self._deadline)
             quorum, reassignments = self._quorum.last(own)
         return Snapshot(
             taken_at=taken_at,
@@ -310,5 +317,6 @@ class _Collection:
             remembered_alive=memory.alive,
             remembered_dead=memory.dead,
             remembered_well=memory.well,
+            remembered_epochs=memory.epochs,
             sources=with_rights(self._questions.sources(), self._target.security.principal),
         )

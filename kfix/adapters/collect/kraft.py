@@ -9,15 +9,16 @@ from kfix.adapters.collect.broker import BrokerAnswers
 from kfix.adapters.collect.quorum import SOURCE, Offsets, QuorumQuestion, ask_fenced, why_unread
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import kraft_messages, requests
+from kfix.adapters.kafka import kraft_messages, requests, responses
+from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.derive.quorum import listed_alive
 from kfix.derive.record import recorded_by
-from kfix.model.cluster.quorum import METADATA_FEATURE, EligibleLeaders, QuorumView
+from kfix.model.cluster.quorum import METADATA_FEATURE, EligibleLeaders, OldLeader, QuorumView
 from kfix.model.cluster.record import ClusterRecord
-from kfix.model.cluster.snapshot import NO_LEADER, Assignment, Endpoint, TopicPartition
+from kfix.model.cluster.snapshot import NO_LEADER, Assignment, Endpoint, PartitionView, TopicPartition
 
 
 class KraftReading:
@@ -41,6 +42,7 @@ class KraftReading:
         self._quorum.wait_for_active()
         self._fenced: dict[int, Endpoint] | None = None
         self._eligible: dict[TopicPartition, EligibleLeaders] = {}
+        self._old_leaders: dict[TopicPartition, OldLeader] = {}
 
     def fenced(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> dict[int, Endpoint]:
         """Returns the brokers that are registered and not alive, by the broker with the newest metadata."""
@@ -76,6 +78,23 @@ class KraftReading:
             )
             self._eligible = asked.result(deadline) or {}
 
+    def ask_old_leaders(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
+        """Asks the brokers whose metadata is of an older moment whether they know the leaders that succeeded them."""
+        newest, seen = self._newest(), self._quorum.seen(self._offsets())
+        if newest is None or not seen.read:
+            return
+        current = self._answers[newest].view.partitions
+        asked = {}
+        for broker in (b for b in self._answers if b != newest and seen.stale(b)):
+            epochs = succeeded(broker, self._answers[broker].view.partitions, current)
+            if epochs:
+                asked[broker] = self._questions.start(
+                    f"old leader {broker}",
+                    lambda b=broker, e=epochs: ask_old_leader(lines[b], b, e, deadline),  # type: ignore[misc]
+                )
+        for task in asked.values():
+            self._old_leaders |= task.result(deadline) or {}
+
     def last(
         self, settings: Mapping[str, Mapping[str, str]] | None
     ) -> tuple[QuorumView, dict[TopicPartition, Assignment] | None]:
@@ -91,6 +110,7 @@ class KraftReading:
             self._quorum.answer(self._offsets(), features, fenced, supported),
             eligible=self._eligible,
             topic_settings=settings,
+            old_leaders=self._old_leaders,
         )
         if why := why_unread(quorum):
             # A quorum that was not read is not healthy: it may be lost, and the metadata frozen (docs/facts/kraft.md).
@@ -131,3 +151,33 @@ def ask_eligible(
         found |= {tp: EligibleLeaders(each.elr, each.last_known) for tp, each in page.items() if tp in wanted}
         if start is None or not page:
             return found
+
+
+#: Most partitions of which one broker is asked whether it leads them still: the first ones prove it.
+_MOST_OLD_LEADERS = 200
+
+
+def succeeded(
+    broker: int, own: Mapping[TopicPartition, PartitionView], current: Mapping[TopicPartition, PartitionView]
+) -> dict[TopicPartition, int]:
+    """Returns {partition: newer leader epoch} of those that it leads by its own, older metadata."""
+    found = {}
+    for tp, view in own.items():
+        newer = current.get(tp)
+        if view.leader == broker and newer is not None and newer.leader_epoch > view.leader_epoch:
+            found[tp] = newer.leader_epoch
+            if len(found) == _MOST_OLD_LEADERS:
+                break
+    return found
+
+
+def ask_old_leader(
+    line: BrokerConnection, broker: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
+) -> dict[TopicPartition, OldLeader]:
+    """Returns what the broker answers to the leader epochs of its successors, which it knows if it has stepped down."""
+    answers = line.call(requests.epoch_ends(epochs, current=True), responses.epoch_ends, deadline)
+    return {
+        tp: OldLeader(broker, epochs[tp], name_of(each.error) if each.error else "")
+        for tp, each in answers.items()
+        if tp in epochs
+    }

@@ -214,14 +214,16 @@ def list_offsets(
     return Request(LIST_OFFSETS, 5, w.done())
 
 
-def epoch_ends(epochs: Mapping[TopicPartition, int]) -> Request:
+def epoch_ends(epochs: Mapping[TopicPartition, int], *, current: bool = False) -> Request:
     """Requests where these leader epochs ended. Only a replica that considers itself leader answers.
+
+    With `current`, they are sent as the epochs of the current leaders, too: a leader of an older epoch refuses with 75.
 
     Source: docs/facts/data-loss.md.
     """
 
     def partition(w: Writer, tp: TopicPartition) -> None:
-        w.i32(tp.partition).i32(-1).i32(epochs[tp])
+        w.i32(tp.partition).i32(epochs[tp] if current else -1).i32(epochs[tp])
 
     def topic(w: Writer, item: tuple[str, list[int]]) -> None:
         w.string(item[0]).array([TopicPartition(item[0], index) for index in item[1]], partition)

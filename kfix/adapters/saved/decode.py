@@ -13,7 +13,7 @@ from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
 from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
 from kfix.model.cluster.offsets_size import OffsetsLogSize
-from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, QuorumReplica, QuorumView
+from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, OldLeader, QuorumReplica, QuorumView
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -77,6 +77,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         remembered_alive=raw.remembered_alive,
         remembered_dead=raw.remembered_dead,
         remembered_well=raw.remembered_well,
+        remembered_epochs=raw.remembered_epochs,
         stated_partitions=raw.stated_partitions,
         origin=origin,
     )
@@ -185,6 +186,7 @@ def _quorum(raw: shape.QuorumShape) -> QuorumView:
         "observers": tuple(map(QuorumReplica._make, raw.observers)),
         "controllers": tuple(map(ControllerAnswer._make, raw.controllers)),
         "eligible": _rows(raw.eligible, EligibleLeaders._make),
+        "old_leaders": _rows(raw.old_leaders, OldLeader._make),
     }
     return QuorumView(**fields)
 

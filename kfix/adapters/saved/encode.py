@@ -56,6 +56,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "remembered_alive": {str(b): at for b, at in snapshot.remembered_alive.items()},
         "remembered_dead": {str(b): at for b, at in snapshot.remembered_dead.items()},
         "remembered_well": {str(b): at for b, at in snapshot.remembered_well.items()},
+        "remembered_epochs": {str(epoch): at for epoch, at in snapshot.remembered_epochs.items()},
         "stated_partitions": None if snapshot.stated_partitions is None else dict(snapshot.stated_partitions),
     }
 
@@ -101,7 +102,8 @@ def _quorum(view: QuorumView) -> dict[str, Any]:
     fields = asdict(view)
     by_id = {name: {str(b): value for b, value in fields[name].items()} for name in _BY_NODE}
     rows = {name: [list(each) for each in getattr(view, name)] for name in ("voters", "observers", "controllers")}
-    return fields | by_id | rows | {"eligible": _by_topic(view.eligible)}
+    by_partition = {"eligible": _by_topic(view.eligible), "old_leaders": _by_topic(view.old_leaders)}
+    return fields | by_id | rows | by_partition
 
 
 def _group_reading(reading: GroupReading) -> dict[str, Any]:

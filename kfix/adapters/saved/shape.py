@@ -143,6 +143,8 @@ class QuorumShape(StrictModel):
     topic_settings: dict[str, _Settings] | None = None
     supported: dict[Int32, Int16] = Field(default_factory=dict)
     directories: dict[Int32, str] = Field(default_factory=dict)
+    #: The partition, then the fields of OldLeader.
+    old_leaders: dict[str, list[tuple[Int32, Int32, Int32, str]]] = Field(default_factory=dict)
 
 
 class GroupShape(LenientModel):
@@ -276,4 +278,5 @@ class SnapshotShape(LenientModel):
     remembered_alive: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_dead: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_well: dict[Int32, Moment] = Field(default_factory=dict)
+    remembered_epochs: dict[Int32, Moment] = Field(default_factory=dict)
     stated_partitions: dict[str, Int32] | None = None

@@ -29,7 +29,9 @@ MOST_GROUPS = 5000
 
 
 #: The times of `Memory`, as its file names them.
-_TIMES = ("seen", "alive", "dead", "well")
+_TIMES = ("seen", "alive", "dead", "well", "epochs")
+#: Seconds for which leader epochs of a quorum are kept, and most of them.
+_KEEP_EPOCHS, _MOST_EPOCHS = 3600.0, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,9 @@ class Memory:
     """What earlier snapshots contain: all groups, and the last address of every broker id.
 
     `seen` is when each broker was last seen, in seconds since the epoch. After `FORGET` seconds it is removed. `alive`
-    is when each broker and controller answered last, `dead` when each broker was last known not to be alive, and `well`
-    when each was last in every ISR that it belongs to; the last one is of clusters on KRaft only, where nothing else
-    dates a change.
+    is when each broker and controller answered last, `dead` when each broker was last known not to be alive, or a
+    controller did not answer, and `well` when each was last in every ISR that it belongs to. `epochs` is when a quorum
+    was last in each leader epoch. The last two are of clusters on KRaft only, where nothing else dates a change.
     """
 
     groups: tuple[str, ...] = ()
@@ -48,14 +50,15 @@ class Memory:
     alive: Mapping[int, float] = field(default_factory=dict)
     dead: Mapping[int, float] = field(default_factory=dict)
     well: Mapping[int, float] = field(default_factory=dict)
+    epochs: Mapping[int, float] = field(default_factory=dict)
 
     def at(self, now: float) -> Memory:
         fresh = {b: a for b, a in self.brokers.items() if now - self.seen.get(b, now) <= FORGET}
-        seen, dead, well = (
-            {b: t for b, t in times.items() if b in fresh} for times in (self.seen, self.dead, self.well)
-        )
+        seen, well = ({b: t for b, t in times.items() if b in fresh} for times in (self.seen, self.well))
         # Controllers have no address here, so their times are kept for as long by themselves.
-        return Memory(self.groups, fresh, seen, {n: t for n, t in self.alive.items() if now - t <= FORGET}, dead, well)
+        alive, dead = ({n: t for n, t in times.items() if now - t <= FORGET} for times in (self.alive, self.dead))
+        late = sorted((t, epoch) for epoch, t in self.epochs.items() if 0 <= now - t <= _KEEP_EPOCHS)[-_MOST_EPOCHS:]
+        return Memory(self.groups, fresh, seen, alive, dead, well, {epoch: t for t, epoch in late})
 
 
 class SnapshotStore:
@@ -120,13 +123,11 @@ class SnapshotStore:
 
 
 def _write(memory: Memory, path: Path) -> None:
+    times_of = (memory.seen, memory.alive, memory.dead, memory.well, memory.epochs)
     raw = {
         "groups": memory.groups,
         "brokers": {str(b): address for b, address in memory.brokers.items()},
-        **{
-            name: {str(b): at for b, at in times.items()}
-            for name, times in zip(_TIMES, (memory.seen, memory.alive, memory.dead, memory.well), strict=True)
-        },
+        **{name: {str(b): at for b, at in times.items()} for name, times in zip(_TIMES, times_of, strict=True)},
     }
     write_whole(path, json.dumps(raw).encode())
 
@@ -170,9 +171,14 @@ def remember(snapshot: Snapshot, seen: Mapping[int, float] | None = None) -> Mem
     answered = {*snapshot.views, *(each.node for each in controllers if each.answered and each.node >= 0)}
     alive = {**snapshot.remembered_alive, **dict.fromkeys(answered, snapshot.taken_at)}
     gone = () if live is None else brokers.keys() - live - snapshot.views.keys()
-    dead = {**snapshot.remembered_dead, **dict.fromkeys(gone, snapshot.taken_at)}
+    # A controller that has answered before. One that is a broker, too, is gone where brokers report that.
+    mute = {each.node for each in controllers if not each.answered and each.node in alive} - brokers.keys()
+    dead = {**snapshot.remembered_dead, **dict.fromkeys((*gone, *mute), snapshot.taken_at)}
     well = {**snapshot.remembered_well, **dict.fromkeys(_in_every_isr(snapshot), snapshot.taken_at)}
-    return Memory(tuple(groups)[:MOST_GROUPS], brokers, last, alive, dead, well)
+    epochs = dict(snapshot.remembered_epochs)
+    if snapshot.quorum is not None and snapshot.quorum.read:
+        epochs[snapshot.quorum.epoch] = snapshot.taken_at
+    return Memory(tuple(groups)[:MOST_GROUPS], brokers, last, alive, dead, well, epochs)
 
 
 def _in_every_isr(snapshot: Snapshot) -> frozenset[int]:

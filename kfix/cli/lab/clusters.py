@@ -66,7 +66,10 @@ def up(
     ] = False,
     zones: Annotated[
         int,
-        typer.Option("--zones", help="3: each zone has its own network, broker and ZooKeeper server (needs root)."),
+        typer.Option(
+            "--zones",
+            help="3: each zone has its own network, broker and ZooKeeper server or controller (needs root).",
+        ),
     ] = 0,
     offsets_rf: Annotated[
         int | None,

@@ -18,7 +18,8 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="KIND",
-        help="kafka, zookeeper, controller (to and from brokers) or quorum (between ZooKeeper servers).",
+        help="kafka, or controller (to and from brokers). With ZooKeeper also zookeeper, or quorum (between its "
+        "servers). On KRaft also brokers (kafka without controllers), or heartbeats (of brokers).",
     ),
 ]
 

@@ -29,6 +29,7 @@ from kfix.lab.clients.confluent import (
     hang_transaction,
     join_and_leave,
     produce,
+    produce_at,
     produce_error,
     readable,
     take_over,
@@ -228,6 +229,12 @@ class LabClient(ABC):
 
     def produce(self, topic: str, records: Mapping[int, list[tuple[str, bytes]]], acks: str = "all") -> None:
         produce(self._bootstrap(), topic, records, acks)
+
+    def produce_at(self, broker: int, where: TopicPartition, count: int, acks: str) -> int:
+        """Writes to the leader that this broker names, as a client that reaches no other one; returns how many records
+        were acknowledged.
+        """
+        return produce_at(self.addresses()[broker], where, count, acks)
 
     def produce_error(self, topic: str, partition: int, acks: str) -> str:
         return produce_error(self._bootstrap(), topic, partition, acks)

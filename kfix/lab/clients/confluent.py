@@ -46,6 +46,30 @@ def produce(bootstrap: str, topic: str, records: Mapping[int, list[tuple[str, by
         )
 
 
+def produce_at(address: str, where: Where, count: int, acks: str) -> int:
+    """Returns how many of `count` records the leader that this broker names has acknowledged; none is sent twice."""
+    acknowledged: list[bool] = []
+    config = {
+        "bootstrap.servers": address,
+        "acks": acks,
+        "retries": 0,
+        "message.timeout.ms": 4_000,
+        "request.timeout.ms": 3_000,
+        # Other brokers name another leader.
+        "topic.metadata.refresh.interval.ms": -1,
+    }
+    producer = Producer(config | QUIET)
+    for number in range(count):
+        producer.produce(
+            where.topic,
+            f"{where}-{number}".encode(),
+            partition=where.partition,
+            on_delivery=lambda error, _: acknowledged.append(error is None),
+        )
+    producer.flush(8)
+    return sum(acknowledged)
+
+
 def produce_error(bootstrap: str, topic: str, partition: int, acks: str) -> str:
     """Returns the name of the error of a single record, or an empty text."""
     names: list[str] = []

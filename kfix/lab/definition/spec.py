@@ -82,7 +82,7 @@ class LabSpec:
     heap_mb: int = 200
     kafka_home: str | None = None
     sasl: tuple[str, str] | None = field(default=None, repr=False)  # user and password
-    zones: int = 0  # network namespaces, each with a broker and a ZooKeeper server; 0: all on the loopback interface
+    zones: int = 0  # network namespaces, each with a broker; 0: all on the loopback interface
     security: str = PLAINTEXT  # of a second listener, and of the controllers
     mechanism: str | None = None  # of SASL; None: PLAIN
     acls: bool = False
@@ -141,7 +141,12 @@ class LabSpec:
     @property
     def listeners(self) -> int:
         """Returns the number of ports a broker needs."""
-        return 1 + bool(self.listener) + bool(self.zones)
+        return 1 + bool(self.listener) + self.has_control_port
+
+    @property
+    def has_control_port(self) -> bool:
+        """Whether a controller connects to brokers, at a port of its own, so that it can be cut off alone (KIP-291)."""
+        return bool(self.zones) and self.recipe.mode != KRAFT
 
     @property
     def is_secured(self) -> bool:
@@ -239,10 +244,12 @@ def _check_ensemble(spec: LabSpec) -> None:
 
 
 def _check_quorum(spec: LabSpec) -> None:
-    given = {"--zookeepers": spec.zookeepers is not None, "--chroot": bool(spec.chroot), "--zones": bool(spec.zones)}
+    given = {"--zookeepers": spec.zookeepers is not None, "--chroot": bool(spec.chroot)}
     given["--zookeeper-security"] = spec.is_keeper_secured
     if wrong := [option for option, used in given.items() if used]:
         raise UsageError(f"{wrong[0]} needs ZooKeeper; this lab runs Kafka {spec.kafka} on KRaft", hint=_ZK_HINT)
+    if spec.zones:
+        _check_zones(spec)
     if spec.controllers not in {1, 3}:
         raise UsageError(f"--controllers {spec.controllers}: 1 or 3", hint="a quorum of 2 tolerates no failure")
     if spec.combined and spec.controllers > len(spec.ids):

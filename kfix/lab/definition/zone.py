@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kfix.lab.definition.recipes import KRAFT, ZK
 from kfix.lab.process.host import Host
 
-#: What a cut may be narrowed to: `controller` is the traffic between controller and brokers, `quorum` the traffic
-#: between ZooKeeper servers, `zookeeper` that and the traffic of their clients.
-KINDS = ("kafka", "zookeeper", "controller", "quorum")
+#: What a cut may be narrowed to, by what keeps the metadata. `kafka` is the traffic of brokers and controllers, and
+#: `controller` the traffic between controllers and brokers. With ZooKeeper, `quorum` is the traffic between its
+#: servers, `zookeeper` that and the traffic of their clients. On KRaft, `controller` is that between controllers, too,
+#: `brokers` is `kafka` without it, and `heartbeats` are only those that brokers send to controllers.
+KINDS = {
+    ZK: ("kafka", "zookeeper", "controller", "quorum"),
+    KRAFT: ("kafka", "brokers", "controller", "heartbeats"),
+}
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,7 @@ class Zone:
 
 @dataclass(frozen=True)
 class LinkCut:
-    """Nothing that `source` sends arrives at `target`. `only` is one of `KINDS`, or empty for all of it."""
+    """Nothing that `source` sends arrives at `target`. `only` is one kind of `KINDS`, or empty for all of it."""
 
     source: str
     target: str

@@ -42,6 +42,8 @@ from kfix.lab.incidents import (
     whole_isr_dead,
 )
 from kfix.lab.incidents.network import (
+    broker_cut_from_controllers,
+    broker_fenced_alive,
     controller_zone_isolated,
     controller_zone_isolated_with_leader,
     leader_cut_from_followers,
@@ -92,6 +94,8 @@ INCIDENTS: dict[str, Incident] = {
     "quorum-at-risk": quorum_at_risk.INCIDENT,
     "quorum-lost": quorum_lost.INCIDENT,
     "controller-frozen": controller_frozen.INCIDENT,
+    "broker-cut-from-controllers": broker_cut_from_controllers.INCIDENT,
+    "broker-fenced-alive": broker_fenced_alive.INCIDENT,
     "leader-cut-from-followers": leader_cut_from_followers.INCIDENT,
     "zookeeper-node-cut": zookeeper_node_cut.INCIDENT,
     "zookeeper-quorum-lost": zookeeper_quorum_lost.INCIDENT,

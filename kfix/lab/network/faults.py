@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError, UsageError
+from kfix.lab.definition.recipes import ON
 from kfix.lab.definition.state import no_such
 from kfix.lab.definition.zone import KINDS, LinkCut, Slow
 from kfix.lab.network import filters
@@ -21,9 +22,8 @@ _LEAST_KBIT, _MOST_DELAY_MS = 8, 10_000
 
 def cut(store: Store, one: str, other: str, *, one_way: bool = False, only: str = "") -> tuple[LinkCut, ...]:
     """Returns the new cuts: what `one` sends no longer arrives at `other`, nor, without `one_way`, the reverse."""
-    if only and only not in KINDS:
-        raise UsageError(f"--only {only}: one of {', '.join(KINDS)}")
     network = network_of(store)
+    _check_kind(store, only)
     for name in (one, other):
         _known(network, name)
     if one == other:
@@ -34,6 +34,7 @@ def cut(store: Store, one: str, other: str, *, one_way: bool = False, only: str 
 def isolate(store: Store, name: str, only: str = "") -> tuple[LinkCut, ...]:
     """Cuts a zone from every other zone, in both directions; the observer still reaches it."""
     network = network_of(store)
+    _check_kind(store, only)
     _known(network, name)
     others = [zone.name for zone in network.zones if zone.name != name]
     return _add(store, (LinkCut(a, b, only) for other in others for a, b in ((name, other), (other, name))))
@@ -59,6 +60,12 @@ def heal(store: Store) -> int:
     network = network_of(store)
     _keep(store, replace(network, cuts=(), slow=()))
     return len(network.cuts) + len(network.slow)
+
+
+def _check_kind(store: Store, only: str) -> None:
+    mode = store.load().spec.recipe.mode
+    if only and only not in KINDS[mode]:
+        raise UsageError(f"--only {only}: {ON[mode]} one of {', '.join(KINDS[mode])}")
 
 
 def network_of(store: Store) -> Network:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.definition.zone import KINDS
 from kfix.lab.network.commands import inside
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 Ports = dict[str, set[int]]
 _BURST_BYTES = 16_384
+#: Matches a segment that begins with a request of Kafka whose API key is 63, BrokerHeartbeat: behind the headers of IP
+#: and TCP, the key follows the length of the request. Brokers send heartbeats over a connection of their own.
+_HEARTBEAT = "0>>22&0x3C@12>>26&0x3C@4>>16=0x3F"
 
 
 def apply(state: LabState) -> None:
@@ -43,11 +47,18 @@ def _require_in_place(zone: Zone, wanted: int) -> None:
 
 def ports_by_kind(state: LabState) -> Ports:
     """Returns {kind: ports}. The lab uses no port twice, so a port identifies the kind of a packet."""
-    kinds: Ports = {kind: set() for kind in KINDS}
+    mode = state.spec.recipe.mode
+    kinds: Ports = {kind: set() for kind in KINDS[mode]}
     for broker in state.brokers:
         kinds["kafka"] |= {port for port in (broker.port, broker.sasl_port) if port is not None}
         if broker.control_port is not None:
             kinds["controller"].add(broker.control_port)
+    kinds["controller"] |= {each.port for each in state.controllers}
+    if mode == KRAFT:
+        kinds["brokers"] |= kinds["kafka"]
+        kinds["heartbeats"] |= kinds["controller"]
+        kinds["kafka"] |= kinds["controller"]
+        return kinds
     for node in state.zookeepers:
         kinds["zookeeper"].add(node.port)
         kinds["quorum"] |= {node.peer_port, node.election_port}
@@ -71,6 +82,10 @@ def _drops(network: Network, source: str, only: str, ports: Mapping[str, set[int
         raise LabError(f"the lab has no zone {source}")
     if not only:
         yield f"-A INPUT -s {sender.address} -j DROP"
+        return
+    if only == "heartbeats":
+        for port in sorted(ports[only]):
+            yield f'-A INPUT -s {sender.address} -p tcp --dport {port} -m u32 --u32 "{_HEARTBEAT}" -j DROP'
         return
     for port in sorted(ports[only]):
         # Requests come to the port, responses from it.

@@ -113,7 +113,7 @@ def add_broker(lab: LabHandle, new_id: int, rack: str | None, ports: Sequence[in
             original=False,
             sasl_port=more[0] if lab.state.spec.listener else None,
             zone=rack if network is not None else None,
-            control_port=more[-1] if network is not None else None,
+            control_port=more[-1] if lab.state.spec.has_control_port else None,
         )
         lab.store.update(lambda state: state.with_broker(added))
     lab.nodes.wipe_disk(lab.state, new_id)

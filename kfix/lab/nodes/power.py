@@ -10,6 +10,9 @@ from kfix.lab.nodes.brokers import start_brokers
 from kfix.lab.process import processes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kfix.lab.definition.state import LabState, Node
     from kfix.lab.nodes.handle import LabHandle
 
 _KILL_SECONDS = 15.0
@@ -21,7 +24,7 @@ def off(lab: LabHandle, name: str) -> tuple[str, ...]:
     state = lab.state
     records = [
         record
-        for role, nodes in (("zookeeper", state.zookeepers), ("broker", state.brokers))
+        for role, nodes in ((lab.authority.role, _keepers(state)), ("broker", state.brokers))
         for node in nodes
         if node.zone == name and (record := state.record(role, node.id)) is not None
     ]
@@ -32,13 +35,11 @@ def off(lab: LabHandle, name: str) -> tuple[str, ...]:
 
 
 def on(lab: LabHandle, name: str) -> tuple[str, ...]:
-    """Starts ZooKeeper, then the brokers, and returns when each of them serves."""
+    """Starts ZooKeeper or controllers, then the brokers, and returns when each of them serves."""
     zone_of(lab.store, name)
-    state = lab.state
+    state, role = lab.state, lab.authority.role
     servers = [
-        each.id
-        for each in state.zookeepers
-        if each.zone == name and lab.nodes.condition(state, "zookeeper", each.id) == "dead"
+        each.id for each in _keepers(state) if each.zone == name and lab.nodes.condition(state, role, each.id) == "dead"
     ]
     lab.authority.start(servers)
     brokers = [
@@ -47,4 +48,9 @@ def on(lab: LabHandle, name: str) -> tuple[str, ...]:
         if each.zone == name and not each.retired and lab.nodes.condition(state, "broker", each.id) == "dead"
     ]
     start_brokers(lab, brokers)
-    return (*(f"zookeeper {each} is up" for each in servers), *(f"broker {each} is up" for each in brokers))
+    return (*(f"{role} {each} is up" for each in servers), *(f"broker {each} is up" for each in brokers))
+
+
+def _keepers(state: LabState) -> Sequence[Node]:
+    """Returns the nodes with processes of their own that keep the metadata."""
+    return state.zookeepers or state.own_controllers

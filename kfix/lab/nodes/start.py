@@ -151,7 +151,7 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
                     spec.rack_of(each),
                     sasl_port=next(ports) if spec.listener else None,
                     zone=spec.zone_of(position),
-                    control_port=next(ports) if spec.zones else None,
+                    control_port=next(ports) if spec.has_control_port else None,
                 )
                 for position, each in enumerate(sorted(spec.ids))
             ),

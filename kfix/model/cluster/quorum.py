@@ -59,6 +59,22 @@ class EligibleLeaders(NamedTuple):
     last_known: tuple[int, ...]
 
 
+class OldLeader(NamedTuple):
+    """The answer of a broker with old metadata that leads a partition, asked with the leader epoch of its successor.
+
+    `error` is UNKNOWN_LEADER_EPOCH if it does not know that epoch: it leads still. Any other answer is of a broker that
+    has learned of its successor meanwhile.
+    """
+
+    broker: int
+    epoch: int
+    error: str
+
+    @property
+    def leads_still(self) -> bool:
+        return self.error == "UNKNOWN_LEADER_EPOCH"
+
+
 @dataclass(frozen=True, slots=True)
 class QuorumView:
     """What the controllers and the brokers report about the quorum.
@@ -73,6 +89,7 @@ class QuorumView:
     `configured` are {voter: address} by the brokers' settings. `fenced` is None if the brokers do not report it (before
     4.0). `ignored_zookeeper` is an address of ZooKeeper that was given, and not asked, since KRaft is the authority.
     `eligible` are partitions without a leader, by the broker with the newest metadata; empty where it does not tell.
+    `old_leaders` are the partitions of which a broker with old metadata was asked whether it leads them still.
     `topic_settings` are {topic: the settings that it has of its own}; None if they were not read. `supported` are
     {node: the highest level of metadata.version that its software supports}, of brokers and controllers that told it.
     `directories` are {voter: id of the directory with its log} of a dynamic quorum (KIP-853).
@@ -97,6 +114,7 @@ class QuorumView:
     topic_settings: Mapping[str, Mapping[str, str]] | None = None
     supported: Mapping[int, int] = field(default_factory=dict)
     directories: Mapping[int, str] = field(default_factory=dict)
+    old_leaders: Mapping[TopicPartition, OldLeader] = field(default_factory=dict)
 
     @property
     def read(self) -> bool:
@@ -131,8 +149,14 @@ class QuorumView:
 
         One that has fetched within the last second follows: it learns of the high watermark with its next fetch.
         """
-        followed = any(0 <= r.fetched < _FOLLOWS for r in (*self.observers, *self.voters) if r.node == broker)
-        return self.reached(broker) is False and not followed
+        return self.reached(broker) is False and not self.fetches(broker)
+
+    def fetches(self, broker: int) -> bool:
+        """Returns whether the broker has fetched metadata within the last second, by the active controller."""
+        return any(0 <= r.fetched < _FOLLOWS for r in (*self.observers, *self.voters) if r.node == broker)
+
+    def follows(self, broker: int) -> bool:
+        return bool(self.reached(broker)) or self.fetches(broker)
 
     @property
     def behind(self) -> tuple[int, ...]:

@@ -308,7 +308,8 @@ class Snapshot:
     was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
     the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
     `remembered_alive` is when an earlier snapshot had the answer of a broker, `remembered_dead` when one found it dead,
-    `remembered_well` when it was in every ISR that it belongs to (KRaft only).
+    `remembered_well` when it was in every ISR that it belongs to (KRaft only). `remembered_epochs` is when an earlier
+    snapshot last found the quorum in each of its leader epochs.
     `pasted` is what only a pasted text has; no file stores it. Nor are `reached_by` and `traffic`, {address: what was
     asked of that server}, stored.
     """
@@ -343,6 +344,7 @@ class Snapshot:
     remembered_alive: Mapping[int, float] = field(default_factory=dict)
     remembered_dead: Mapping[int, float] = field(default_factory=dict)
     remembered_well: Mapping[int, float] = field(default_factory=dict)
+    remembered_epochs: Mapping[int, float] = field(default_factory=dict)
     seconds: float = 0.0
     origin: str = ""
     stated_partitions: Mapping[str, int] | None = None

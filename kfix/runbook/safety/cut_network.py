@@ -12,7 +12,7 @@ from kfix.harmless import lines
 from kfix.model.diagnosis.finding import Confidence, Finding
 
 #: The checks that report a cut network, one per kind of cut.
-CODES = frozenset({"KFX801", "KFX802", "KFX803", "KFX804", "KFX807"})
+CODES = frozenset({"KFX801", "KFX802", "KFX803", "KFX804", "KFX807", "KFX813"})
 _SURE = frozenset({Confidence.CERTAIN, Confidence.LIKELY})
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, QuorumReplica, QuorumView
+from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, OldLeader, QuorumReplica, QuorumView
 from kfix.model.cluster.snapshot import EpochEnd, Mode, Snapshot, TopicPartition
-from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import base
 
 HIGH = 1000
@@ -128,7 +129,7 @@ def single_controller() -> Snapshot:
     return kraft().snapshot(quorum=quorum(voters=only, controllers=(answer(100, active=True),)))
 
 
-def broker_cut_from_controllers() -> Snapshot:
+def broker_cut_from_controllers(answer_to_epoch: str | None = "UNKNOWN_LEADER_EPOCH") -> Snapshot:
     """Broker 1 leads orders-0 in its own frozen metadata, where broker 2 has been elected."""
     paper = kraft()
     tp = TopicPartition("orders", 0)
@@ -139,13 +140,40 @@ def broker_cut_from_controllers() -> Snapshot:
     paper.log_ends = {tp: {1: 60, 2: 50}}
     offsets = {1: HIGH - 80, 2: HIGH, 3: HIGH}
     view = quorum({1: 50.0}, offsets=offsets, later={1: HIGH - 80}, apart=1.6, fenced=(1,))
+    view = replace(view, old_leaders={tp: OldLeader(1, 9, answer_to_epoch)} if answer_to_epoch is not None else {})
     return paper.snapshot(quorum=view, epoch_ends={tp: EpochEnd(2, 8, 45)})
 
 
-def broker_fenced_but_alive() -> Snapshot:
-    paper = kraft()
-    paper.registered.pop(1)
-    return paper.snapshot(quorum=quorum(fenced=(1,)))
+def broker_that_hangs() -> Snapshot:
+    """The controllers hear the heartbeats of broker 1, which applies no metadata."""
+    offsets = {1: HIGH - 80, 2: HIGH, 3: HIGH}
+    return kraft().snapshot(quorum=quorum({1: 50.0}, offsets=offsets, later={1: HIGH - 80}, apart=1.6))
+
+
+def broker_fenced_but_alive(paper: Paper | None = None, **changes: Any) -> Snapshot:
+    paper = kraft(paper).kill(1)
+    paper.answering.add(1)
+    return paper.snapshot(quorum=quorum(fenced=(1,)), **changes)
+
+
+def heartbeats_too_rare() -> Snapshot:
+    paper = base()
+    paper.broker_settings = {1: {"broker.heartbeat.interval.ms": "20000", "broker.session.timeout.ms": "9000"}}
+    return broker_fenced_but_alive(paper)
+
+
+def broker_fenced_and_not_asked() -> Snapshot:
+    """Before Kafka 4.0 no broker has the address of a fenced one, but the active controller knows that it fetches."""
+    return kraft(base().kill(1)).snapshot(quorum=quorum(offsets={2: HIGH, 3: HIGH}, fenced=None))
+
+
+def unsteady(*, epoch: int = 12, epochs: Mapping[int, float], dead: Mapping[int, float] = {}) -> Snapshot:
+    """`epochs` and `dead` are {leader epoch, or node: seconds since an earlier snapshot last found it so}."""
+    return kraft().snapshot(
+        quorum=quorum(epoch=epoch),
+        remembered_epochs={each: NOW - age for each, age in epochs.items()},
+        remembered_dead={each: NOW - age for each, age in dead.items()},
+    )
 
 
 def broker_caught_up_late() -> Snapshot:

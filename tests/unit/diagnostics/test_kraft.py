@@ -124,6 +124,45 @@ def test_a_broker_that_fetches_is_not_stale_because_it_is_a_record_behind() -> N
     assert forgotten.behind == (1,)
 
 
+def test_a_second_leader_is_proved_its_loss_counted_and_nothing_else_is_advised() -> None:
+    diagnosis = diagnose(kraft_clusters.broker_cut_from_controllers())
+    [found] = [f for f in diagnosis.findings if f.code == "KFX813"]
+    assert found.facts["forecast"] == ("orders-0=15",)
+    assert (found.facts["forecast_exact"], found.facts["proved"]) == (True, 1)
+    assert "15 records of orders-0 will be truncated" in found.summary
+    assert ("OffsetForLeaderEpoch of orders-0, leader epoch 9", "UNKNOWN_LEADER_EPOCH") in {
+        (row.what, row.value) for row in found.evidence
+    }
+    for remedy in (r for f in diagnosis.walk() for r in f.remedies if {*r.changes} - {ChangeKind.START}):
+        assert remedy.after == "KFX813:broker 1", remedy.text
+
+
+def test_a_broker_that_has_learned_of_its_successor_meanwhile_is_no_second_leader() -> None:
+    diagnosis = diagnose(kraft_clusters.broker_cut_from_controllers("NOT_LEADER_OR_FOLLOWER"))
+    [found] = [f for f in diagnosis.walk() if f.code == "KFX813"]
+    assert found.facts["two_leaders"] == 0
+    assert "second leader" not in found.summary
+
+
+def test_a_broker_that_the_controllers_hear_is_not_cut_off_and_may_be_restarted() -> None:
+    [found] = [f for f in diagnose(kraft_clusters.broker_that_hangs()).walk() if f.code == "KFX813"]
+    assert "it hangs" in found.cause.text
+    assert [r for r in found.remedies if ChangeKind.RESTART in r.changes]
+
+
+def test_nobody_is_told_to_start_a_broker_that_is_fenced_and_runs() -> None:
+    for make in (kraft_clusters.broker_fenced_but_alive, kraft_clusters.broker_fenced_and_not_asked):
+        found = list(diagnose(make()).walk())
+        assert {"KFX814", "KFX302"} <= {f.code for f in found}
+        assert "KFX401" not in {f.code for f in found}
+        assert not [r.text for f in found for r in f.remedies if r.text.startswith("Start broker 1")]
+
+
+def test_a_heartbeat_interval_that_is_too_long_is_named() -> None:
+    [found] = [f for f in diagnose(kraft_clusters.heartbeats_too_rare()).walk() if f.code == "KFX814"]
+    assert "broker.heartbeat.interval.ms (20000) is not below broker.session.timeout.ms (9000)" in found.cause.text
+
+
 def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_start_it() -> None:
     diagnosis = diagnose(kraft_clusters.broker_cut_from_controllers())
     found = {f.code: f for f in diagnosis.walk()}

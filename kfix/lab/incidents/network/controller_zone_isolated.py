@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.network.isolation import isolated
-from kfix.lab.incidents.setup.incident import NO_ZONES, Incident
+from kfix.lab.incidents.setup.incident import Incident
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext
@@ -27,7 +26,6 @@ INCIDENT = Incident(
     ),
     run=run,
     zones=True,
-    not_on={KRAFT: NO_ZONES},
     options={"acks": "what the writer in the zone waits for: 1 (that), 0 or all"},
     choices={"acks": ("1", "0", "all")},
 )

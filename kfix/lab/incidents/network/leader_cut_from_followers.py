@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.network.isolation import isolated
 from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, assign_roles
-from kfix.lab.incidents.setup.incident import NO_ZONES, Incident
+from kfix.lab.incidents.setup.incident import Incident
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext
@@ -19,13 +18,19 @@ def run(context: IncidentContext) -> Broken:
         return isolated(context, INCIDENT, with_controller=False, with_leader=True)
     groups = context.content()
     roles = assign_roles(context)
-    leader = roles.controller  # it reaches ZooKeeper, so it can remove its followers from the ISR
-    partitions = roles.ledger(leader)
+    leader = roles.controller  # it reaches ZooKeeper, or the controller, so it can remove its followers from the ISR
+    kraft = context.lab.quorum is not None
+    # On KRaft only writes in both directions show that it is the leader that is cut off.
+    partitions = roles.ledger(leader, *((roles.one, roles.other) if kraft else ()))
     writer = roles.write_from(leader, 14)
-    roles.isolate(leader, "kafka")
+    if kraft:
+        roles.write_from(roles.one, 14)
+    roles.isolate(leader, "brokers" if kraft else "kafka")
     context.wait_state(TOPIC, 0, f"its ISR is [{leader}]", lambda each: each.isr == (leader,), SEEN_SECONDS)
+    for number in (1, 2) if kraft else ():
+        context.wait_state(TOPIC, number, f"{leader} left its ISR", lambda each: leader not in each.isr, SEEN_SECONDS)
     context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
-    context.require(context.access.controller() == leader, f"broker {leader} is controller still")
+    context.require(context.access.controller() == roles.active, f"node {roles.active} is the controller still")
     context.report(f"checked: broker {leader} is the only in-sync replica of {TOPIC}-0; all brokers are registered")
     return context.broken(
         INCIDENT.name,
@@ -48,7 +53,6 @@ INCIDENT = Incident(
     ),
     run=run,
     zones=True,
-    not_on={KRAFT: NO_ZONES},
     options={
         "outcome": "followers-dropped (default) or leader-moved",
         "acks": "what the writer in the isolated zone waits for: 1 (that), 0 or all",

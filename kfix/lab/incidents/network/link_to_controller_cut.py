@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, ZoneRoles, assign_roles
-from kfix.lab.incidents.setup.incident import NO_ZONES, Incident
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -64,7 +64,9 @@ INCIDENT = Incident(
     ),
     run=run,
     zones=True,
-    not_on={KRAFT: NO_ZONES},
+    not_on={
+        KRAFT: "brokers connect to the controllers, which fence one that they do not hear: broker-cut-from-controllers"
+    },
     options={"only": "kafka: all of Kafka between the two (that), controller: the controller's own line alone"},
     choices={"only": ("kafka", "controller")},
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, assign_roles
-from kfix.lab.incidents.setup.incident import NO_ZONES, Incident
+from kfix.lab.incidents.setup.incident import Incident
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext
@@ -20,7 +19,7 @@ def run(context: IncidentContext) -> Broken:
     partitions = roles.ledger(leader, follower, roles.controller)
     inside = roles.write_from(follower, 14, acks="all", retries=1)
     outside = roles.write_from(roles.controller, 14)
-    roles.cut(leader, follower, "kafka")
+    roles.cut(leader, follower, "kafka" if context.lab.quorum is None else "brokers")
     context.wait_state(TOPIC, 0, f"{follower} left its isr", lambda each: follower not in each.isr, SEEN_SECONDS)
     context.wait_state(TOPIC, 1, f"{leader} left its isr", lambda each: leader not in each.isr, SEEN_SECONDS)
     context.require(set(context.live_state(TOPIC, 2).isr) == set(context.ids()), "the third broker has all in sync")
@@ -52,5 +51,4 @@ INCIDENT = Incident(
     ),
     run=run,
     zones=True,
-    not_on={KRAFT: NO_ZONES},
 )

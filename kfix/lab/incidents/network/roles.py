@@ -1,10 +1,11 @@
-"""The roles of the brokers when a lab with zones is cut: the controller and two others."""
+"""The roles of the brokers when a lab with zones is cut: the one in the zone of the controller, and two others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kfix.errors import UsageError
 from kfix.lab.network import faults
 from kfix.lab.waiting import wait_for
 from kfix.lab.workload.background import start_in_background
@@ -23,7 +24,10 @@ _RATE = 40.0
 
 @dataclass(frozen=True)
 class ZoneRoles:
+    """`active` is the controller itself: with ZooKeeper, or combined on KRaft, the broker `controller`."""
+
     context: IncidentContext
+    active: int
     controller: int
     one: int
     other: int
@@ -79,25 +83,41 @@ class ZoneRoles:
         self.context.report(f"{self.zone(broker)} is cut from the other zones{f' ({only} only)' if only else ''}")
 
     def wait_unregistered(self, broker: int) -> None:
+        kraft = self.context.lab.quorum is not None
         gone = wait_for(
-            f"ZooKeeper ends the session of broker {broker}",
+            f"the controller fences broker {broker}" if kraft else f"ZooKeeper ends the session of broker {broker}",
             lambda: broker not in self.context.access.live_ids(),
             SEEN_SECONDS,
         )
         assert gone
-        self.context.report(f"broker {broker} is no longer registered")
+        self.context.report(f"broker {broker} is {'fenced' if kraft else 'no longer registered'}")
 
     def wait_other_controller(self) -> int:
         found = wait_for(
             "another controller is elected",
-            lambda: now if (now := self.context.access.controller()) not in {None, self.controller} else None,
+            lambda: now if (now := self.context.access.controller()) not in {None, self.active} else None,
             SEEN_SECONDS,
         )
-        self.context.report(f"broker {found} is controller now")
+        self.context.report(f"node {found} is the controller now")
         return found
 
 
 def assign_roles(context: IncidentContext) -> ZoneRoles:
-    controller = wait_for("there is a controller", context.access.controller, 10)
-    one, other = [each for each in context.ids() if each != controller][:2]
-    return ZoneRoles(context, controller, one, other)
+    """Returns the roles of three brokers in three zones."""
+    active = wait_for("there is a controller", context.access.controller, 10)
+    state = context.lab.state
+    home = next((each for each in state.controllers if each.id == active), None) or state.broker(active)
+    assert home is not None
+    zones = {faults.zone_of_broker(context.lab.store, each): each for each in reversed(context.ids())}
+    controller = zones.pop(home.zone or "")
+    one, other = sorted(zones.values(), key=context.ids().index)[:2]
+    return ZoneRoles(context, active, controller, one, other)
+
+
+def require_successors(context: IncidentContext) -> None:
+    """Raises UsageError for a quorum of one controller: without it none is active."""
+    if context.lab.quorum is not None and len(context.lab.state.controllers) == 1:
+        raise UsageError(
+            f"lab {context.lab.name!r} has one controller, and no other one can be elected",
+            hint="kfix lab up --zones 3 --controllers 3",
+        )

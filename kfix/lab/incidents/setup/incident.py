@@ -50,5 +50,4 @@ class Incident:
 
 #: Reasons that several incidents share.
 ZNODES = "it is made by editing ZooKeeper's znodes, and KRaft has none"
-NO_ZONES = "it needs zones, which labs on KRaft do not have yet"
 NO_QUORUM = "it concerns the controllers of a KRaft quorum, and there are none with ZooKeeper"

@@ -157,6 +157,30 @@ def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
             files.parse(text[:end], path)
 
 
+def test_when_a_quorum_was_last_in_each_leader_epoch_is_remembered_for_an_hour(tmp_path):
+    store = SnapshotStore(tmp_path)
+    first = replace(whole(), quorum=QUORUM, taken_at=1_700_000_000.0, remembered_epochs={})
+    store.keep(first)
+    assert store.recall(first.cluster.id).epochs == {3: first.taken_at}
+    later = replace(
+        first, quorum=replace(QUORUM, epoch=9), taken_at=first.taken_at + 60, remembered_epochs={3: first.taken_at}
+    )
+    store.keep(later)
+    assert store.recall(first.cluster.id).epochs == {3: first.taken_at, 9: later.taken_at}
+    store.keep(replace(later, taken_at=later.taken_at + 4000, remembered_epochs={3: first.taken_at, 9: later.taken_at}))
+    assert store.recall(first.cluster.id).epochs == {9: later.taken_at + 4000}
+
+
+def test_a_controller_that_stops_answering_is_remembered_as_away_unless_it_is_a_broker(tmp_path):
+    store = SnapshotStore(tmp_path)
+    mute = ControllerAnswer(100, "h:9093", error="no answer")
+    snapshot = replace(whole(), quorum=replace(QUORUM, controllers=(mute,)), taken_at=1_700_000_000.0)
+    store.keep(replace(snapshot, remembered_alive={}, remembered_dead={}))
+    assert 100 not in store.recall(snapshot.cluster.id).dead, "it may never have been reached from here"
+    store.keep(replace(snapshot, remembered_alive={100: snapshot.taken_at - 60}, remembered_dead={}))
+    assert store.recall(snapshot.cluster.id).dead[100] == snapshot.taken_at
+
+
 #: Parts that came after the first release of the format: a file without them is an older one.
 LATER = {
     "quorum",
@@ -171,6 +195,7 @@ LATER = {
     "remembered_alive",
     "remembered_dead",
     "remembered_well",
+    "remembered_epochs",
     "samples",
     "vantages",
 }

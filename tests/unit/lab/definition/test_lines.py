@@ -48,7 +48,6 @@ def test_each_line_finds_its_files_and_names_the_class_of_each_process(recipe):
     [
         ({"kafka": "4.3.1", "zookeepers": 1}, "--zookeepers needs ZooKeeper"),
         ({"kafka": "4.3.1", "chroot": "/k"}, "--chroot needs ZooKeeper"),
-        ({"kafka": "4.3.1", "zones": 3}, "--zones needs ZooKeeper"),
         ({"kafka": "4.3.1", "controllers": 2}, "--controllers 2: 1 or 3"),
         ({"kafka": "4.3.1", "controllers": 3, "combined": True, "ids": (1, 2)}, "--combined with --controllers 3"),
         ({"kafka": "3.9.2", "mode": "kraft", "elr": False}, "--no-elr: Kafka 3.9.2 has no"),

@@ -89,6 +89,8 @@ def test_an_ensemble_names_its_members_and_a_single_node_does_not(tmp_path):
         ({"zones": 2, "zookeepers": 3}, "3 zones, or none"),
         ({"zones": 3, "zookeepers": 1}, "--zookeepers 1"),
         ({"zones": 3, "zookeepers": 3, "ids": (1, 2)}, "2 brokers"),
+        ({"zones": 2, "kafka": "4.3.1"}, "3 zones, or none"),
+        ({"zones": 3, "kafka": "4.3.1", "ids": (1, 2)}, "2 brokers"),
         ({"zones": 3, "zookeepers": 3, "racks": ("a", "b", "c")}, "--racks"),
     ],
 )

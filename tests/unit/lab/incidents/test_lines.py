@@ -31,7 +31,6 @@ def test_every_incident_can_be_made_somewhere_and_what_it_names_against_a_line_i
         assert incident.lines, incident.name
         assert incident.not_on.keys() <= KEYS
         assert all(reason and not reason.endswith(".") for reason in incident.not_on.values())
-        assert incident.zones <= (KRAFT in incident.not_on)
 
 
 def test_each_line_has_the_control_case_and_incidents_of_its_own_mode():
@@ -45,7 +44,7 @@ def test_each_line_has_the_control_case_and_incidents_of_its_own_mode():
     ("options", "name", "said"),
     [
         ({"kafka": "4.3.1"}, "coordinator-stuck", "Kafka 4.3.1 on KRaft: it is made by editing ZooKeeper's znodes"),
-        ({"kafka": "4.3.1"}, "zone-isolated", "it needs zones, which labs on KRaft do not have yet"),
+        ({"kafka": "4.3.1"}, "zookeeper-node-cut", "it cuts ZooKeeper servers from each other, and KRaft has none"),
         ({"kafka": "3.9.2", "mode": "kraft"}, "elr-struck", "Kafka 3.9 keeps no eligible leader replicas"),
         (
             {"kafka": "3.9.2"},

@@ -6,7 +6,8 @@ import pytest
 
 from kfix.errors import LabError, UsageError
 from kfix.lab.definition.spec import LabSpec
-from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef, from_json, to_json
+from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, ZooKeeperDef, from_json, to_json
+from kfix.lab.definition.store import Store
 from kfix.lab.definition.zone import LinkCut, Network, Slow, Zone
 from kfix.lab.network import commands, faults, filters
 
@@ -52,6 +53,52 @@ def test_one_kind_is_cut_by_its_ports_question_and_answer(only, ports):
     lines = [line for line in rules(state(LinkCut("az1", "az2", only)), "az2").splitlines() if "DROP" in line]
     assert {int(line.split("--dport ")[1].split()[0]) for line in lines if "--dport" in line} == ports
     assert {int(line.split("--sport ")[1].split()[0]) for line in lines if "--sport" in line} == ports
+
+
+def on_kraft(*cuts):
+    spec = LabSpec(name="x", kafka="4.3.1", zones=3, controllers=3)
+    controllers = tuple(ControllerDef(99 + n, 600 + n, "d", zone=f"az{n}") for n in (1, 2, 3))
+    brokers = tuple(BrokerDef(n, 100 + n, f"az{n}", zone=f"az{n}") for n in (1, 2, 3))
+    network = dataclasses.replace(NETWORK, cuts=cuts)
+    return dataclasses.replace(
+        state(), spec=spec, zookeepers=(), brokers=brokers, controllers=controllers, network=network
+    )
+
+
+@pytest.mark.parametrize(
+    ("only", "ports"),
+    [
+        ("kafka", {101, 102, 103, 601, 602, 603}),
+        ("brokers", {101, 102, 103}),
+        ("controller", {601, 602, 603}),
+    ],
+)
+def test_on_kraft_brokers_and_controllers_are_cut_by_their_ports(only, ports):
+    lines = [line for line in rules(on_kraft(LinkCut("az1", "az2", only)), "az2").splitlines() if "DROP" in line]
+    assert {int(line.split("--dport ")[1].split()[0]) for line in lines if "--dport" in line} == ports
+    assert {int(line.split("--sport ")[1].split()[0]) for line in lines if "--sport" in line} == ports
+
+
+def test_only_requests_with_the_key_of_a_heartbeat_are_dropped_on_their_way_to_controllers():
+    lines = [
+        line for line in rules(on_kraft(LinkCut("az1", "az2", "heartbeats")), "az2").splitlines() if "DROP" in line
+    ]
+    assert len(lines) == 3
+    assert all("--dport 60" in line and '@4>>16=0x3F" -j DROP' in line for line in lines)
+
+
+@pytest.mark.parametrize(("lab", "only", "said"), [
+    (on_kraft(), "quorum", "on KRaft one of kafka, brokers, controller, heartbeats"),
+    (state(), "heartbeats", "with ZooKeeper one of kafka, zookeeper, controller, quorum"),
+])  # fmt: skip
+def test_a_kind_of_the_other_mode_is_refused_in_one_line(tmp_path, monkeypatch, lab, only, said):
+    monkeypatch.setenv("KFIX_LAB_HOME", str(tmp_path))
+    store = Store("x")
+    store.save(lab)
+    for act in (lambda: faults.cut(store, "az1", "az2", only=only), lambda: faults.isolate(store, "az1", only)):
+        with pytest.raises(UsageError, match=said):
+            act()
+    assert store.load().network.cuts == ()
 
 
 def test_what_is_cut_or_slow_is_told_once_and_in_words():

@@ -1,0 +1,132 @@
+"""KFX814 fenced-alive: a broker responds and follows the metadata, but the controllers have fenced it.
+
+Why it matters
+    A fenced broker leads nothing, and its replicas are in no ISR: one more failure may leave partitions without a
+    leader. Its process, its port and its metrics look well.
+
+How kfix knows
+    The broker responds to kfix, the other brokers do not list it as alive, and it has applied the metadata of the
+    active controller, or fetched it within the last second. So its heartbeats are what is missing: they are sent over
+    a connection of their own. A broker that has just started is fenced, too, until it has caught up: it must persist,
+    and an earlier snapshot that shows a restart makes it advice.
+
+Remedies, safest first
+    A heartbeat interval that is not below the session timeout: correct it. Otherwise find what delays the heartbeats:
+    its log names the failed requests. Once heartbeats arrive, it is unfenced within a second.
+
+Do not
+    Do not start it a second time: it runs. Do not reassign its replicas: they are up to date once it is back.
+
+Sources
+    Kafka 4.3.1: heartbeats (API key 63) dropped on their way to the controllers, everything else delivered. Kafka
+    3.9.2: the same by a proxy. See docs/facts/kraft.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.quorum import QuorumView
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.numbers import whole_number
+from kfix.wording import several
+from kfix_diagnostics._advice import diagnose_again
+from kfix_diagnostics._bans import no_unclean_election, restart
+from kfix_diagnostics._evidence import live_row
+from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
+
+CODE = "KFX814"
+_INTERVAL, _TIMEOUT = "broker.heartbeat.interval.ms", "broker.session.timeout.ms"
+
+
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    quorum = case.snapshot.quorum
+    if quorum is None or not quorum.read:
+        return
+    for broker in case.shut_out:
+        if not quorum.stale(broker):
+            yield _finding(broker, rows, case, quorum)
+
+
+def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Finding:
+    calm = case.may_restart(broker, None)
+    rare = _too_rare(broker, case)
+    missed = [row.tp for row in rows if broker in case.assignment(row.tp).replicas and broker not in case.isr(row.tp)]
+    holding = len(missed)
+    responds = "it responds" if broker in case.views else "kfix does not reach it"
+    if quorum.follows(broker):
+        responds = "it responds and follows the metadata" if broker in case.views else "it fetches the metadata"
+    effect = f": {several(holding, 'replica')} there {'is' if holding == 1 else 'are'} in no ISR" if holding else ""
+    return Finding(
+        code=CODE,
+        severity=Severity.INFO if calm else Severity.WARNING,
+        obj=f"broker {broker}",
+        summary=f"broker {broker} is fenced, although {responds}{effect}{'. This may be a restart' if calm else ''}",
+        cause=_cause(rare, calm=calm),
+        evidence=(
+            *fenced_row(quorum, broker),
+            *replica_rows([r for r in (*quorum.observers, *quorum.voters) if r.node == broker][:1], quorum, "broker"),
+            *applied_row(quorum),
+            *(
+                Evidence(f"broker {b}", key, value)
+                for key in (_INTERVAL, _TIMEOUT)
+                for b, value in case.settings(key).items()
+                if b == broker or key == _TIMEOUT
+            ),
+            *live_row(case),
+        ),
+        remedies=(*_remedies(broker, quorum, rare, calm=calm), diagnose_again(case, "Then diagnose again")),
+        never=(
+            f"Do not start broker {broker} a second time: it runs",
+            f"Do not reassign the replicas of broker {broker}: it catches up once it is unfenced",
+        ),
+        forbids=(no_unclean_election(missed),),
+        partitions=tuple(missed),
+        headline=f"broker {broker} is fenced" if calm else "",
+    )
+
+
+def _too_rare(broker: int, case: CaseFile) -> tuple[int, int] | None:
+    """Returns its heartbeat interval and the shortest session timeout in milliseconds, if the first is not shorter."""
+    interval = whole_number(case.settings(_INTERVAL).get(broker, ""))
+    timeouts = [n for value in case.settings(_TIMEOUT).values() if (n := whole_number(value)) is not None]
+    return (interval, min(timeouts)) if interval is not None and timeouts and interval >= min(timeouts) else None
+
+
+def _cause(rare: tuple[int, int] | None, *, calm: bool) -> Cause:
+    if rare is not None:
+        interval, timeout = rare
+        text = f"{_INTERVAL} ({interval}) is not below {_TIMEOUT} ({timeout}): its session ends between two heartbeats"
+        return Cause(text, Confidence.LIKELY)
+    if calm:
+        return Cause("a restart", Confidence.POSSIBLE)
+    return Cause("its heartbeats do not reach the active controller in time, everything else does", Confidence.LIKELY)
+
+
+def _remedies(broker: int, quorum: QuorumView, rare: tuple[int, int] | None, *, calm: bool) -> Iterator[Remedy]:
+    if rare is not None:
+        text = f"Set {_INTERVAL} of broker {broker} to a third of {_TIMEOUT} at most, and restart it"
+        yield restart(text, broker)
+        return
+    if calm:
+        yield Remedy("Wait until it is unfenced")
+        return
+    active = next((each.address for each in quorum.controllers if each.node == quorum.leader), "the active controller")
+    yield Remedy(
+        f"Read the log of broker {broker} (BrokerLifecycleManager): it names the heartbeats that failed, to {active}. "
+        "Check the firewall between them, and pauses of its process"
+    )
+    yield restart(f"If the network between them is healthy: restart broker {broker}, and no other broker", broker)
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="fenced-alive",
+    title="a broker is fenced although it responds and follows the metadata",
+    severity=Severity.WARNING,
+    check=check,
+    rows="n_isr < n_replicas and not deleting",
+    debounce=Debounce.HELD,
+)

@@ -1,0 +1,122 @@
+"""KFX815 controller-unsteady: the active controller is elected again and again.
+
+Why it matters
+    Each election stops every change for a moment: no leader is elected, no ISR shrinks, no broker gets in. Requests
+    that a deposed controller had accepted time out with an unknown result. Clients do not notice until a broker dies.
+
+How kfix knows
+    The leader epoch of the quorum grows with each election. kfix remembers in which epoch it found the quorum, and when
+    (the last hour of snapshots on this host). A failover adds one, a rolling restart one for each controller that was
+    active, more before Kafka 4.0: fewer elections than two for each voter, or a controller or broker that was away in
+    that time, are advice and no alarm, and so is a quorum without an election for a minute.
+
+Remedies, safest first
+    Read the logs of the controllers: why the active one renounces, or why the others do not hear it. Pauses, a slow
+    disk and a bad link are the usual reasons; before Kafka 4.0 one voter that does not hear the active controller
+    deposes it. A controller that fails at a record renounces each time it is elected.
+
+Do not
+    Do not restart the controllers one after the other: each restart is another election.
+
+Sources
+    Kafka 4.3.1: an active controller stopped and continued again and again. Kafka 3.9.2 and 4.3.1: epochs of a quorum
+    (KIP-595, KIP-996). See docs/facts/kraft.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.quorum import QuorumView
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import ago, several, some
+from kfix_diagnostics._advice import diagnose_again
+from kfix_diagnostics._bans import no_restart
+
+CODE = "KFX815"
+#: Seconds in which the elections are counted, and after which a quorum without a new one counts as steady.
+_WINDOW = 600.0
+_STEADY = 60.0
+_FEW = 3
+
+
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    quorum = case.snapshot.quorum
+    if quorum is None or not quorum.read:
+        return
+    taken = case.snapshot.taken_at
+    known = {e: at for e, at in case.snapshot.remembered_epochs.items() if 0 < taken - at <= _WINDOW}
+    first = min(known, default=quorum.epoch)
+    elections = quorum.epoch - first
+    if elections >= _FEW:
+        yield _finding(case, quorum, known, elections)
+
+
+def _finding(case: CaseFile, quorum: QuorumView, known: Mapping[int, float], elections: int) -> Finding:
+    since = case.snapshot.taken_at - known[quorum.epoch - elections]
+    away = _away(case, quorum, since)
+    steady = _steady(quorum.epoch, known, case.snapshot.taken_at)
+    alarm = elections > 2 * len(quorum.voters) and not away and not steady
+    nodes = tuple(sorted(v.node for v in quorum.voters))
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING if alarm else Severity.INFO,
+        obj="active controller",
+        summary=f"the KRaft quorum has had {several(elections, 'election')} within {ago(since)}: controller "
+        f"{quorum.leader} is active now, in leader epoch {quorum.epoch}"
+        f"{'. It has been steady since' if steady else '' if alarm else '. A rolling restart looks like this'}",
+        cause=_cause(away),
+        evidence=(
+            *(
+                Evidence("earlier snapshots", "leader epoch of the quorum", str(epoch), case.snapshot.taken_at - at)
+                for epoch, at in sorted(known.items())
+            ),
+            Evidence(f"controller {quorum.leader}", "leader epoch of the quorum", str(quorum.epoch)),
+        ),
+        remedies=(
+            Remedy(
+                f"Read the logs of controllers {some(nodes)} for the elections and their reasons: "
+                "grep -E 'Renouncing|Resigned|CandidateState|ProspectiveState|LeaderState' LOG. Then look for pauses, "
+                "a slow disk or a bad link there"
+            ),
+            diagnose_again(case, "Then diagnose again: epochs that no longer grow end this"),
+        ),
+        never=("Do not restart the controllers one after the other: each restart is another election",),
+        forbids=(no_restart(nodes),) if alarm else (),
+        follows=tuple(f"KFX812:controller {node}" for node in nodes),
+    )
+
+
+def _steady(epoch: int, known: Mapping[int, float], now: float) -> bool:
+    """Returns whether earlier snapshots have found no other epoch for a while."""
+    older = [at for each, at in known.items() if each < epoch]
+    return epoch in known and now - max(older) > _STEADY
+
+
+def _away(case: CaseFile, quorum: QuorumView, since: float) -> tuple[int, ...]:
+    """Returns the voters and brokers that an earlier snapshot of this time did not find alive."""
+    voters = {v.node for v in quorum.voters}
+    start = case.snapshot.taken_at - since
+    return tuple(
+        sorted(n for n, at in case.snapshot.remembered_dead.items() if at >= start and (n in voters or n in case.holds))
+    )
+
+
+def _cause(away: tuple[int, ...]) -> Cause:
+    if away:
+        return Cause(f"a restart: {some([f'node {n}' for n in away])} did not respond meanwhile", Confidence.LIKELY)
+    return Cause(
+        "no node was seen away: pauses of the active controller, or a link between controllers", Confidence.UNKNOWN
+    )
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="controller-unsteady",
+    title="the active controller is elected again and again",
+    severity=Severity.WARNING,
+    check=check,
+    debounce=Debounce.NONE,
+)
