@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +60,15 @@ def read_cluster(
     return snapshot
 
 
-def read_noting(target: Target, groups: tuple[str, ...] = ()) -> Snapshot:
-    """Returns a snapshot of a live cluster, of which only the names of groups and brokers are stored for later runs."""
+def read_noting(target: Target, groups: tuple[str, ...] = (), *, pin: bool = True) -> Snapshot:
+    """Returns a snapshot of a live cluster, of which only the names of groups and brokers are stored for later runs.
+
+    With `pin`, the id behind a name is remembered at its first use. Raises as `read_cluster` does.
+    """
     store = SnapshotStore(state_folder())
     snapshot = collect(target, CollectOptions(groups, recall=store.recall))
+    if target.name:
+        refuse_another(target, snapshot, state_folder(), pin=pin)
     store.note(snapshot)
     return snapshot
 
@@ -131,10 +137,15 @@ def snapshot_dict(snapshot: Snapshot) -> dict[str, Any]:
 def read_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
     """Returns a snapshot of a cluster of the fleet, with groups and brokers from earlier snapshots.
 
-    With `remember`, its groups and brokers are stored for the next one; the snapshot itself belongs to the run.
+    With `remember`, its groups and brokers are stored for the next one; the snapshot itself belongs to the run. Raises
+    as `read_cluster` does: another cluster than that of the entry's id, or than the one that commands of this host were
+    about under this name, is not collected under it.
     """
     config = Path(entry.command_config) if entry.command_config else None
     target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout, entry.bootstrap_controller or None)
+    target = replace(target, name=entry.name, expected_id=entry.id)
     if remember:
-        return read_noting(target)
-    return collect(target, CollectOptions(recall=SnapshotStore(state_folder()).recall))
+        return read_noting(target, pin=False)
+    snapshot = collect(target, CollectOptions(recall=SnapshotStore(state_folder()).recall))
+    refuse_another(target, snapshot, state_folder(), pin=False)
+    return snapshot

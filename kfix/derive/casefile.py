@@ -33,6 +33,9 @@ _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
 _REASSIGNING = parse("reassigning", "CaseFile.moving")
 _LEADERLESS = parse("leaderless and not deleting", "CaseFile.hindered")
+#: A broker that shuts down leaves the ISR some seconds before it stops answering.
+_LATE_ANSWER = 10.0
+
 #: The conditions behind the answers of every case file.
 STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING, _LEADERLESS)
 
@@ -178,8 +181,14 @@ class CaseFile(SnapshotAnswers):
         return self.background.lost
 
     def gone_for(self, broker: int) -> float | None:
-        left = self.partitions.left_ms(broker)
-        return None if left is None else self._age(left)
+        """Returns the seconds since it left by the record; None if unknown, or if it answered kfix after that.
+
+        Then it fell out of the ISR before it died, or the clocks of this host and of ZooKeeper differ.
+        """
+        left, answered = self.partitions.left_ms(broker), self.snapshot.remembered_alive.get(broker)
+        if left is None or (answered is not None and answered - left / 1000 > _LATE_ANSWER):
+            return None
+        return self._age(left)
 
     def back_for(self, broker: int) -> float | None:
         registered = self.registrations.get(broker)

@@ -7,12 +7,17 @@ import pytest
 from kazoo.client import KazooClient
 
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.live.authority import ZooKeeperAuthority
+from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper.connect import open_line, parse_connect, read_all
+from kfix.adapters.zookeeper.lock import ZooKeeperLock
 from kfix.adapters.zookeeper.servers import probe_node
 from kfix.adapters.zookeeper.wire import children
-from kfix.errors import UsageError
+from kfix.errors import UnreachableError, UsageError
 from kfix.lab import Lab, LabSpec
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import Kfix
+from tests.cluster.lying import Liar, alone, lying
 from tests.cluster.seen import wait_until
 
 NUMBERS = (1, 2, 3)
@@ -209,6 +214,84 @@ def test_a_diagnosis_without_zookeeper_takes_no_thread_from_a_broker(kfix, lab):
         assert said.code != 0
         assert not [text for text in said.json["could_not_read"] if text.startswith("broker 1")]
         assert [text for text in said.json["could_not_read"] if "topic configs" in text and "not asked" in text]
+
+
+STATE = "/kfix/brokers/topics/lied/partitions/0/state"
+LIES = {
+    "another controller": {"lies": {"/kfix/controller": lambda data: data.replace(b'"brokerid":1', b'"brokerid":7')}},
+    "an older epoch": {"lies": {"/kfix/controller_epoch": lambda _: b"0"}},
+    "no leader": {"lies": {STATE: lambda data: data.replace(b'"leader":1', b'"leader":-1')}},
+    "no isr": {"lies": {STATE: lambda data: data.replace(b'"isr":[1]', b'"isr":[]')}},
+    "an older transaction": {"zxid": 5},
+    "a later transaction": {"zxid": 1 << 50},
+}
+
+
+@pytest.fixture
+def lied(lab):
+    """A topic of one partition, whose record a server may alter."""
+    with lab.access() as access:
+        if "lied" not in access.topics():
+            access.create_topic("lied", [[1]], {})
+        wait_until(lambda: access.states().get(("lied", 0)) is not None, "the partition is recorded", 20)
+    return parse_connect(lab.zookeeper_connect).servers
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_server_of_the_ensemble_that_lies_is_outvoted_and_named(kfix, lied, lie):
+    with lying(Liar(lied[0], **LIES[lie])) as at:
+        outvoted = kfix.diagnose("--zookeeper", f"{at},{lied[1]},{lied[2]}/kfix")
+        assert outvoted.code == 22, outvoted.out
+        assert not [code for code in outvoted.findings if code.startswith(("KFX1", "KFX2", "KFX3"))], outvoted.findings
+        [text] = outvoted.json["could_not_read"]
+        assert text.startswith(f"server {at} of zookeeper: it contradicts the other servers"), text
+        # One against one: neither is believed, and nothing is planned.
+        plain = kfix.diagnose("--zookeeper", f"{at},{lied[1]}/kfix")
+        assert (plain.code, "contradict each other" in str(plain.json["could_not_read"])) == (22, True), plain.out
+        refused = kfix.on("runbook", "plan", "coordinator-stuck", "--zookeeper", f"{at},{lied[1]}/kfix")
+        assert refused.code in {3, 22}, refused.err
+        assert "contradict each other" in refused.err
+
+
+def test_a_frozen_server_hides_no_change_and_no_change_rests_on_it(kfix, lab, lied):
+    tp = TopicPartition("lied", 0)
+    target = make_target(lab.bootstrap_servers, None)
+    with lying(Liar(lied[0], frozen=True)) as at:
+        connect = parse_connect(f"{at},{lied[1]},{lied[2]}/kfix")
+        authority = ZooKeeperAuthority(target, connect)
+        before = authority.partition(tp)
+        kfix.diagnose("--zookeeper", str(connect))  # freezes what a diagnosis reads
+        authority.controller()
+        lab.kill(1)
+        for read in (lambda: authority.partition(tp), authority.controller):
+            with pytest.raises(UnreachableError, match=r"contradict each other: .* at the first, .* at the second"):
+                read()
+        authority.close()
+        honest = ZooKeeperAuthority(target, parse_connect(lab.zookeeper_connect))
+        assert honest.partition(tp).registered < before.registered
+        honest.close()
+        said = kfix.diagnose("--zookeeper", str(connect))
+    lab.restart(1)
+    assert said.code in {21, 22}, said.out
+    assert [text for text in said.json["could_not_read"] if text.startswith(f"server {at} of zookeeper")], said.out
+
+
+def test_a_server_that_was_started_alone_from_a_copy_is_not_believed_and_grants_no_lock(kfix, lab, lied, tmp_path):
+    """As one that is reinstalled without the list of the others: all that it shows was true once."""
+    with alone(lab, 3, tmp_path) as at:
+        for order in (f"{at},{lied[0]},{lied[1]}/kfix", f"{lied[0]},{at},{lied[1]}/kfix"):
+            said = kfix.diagnose("--zookeeper", order)
+            assert (said.code, len(said.json["could_not_read"])) == (22, 1), said.out
+            assert said.json["could_not_read"][0].startswith(f"server {at} of zookeeper")
+        both = parse_connect(f"{at},{lied[0]}/kfix")
+        for _ in range(4):  # The lock's client chooses a server at random.
+            lock = ZooKeeperLock(both, "faults")
+            with pytest.raises(UnreachableError, match="does not show it"):
+                lock.take({"user": "test"})
+        honest = ZooKeeperLock(parse_connect(lab.zookeeper_connect), "faults")
+        honest.take({"user": "test"})
+        assert honest.held()
+        honest.release()
 
 
 def test_an_ensemble_that_is_left_over_from_a_migration_says_nothing_of_its_cluster(kfix, lab):

@@ -11,6 +11,7 @@ _BROKER = re.compile(r"\bbroker ([0-9]{1,10})\b")
 _LEAVES_OPEN = {
     "bootstrap": "what runs at this address; no broker that is registered has it, but clients that begin there wait",
     "zookeeper": "partition states, registrations and the controller, and whether ZooKeeper and the brokers disagree",
+    "server": "why it differs: whether it belongs to the brokers' ensemble, and what its clients are shown meanwhile",
     "znode": "the content of this record, and whether ZooKeeper and the brokers disagree about it",
     "znodes": "the content of these records, and whether ZooKeeper and the brokers disagree about them",
     "broker": "whether the metadata of this broker is stale",

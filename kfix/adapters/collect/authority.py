@@ -11,9 +11,9 @@ from kfix.adapters.ledger import Ledger
 from kfix.adapters.names import PartitionNames
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.access import ZooKeeperAccess
+from kfix.adapters.zookeeper.agreed import Agreed, read_agreed
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.adapters.zookeeper.servers import probe_node
-from kfix.adapters.zookeeper.view import Unread, read_view
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Mode, ZooKeeperNode, ZooKeeperView
 
@@ -52,8 +52,9 @@ class ZooKeeperQuestion:
     ) -> None:
         self._connect = connect
         self._deadline = deadline
-        self._view: Task[tuple[str, ZooKeeperView, Unread]] = questions.start(
-            f"zookeeper {connect}", lambda: read_view(connect, target.security.protocol, deadline, names, ledger)
+        self._questions = questions
+        self._view: Task[Agreed] = questions.start(
+            f"zookeeper {connect}", lambda: read_agreed(connect, target.security.protocol, deadline, names, ledger)
         )
         # A server that does not respond is a fact about the ensemble, not a missing source of the snapshot.
         aside = Questions()
@@ -68,8 +69,11 @@ class ZooKeeperQuestion:
             task.result(self._deadline) or ZooKeeperNode(str(server), "", "no answer in time")
             for server, task in zip(self._connect.servers, self._nodes, strict=True)
         )
-        cluster_id, view, unread = answered or ("", None, {})
-        return ZooKeeperAnswer(cluster_id, view, str(self._connect), ensemble, unread)
+        if answered is None:
+            return ZooKeeperAnswer("", None, str(self._connect), ensemble)
+        for server, why in answered.doubted.items():
+            self._questions.failed(f"server {server} of zookeeper", why)
+        return ZooKeeperAnswer(answered.cluster_id, answered.view, str(self._connect), ensemble, answered.unread)
 
 
 def discover(configs: Mapping[str, str], access: ZooKeeperAccess) -> tuple[Mode, Connect | None]:

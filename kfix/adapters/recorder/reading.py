@@ -31,7 +31,8 @@ _RESTLESS: Final = frozenset({"taken_at", "seconds", "sources"})
 class RingRecord:
     """One record of the ring: a snapshot, or a remark of the watch.
 
-    `quiet`: a snapshot that shows the cluster exactly as the one before it did.
+    `quiet`: a snapshot that shows the cluster exactly as the one before it did. `shift`: seconds by which its time was
+    moved, since the clock of the recording host was set later; ages in the snapshot are by the time without it.
     """
 
     at: float
@@ -40,6 +41,7 @@ class RingRecord:
     what: str = ""
     text: str = ""
     quiet: bool = False
+    shift: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class Recording:
                 continue
             known = head.sequence
             if head.sequence in wanted and (snapshot := self._snapshot(path, place, state)) is not None:
-                yield RingRecord(snapshot.taken_at, head.sequence, snapshot, quiet=quiet)
+                yield RingRecord(snapshot.taken_at, head.sequence, snapshot, quiet=quiet, shift=place.shift)
 
     def _snapshot(self, path: Path, place: _Place, state: Any) -> Snapshot | None:
         # The same checks as for a snapshot file: a ring may have been copied from anywhere.

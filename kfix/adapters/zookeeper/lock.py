@@ -12,9 +12,13 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.connect import Connect
+from kfix.adapters.zookeeper.wire import ZooKeeperLine, exists, sync
+from kfix.adapters.zookeeper.witnesses import ROUNDS
 from kfix.errors import HeldError, UnreachableError
 from kfix.model.cluster.holder import held_error, parse_holder
+from kfix.model.cluster.snapshot import Endpoint
 from kfix.ports import ClusterLock
 
 if TYPE_CHECKING:
@@ -25,6 +29,8 @@ FOLDER, NODE = "/kfix", "/kfix/lock"
 SESSION_SECONDS = 6.0
 _POLL_SECONDS = 0.05
 _TRIES = 3
+#: A server that hangs confirms nothing, and is waited for no longer than this.
+_CONFIRM_SECONDS = 1.0
 
 # Without its own handler, kazoo would print warnings of dropped connections on the terminal.
 _LOGGER = logging.getLogger("kfix.zookeeper.lock")
@@ -62,6 +68,7 @@ class ZooKeeperLock(ClusterLock):
         try:
             self._client.start(timeout=self._timeout)
             self._make(self._client, json.dumps(dict(holder)).encode())
+            self._confirm()
         except BaseException as error:
             self.release()
             if isinstance(error, NoAuthError):
@@ -97,6 +104,30 @@ class ZooKeeperLock(ClusterLock):
             else:
                 return
         raise self._held(holder)
+
+    def _confirm(self) -> None:
+        """Raises UnreachableError where a server of the ensemble that has caught up does not show the lock.
+
+        One that was started alone, from a copy of the data, grants a lock that nobody else ever sees.
+        """
+        for server in self._connect.servers:
+            with contextlib.suppress(UnreachableError):
+                if not self._shown_by(server):
+                    break
+        else:
+            return
+        raise self._unreachable(f"{server} does not show it, so the servers are not one ensemble: give the right ones")
+
+    def _shown_by(self, server: Endpoint) -> bool:
+        """Whether the server shows the lock, or has no quorum and so shows nothing that counts."""
+        limit = Deadline.after(min(_CONFIRM_SECONDS, self._timeout))
+        with ZooKeeperLine(server, limit, access=self._connect.access) as line:
+            for pause in ROUNDS:
+                time.sleep(pause)
+                _, node = line.read([sync(self._node), exists(self._node)], limit)
+                if line.read_only or (node is not None and node.stat.owner == self._session):
+                    return True
+        return False
 
     def _held(self, data: bytes) -> HeldError:
         return held_error(

@@ -52,38 +52,43 @@ def read_view(
     Raises UnreachableError if no server answers, the quorum is lost, or the chroot is wrong.
     """
     with open_line(connect, deadline, ledger) as line:
-        if line.read_only:
-            # Observed on 3.5.9: it expires sessions by its own clock, so within seconds it shows no brokers and no
-            # controller although they are healthy. This must not be diagnosed.
-            raise UnreachableError(
-                f"zookeeper {line.endpoint}: serves read-only, it has no quorum: its data may be stale"
-            )
-        roots = read_all(line, connect, _ROOTS, deadline)
-        if roots["ids"] is None:
-            raise UnreachableError(_wrong_chroot(line, connect, deadline))
-        unread: Unread = {}
-        topics = sorted(_names(roots["topics"]))
-        line.multi_read = len(topics) >= _MANY_TOPICS and has_multi_read(line, deadline)
-        with _Lines(line, deadline) as lines:
-            assigned = read_topics(lines.for_reads(len(topics)), connect, topics, deadline, unread, names)
-            states = read_states(lines.for_reads(len(assigned)), connect, assigned, deadline, unread)
-            configs = _configs(lines.all, connect, _names(roots["configs"]), deadline, unread)
-        view = ZooKeeperView(
-            connect=str(connect),
-            server=str(line.endpoint),
-            controller=records.controller(roots["controller"], roots["epoch"]),
-            registrations=_registrations(line, connect, broker_ids(roots["ids"]), protocol, deadline, unread),
-            assignments=assigned,
-            states=states,
-            reassigning=_or_unread(lambda: records.reassigning(roots["reassign"]), unread) or {},
-            deleting=frozenset(_names(roots["deleting"])),
-            topic_configs=configs,
-            isr_notifications=len(_names(roots["isr_changes"])),
-            preferred_election_pending=roots["preferred"] is not None,
-            migrating=migrating(roots["migration"], roots["controller"]),
-        )
-        cluster_id = _or_unread(lambda: records.cluster_id(roots["cluster"]), unread) or ""
-        return cluster_id, view, unread
+        return view_of(line, connect, protocol, deadline, names)
+
+
+def view_of(
+    line: ZooKeeperLine, connect: Connect, protocol: str, deadline: Deadline, names: PartitionNames | None = None
+) -> tuple[str, ZooKeeperView, Unread]:
+    """Returns the same as `read_view`, over a session that is open."""
+    if line.read_only:
+        # Observed on 3.5.9: it expires sessions by its own clock, so within seconds it shows no brokers and no
+        # controller although they are healthy. This must not be diagnosed.
+        raise UnreachableError(f"zookeeper {line.endpoint}: serves read-only, it has no quorum: its data may be stale")
+    roots = read_all(line, connect, _ROOTS, deadline)
+    if roots["ids"] is None:
+        raise UnreachableError(_wrong_chroot(line, connect, deadline))
+    unread: Unread = {}
+    topics = sorted(_names(roots["topics"]))
+    line.multi_read = len(topics) >= _MANY_TOPICS and has_multi_read(line, deadline)
+    with _Lines(line, deadline) as lines:
+        assigned = read_topics(lines.for_reads(len(topics)), connect, topics, deadline, unread, names)
+        states = read_states(lines.for_reads(len(assigned)), connect, assigned, deadline, unread)
+        configs = _configs(lines.all, connect, _names(roots["configs"]), deadline, unread)
+    view = ZooKeeperView(
+        connect=str(connect),
+        server=str(line.endpoint),
+        controller=records.controller(roots["controller"], roots["epoch"]),
+        registrations=_registrations(line, connect, broker_ids(roots["ids"]), protocol, deadline, unread),
+        assignments=assigned,
+        states=states,
+        reassigning=_or_unread(lambda: records.reassigning(roots["reassign"]), unread) or {},
+        deleting=frozenset(_names(roots["deleting"])),
+        topic_configs=configs,
+        isr_notifications=len(_names(roots["isr_changes"])),
+        preferred_election_pending=roots["preferred"] is not None,
+        migrating=migrating(roots["migration"], roots["controller"]),
+    )
+    cluster_id = _or_unread(lambda: records.cluster_id(roots["cluster"]), unread) or ""
+    return cluster_id, view, unread
 
 
 def _or_unread(read: Callable[[], T], unread: Unread | None) -> T | None:

@@ -102,6 +102,8 @@ class ZooKeeperLine:
         self.multi_read = False
         #: Whether the server has closed the connection.
         self.ended = False
+        #: The last transaction that the server had applied when it answered `read`, -1 before that.
+        self.zxid = -1
         self._xid = 0
         self._buffer = b""
         self._at = 0
@@ -176,17 +178,19 @@ class ZooKeeperLine:
             answer = self.frame(deadline)
             if len(answer) < _REPLY.size:
                 raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
-            xid, _zxid, error = _REPLY.unpack_from(answer)
+            xid, zxid, error = _REPLY.unpack_from(answer)
             if xid >= 0:
                 break
         if xid != wanted:
             raise self.wrong_answer(request.path)
+        self.zxid = zxid
         if error == NO_NODE:
             return None
         if error == NO_AUTH:
             raise UnreachableError(f"zookeeper {self.endpoint}: {self.access.not_allowed('read', request.path)}")
-        if error and request.kind != _SYNC:
-            raise UnreachableError(f"zookeeper {self.endpoint}: error {error} for {request.path}")
+        if error:
+            why = "did not catch up with the leader: " if request.kind == _SYNC else ""
+            raise UnreachableError(f"zookeeper {self.endpoint}: {why}error {error} for {request.path}")
         return answer
 
     def _result(self, request: Read, answer: bytes | None) -> Node | None:

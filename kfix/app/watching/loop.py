@@ -74,6 +74,8 @@ class ClusterWatch:
         self._watched = Watched()
         self._costs: dict[str, Traffic] = {}
         self._names: dict[str, str] = {}
+        #: {broker: when it answered last, by the clock that is never set}
+        self._answered: dict[int, float] = {}
         self._unrecorded = ""
         self._lost = False
         self._state = WatchState(
@@ -103,7 +105,7 @@ class ClusterWatch:
             with without_collector():
                 wanted = SnapshotOptions(self._options.groups, keep=False)
                 snapshot = self._app.clusters.snapshot(self._access, wanted)
-                again_in = self._judge(snapshot)
+                again_in = self._judge(self._with_answers(snapshot, began))
         except KfixError as error:
             if not (isinstance(error, UnreachableError) or self._state.snapshots):
                 raise
@@ -111,6 +113,16 @@ class ClusterWatch:
             again_in = 0.0
         self._state = replace(self._state, reading=self._app.clock.monotonic() - began)
         return again_in
+
+    def _with_answers(self, snapshot: Snapshot, began: float) -> Snapshot:
+        """Returns the snapshot with when each broker answered last, by the clock of this snapshot.
+
+        The times are kept by the clock that is never set: one that is set during the watch makes no broker gone for
+        longer than since its last answer.
+        """
+        alive = {broker: snapshot.taken_at - (began - at) for broker, at in self._answered.items()}
+        self._answered |= dict.fromkeys(snapshot.views, began)
+        return replace(snapshot, remembered_alive={**snapshot.remembered_alive, **alive}) if alive else snapshot
 
     def _judge(self, snapshot: Snapshot) -> float:
         self._count(snapshot)

@@ -106,7 +106,8 @@ def replay(
             watched, turns = lose(watched, record.at, record.text)
             state = replace(state, at=record.at, diagnosis=None, error=record.text, turns=turns, watched=watched)
         else:
-            judged = judging.judge(record.snapshot)
+            # As the watch judged it then: by the clock of then.
+            judged = judging.judge(replace(record.snapshot, taken_at=record.snapshot.taken_at - record.shift))
             diagnosis = passing(judged.diagnosis)
             turns = ()
             if judged.confirmed:

@@ -62,7 +62,7 @@ def test_a_session_on_which_a_read_failed_is_never_used_again(monkeypatch: pytes
     opened: list[SimpleNamespace] = []
 
     def open_line(_connect, _end):
-        opened.append(SimpleNamespace(read_only=False, closed=False))
+        opened.append(SimpleNamespace(read_only=False, closed=False, endpoint=Endpoint("z", 1)))
         opened[-1].__exit__ = lambda *_: setattr(opened[-1], "closed", True)
         return opened[-1]
 
@@ -209,7 +209,7 @@ def test_every_partition_is_read_with_the_views_of_all_and_who_gave_none_is_repo
     zookeeper = ZooKeeperAuthority(Target(()), parse_connect("z:1"))
     reader = LiveReader(Target((), security=Security()), zookeeper, IDENTITY, {})
     monkeypatch.setattr(reader, "registered_brokers", lambda: frozenset({1, 2}))
-    monkeypatch.setattr(zookeeper, "_ask", lambda _ask: recorded)
+    monkeypatch.setattr(zookeeper, "_ask_one", lambda _ask, _end: recorded)
     answers = {1: {TP: view}, 2: UnreachableError("hung")}
     monkeypatch.setattr(reader, "_lines", SimpleNamespace(ask_each=lambda *_: answers, close=lambda: None))
     found = reader.every_partition()

@@ -28,17 +28,20 @@ from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.watch import WatchState
+from kfix.report.findings.verdict import exit_code
 from tests.unit.diagnostics.build import NOW, Paper
 
 ACCESS = Access("localhost:9092")
 
 
 class Clock:
-    def __init__(self) -> None:
+    def __init__(self, set_at: float = 0.0, step: float = 0.0) -> None:
         self.at = 0.0
+        self.set_at, self.step = set_at, step
 
     def now(self) -> float:
-        return NOW + self.at
+        """The wall clock, which somebody sets by `step` at the second `set_at` of the story."""
+        return NOW + self.at + (self.step if self.at >= self.set_at else 0.0)
 
     def monotonic(self) -> float:
         return self.at
@@ -95,7 +98,7 @@ def fresh(written: float, version: int) -> Snapshot:
 def run(
     story: Callable[[float], Snapshot | Exception], count: int | None = None, **request: Any
 ) -> tuple[int, list[WatchState], Story]:
-    clock = Clock()
+    clock = request.pop("clock", None) or Clock()
     clusters = Story(clock, story)
     states: list[WatchState] = []
     app = App(clusters, clock, {})
@@ -194,6 +197,28 @@ def test_a_recording_is_judged_as_the_watch_judged_it(tmp_path: Path) -> None:
     live = [c for c in changes(states) if c]
     assert [c for c in changes(again) if c] == live
     assert live[0] == ["new KFX102:orders-3"]
+
+
+@pytest.mark.parametrize("step", [3600.0, -3600.0])
+def test_a_clock_that_is_set_makes_no_broker_gone_for_an_hour(tmp_path: Path, step: float) -> None:
+    """The broker leaves at second 40 by ZooKeeper's clock, which is right; at second 50 this host's clock is set."""
+
+    def story(at: float) -> Snapshot:
+        paper = Paper((1, 2, 3)).topic("orders", 6).offsets(5)
+        if at >= 40:
+            paper.kill(3, age=-40)
+        return paper.snapshot()
+
+    _, states, _ = run(story, 7, clock=Clock(50.0, step), recorder=tmp_path / "ring")
+    said = [str(state.diagnosis.findings) for state in states if state.diagnosis is not None]
+    assert "KFX401" in said[-1]
+    assert not [text for text in said if "gone for about 60 min" in text or "gone for about 1 h" in text]
+    assert not [turn for state in states for turn in state.turns], "a restart is no alarm within its grace"
+    again: list[WatchState] = []
+    replay(tmp_path / "ring", WatchOptions(JudgeOptions()), [again.append])
+    assert [exit_code(s.diagnosis) for s in again if s.diagnosis] == [
+        exit_code(s.diagnosis) for s in states if s.diagnosis
+    ]
 
 
 def test_few_examinations_are_kept_however_often_snapshots_come() -> None:
