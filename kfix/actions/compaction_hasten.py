@@ -47,7 +47,7 @@ class CompactionHasten(Configuring):
         return f"delete.retention.ms was {args.text('delete_retention_before')}"
 
     def estimate(self, _args: Args) -> Estimate:
-        return Estimate(max_loss="none while every replica is in sync; one that is behind could keep deleted keys")
+        return Estimate(max_loss="none while every replica is in sync; a tool that reads the topic may miss deletions")
 
     def inverse(self, args: Args) -> Inverse:
         back = Args({"topic": args.text("topic"), **dict(zip(KEYS, self.before(args), strict=True))})

@@ -160,26 +160,19 @@ def test_a_transaction_that_does_not_end_is_aborted(operator, cluster):
 
 def test_saved_offsets_are_committed_again_and_taken_back(operator, cluster):
     broken = cluster.lab.break_("healthy")
-    where = [TopicPartition("orders", number) for number in range(3)]
-
-    def positions():
-        [(_, broker)] = cluster.coordinators(broken.group)
-        request = requests.stable_offset_fetch(broken.group, tuple(where))
-        return {tp: each.offset for tp, each in cluster.ask(broker, request, responses.stable_offset_fetch)[1].items()}
-
-    old, path = positions(), operator.folder / "offsets.json"
+    old, path = committed(cluster, broken.group), operator.folder / "offsets.json"
     assert operator.on("offsets", "save", "--partition", "all", "-o", path).code == 0
-    earlier = [confluent_kafka.TopicPartition(*tp, 0) for tp in where]
+    earlier = [confluent_kafka.TopicPartition(*tp, 0) for tp in old]
     group = confluent_kafka.ConsumerGroupTopicPartitions(broken.group, earlier)
     admin = AdminClient({"bootstrap.servers": cluster.lab.bootstrap_servers})
     [done] = admin.alter_consumer_group_offsets([group]).values()
     done.result(10)
-    assert set(positions().values()) == {0}
+    assert set(committed(cluster, broken.group).values()) == {0}
     planned = operator.plan("restore-offsets", "--offsets", path, params={"group": broken.group})
     operator.healed(planned)
-    assert positions() == old
+    assert committed(cluster, broken.group) == old
     operator.take_back(operator.ran(planned))
-    assert set(positions().values()) == {0}
+    assert set(committed(cluster, broken.group).values()) == {0}
 
 
 def test_the_registration_of_a_broker_that_is_gone_is_removed_and_that_of_a_live_one_never(operator, cluster):
