@@ -81,7 +81,7 @@ def _finding(case: CaseFile, quorum: QuorumView, known: Mapping[int, float], ele
                 "grep -E 'Renouncing|Resigned|CandidateState|ProspectiveState|LeaderState' LOG. Then look for pauses, "
                 "a slow disk or a bad link there"
             ),
-            diagnose_again(case, "Then diagnose again: epochs that no longer grow end this"),
+            diagnose_again(case, "Then diagnose again: it is over once the leader epoch no longer grows"),
         ),
         never=("Do not restart the controllers one after the other: each restart is another election",),
         forbids=(no_restart(nodes),) if alarm else (),
