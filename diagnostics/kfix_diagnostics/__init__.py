@@ -82,7 +82,7 @@ from kfix_diagnostics.quorum import (
     kfx812_quorum_at_risk,
     kfx813_cut_from_controllers,
 )
-from kfix_diagnostics.sources import kfx901_source_unreadable
+from kfix_diagnostics.sources import kfx817_wrong_cluster_id, kfx901_source_unreadable
 from kfix_diagnostics.views import (
     kfx201_metadata_divergence,
     kfx202_controller,
@@ -158,6 +158,7 @@ ALL: tuple[Check, ...] = (
     kfx812_quorum_at_risk.CHECK,
     kfx813_cut_from_controllers.CHECK,
     kfx816_metadata_version_behind.CHECK,
+    kfx817_wrong_cluster_id.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

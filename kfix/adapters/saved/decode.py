@@ -77,6 +77,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         remembered_alive=raw.remembered_alive,
         remembered_dead=raw.remembered_dead,
         remembered_well=raw.remembered_well,
+        foreign=raw.foreign,
         stated_partitions=raw.stated_partitions,
         origin=origin,
     )

@@ -56,6 +56,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "remembered_alive": {str(b): at for b, at in snapshot.remembered_alive.items()},
         "remembered_dead": {str(b): at for b, at in snapshot.remembered_dead.items()},
         "remembered_well": {str(b): at for b, at in snapshot.remembered_well.items()},
+        "foreign": dict(snapshot.foreign),
         "stated_partitions": None if snapshot.stated_partitions is None else dict(snapshot.stated_partitions),
     }
 

@@ -276,4 +276,5 @@ class SnapshotShape(LenientModel):
     remembered_alive: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_dead: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_well: dict[Int32, Moment] = Field(default_factory=dict)
+    foreign: dict[str, str] = Field(default_factory=dict)
     stated_partitions: dict[str, Int32] | None = None

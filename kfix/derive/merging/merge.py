@@ -80,6 +80,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         remembered_alive=parts.latest(s.remembered_alive for s in now),
         remembered_dead=parts.latest(s.remembered_dead for s in now),
         remembered_well=parts.latest(s.remembered_well for s in now),
+        foreign=dict(sorted(parts.union(s.foreign for s in now).items())),
         origin=", ".join(s.origin for s in ordered if s.origin),
     )
     return replace(merged, epoch_ends=parts.epoch_ends(now, merged))

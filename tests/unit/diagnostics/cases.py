@@ -212,6 +212,10 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.broker_cut_from_controllers, "broker 1", CRITICAL),
         Sick(kraft_clusters.broker_fenced_but_alive, "broker 1", WARNING),
     ],
+    "KFX817": [
+        Sick(lambda: kraft_clusters.two_clusters("other"), "cluster other", WARNING),
+        Sick(lambda: base().snapshot(foreign={"localhost:9999": "another"}), "cluster another", WARNING),
+    ],
     "KFX901": [
         Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO),
         Sick(
@@ -391,6 +395,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         cut_clusters.link_cut,
         cut_clusters.zone_isolated,
     ],
+    "KFX817": [kraft_clusters.healthy, lambda: base().snapshot()],
     "KFX901": [
         # A dead broker is no riddle, nor is a bootstrap address that may be its own.
         lambda: changed(

@@ -26,6 +26,7 @@ from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "broker-ids-gone": replicas.broker_ids_gone,
     "broker-ids-gone-another-dead": replicas.broker_ids_gone_another_dead,
+    "broker-ids-gone-kraft": replicas.broker_ids_gone_kraft,
     "coordinator-loading": coordinators.coordinator_loading,
     "coordinator-silent": coordinators.coordinator_silent,
     "coordinator-silent-kraft": eligible.coordinator_silent,
