@@ -74,7 +74,7 @@ class QuorumView:
     4.0). `ignored_zookeeper` is an address of ZooKeeper that was given, and not asked, since KRaft is the authority.
     `eligible` are partitions without a leader, by the broker with the newest metadata; empty where it does not tell.
     `topic_settings` are {topic: the settings that it has of its own}; None if they were not read. `supported` are
-    {node: the highest level of metadata.version that its software supports}, of brokers and controllers that told it.
+    {node: the highest level of metadata.version that its software supports}, of brokers and controllers that report it.
     `directories` are {voter: id of the directory with its log} of a dynamic quorum (KIP-853).
     """
 
