@@ -6,7 +6,6 @@ a broker would forward goes last, over a connection and with a timeout of its ow
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -246,7 +245,6 @@ class QuorumQuestion:
             epoch=active.epoch,
             high_watermark=active.high_watermark,
             voters=_replicas(active.voters, now_of(active)),
-            directories={v.node: _uuid_text(v.directory) for v in active.voters if v.directory.strip(b"\0")},
             observers=_replicas(active.observers, now_of(active)),
         )
 
@@ -324,11 +322,6 @@ def now_of(active: DescribedQuorum) -> int:
     """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
     own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
     return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
-
-
-def _uuid_text(raw: bytes) -> str:
-    """Returns an id of 16 bytes as Kafka's tools print it."""
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def last_fetch(active: DescribedQuorum, node: int) -> float | None:

@@ -95,7 +95,7 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
 
 
 #: Fields of a quorum that are by node.
-_BY_NODE = ("offsets", "later", "configured", "supported", "directories")
+_BY_NODE = ("offsets", "later", "configured", "supported")
 
 
 def _quorum(view: QuorumView) -> dict[str, Any]:

@@ -142,7 +142,6 @@ class QuorumShape(StrictModel):
     eligible: dict[str, list[tuple[Int32, Ids, Ids]]] = Field(default_factory=dict)
     topic_settings: dict[str, _Settings] | None = None
     supported: dict[Int32, Int16] = Field(default_factory=dict)
-    directories: dict[Int32, str] = Field(default_factory=dict)
 
 
 class GroupShape(LenientModel):
