@@ -84,7 +84,7 @@ from kfix_diagnostics.quorum import (
     kfx814_fenced_alive,
     kfx815_controller_unsteady,
 )
-from kfix_diagnostics.sources import kfx901_source_unreadable
+from kfix_diagnostics.sources import kfx817_wrong_cluster_id, kfx901_source_unreadable
 from kfix_diagnostics.views import (
     kfx201_metadata_divergence,
     kfx202_controller,
@@ -162,6 +162,7 @@ ALL: tuple[Check, ...] = (
     kfx814_fenced_alive.CHECK,
     kfx815_controller_unsteady.CHECK,
     kfx816_metadata_version_behind.CHECK,
+    kfx817_wrong_cluster_id.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

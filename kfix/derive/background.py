@@ -141,7 +141,7 @@ def lost_brokers(
 
 
 def _last_address(broker: int, snapshot: Snapshot) -> str:
-    """Returns the address of a broker that is gone; KRaft keeps its registration (Kafka 4.0 and later show it)."""
+    """Returns the address of a broker that is gone; Kafka 4 keeps its registration, as long as it is not removed."""
     fenced = snapshot.quorum is not None and broker in (snapshot.quorum.fenced or ())
     known = snapshot.addresses.get(broker) if fenced else None
     return snapshot.remembered_brokers.get(broker, "") if known is None else str(known)

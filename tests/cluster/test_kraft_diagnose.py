@@ -353,3 +353,25 @@ def test_eligible_leader_replicas_that_are_off_are_a_latent_risk_with_the_comman
     assert found["remedies"][0]["command"].endswith("upgrade --feature eligible.leader.replicas.version=1")
     lab.mend()
     assert "KFX816" not in kfix.diagnose("--debounce", "0", "--prevention").findings
+
+
+def test_servers_of_another_cluster_are_one_finding_and_nothing_of_it_is_used(kfix, lab):
+    once_healthy(kfix)
+    other = WatchedLab.up(LabSpec(name="other", kafka="4.3.1", ids=(7,)))
+    try:
+        theirs, controller = other.bootstrap_servers, other.quorum.addresses()[CONTROLLER]
+        said = kfix.run(
+            "diagnose", "--json", "--bootstrap-server", lab.bootstrap_servers, "--bootstrap-controller", controller
+        )
+        finding = said.findings["KFX817"]
+        assert [f["code"] for f in said.every] == ["KFX817"]
+        assert controller in finding["summary"]
+        assert said.json["looked_at"]["brokers"] == len(lab.broker_ids)
+        both = f"{lab.bootstrap_servers},{theirs}"
+        said = kfix.run("diagnose", "--json", "--bootstrap-server", both)
+        assert [f["code"] for f in said.every] == ["KFX817"]
+        assert said.json["looked_at"]["brokers"] in {1, len(lab.broker_ids)}
+        said = kfix.run("runbook", "plan", "leader-balance", "--bootstrap-server", both)
+        assert (said.code, "the servers are of two clusters" in said.err) == (3, True), said.err
+    finally:
+        other.down()

@@ -278,6 +278,22 @@ def test_a_coordinator_that_does_not_answer_leads_elsewhere(operator, cluster):
     assert consumed(cluster, broken.group, wanted=1) == 1
 
 
+def test_the_replicas_of_an_id_that_is_gone_move_to_its_new_one_and_its_registration_is_removed(operator, cluster):
+    broken = cluster.lab.break_("broker-ids-gone", copies=2)
+    [gone], new = broken.dead, broken.details["new_id"]
+    finding = operator.diagnose("--debounce", "0").findings["KFX105"]
+    assert f"-p renamed={gone}={new} " in finding["remedies"][-1]["command"]
+    asked = {"broker": gone, "dead_for": "3s", "settle": "1s"}
+    assert "move them first" in operator.not_planned("remove-ghost-registration", params=asked)
+    operator.healed(operator.plan("replace-broker", params={"renamed": f"{gone}={new}"}))
+    assert not any(
+        gone in replicas for topic in cluster.access.topics() for replicas in cluster.access.assignment(topic).values()
+    )
+    assert (throttles(cluster), cluster.moves()) == ({}, {})
+    planned = operator.plan("remove-ghost-registration", params=asked)
+    operator.healed(planned)
+
+
 # --- reworked ---------------------------------------------------------------------------------------------------------
 
 

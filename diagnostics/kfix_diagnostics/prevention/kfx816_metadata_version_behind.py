@@ -57,7 +57,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _behind(now: int, common: int, quorum: QuorumView, case: CaseFile) -> Finding:
     older = sorted(node for node, level in quorum.supported.items() if level == common < max(quorum.supported.values()))
-    more = f"; {', '.join(f'node {node}' for node in older)} runs an older release than the others" if older else ""
+    more = f"; older than the others: {', '.join(f'node {node}' for node in older)}" if older else ""
     return Finding(
         code=CODE,
         severity=Severity.INFO,

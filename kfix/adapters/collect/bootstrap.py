@@ -40,7 +40,8 @@ class _Race:
         self._deadline = deadline
         self._won = threading.Lock()
 
-    def ask(self, endpoint: Endpoint) -> tuple[int | None, Bootstrapped | None]:
+    def ask(self, endpoint: Endpoint) -> tuple[int | None, str, Bootstrapped | None]:
+        """Returns the id of the broker and of its cluster; only the first one is read any further."""
         connection = BrokerConnection(endpoint, self._target.security, ledger=self._ledger)
         try:
             metadata = ask_brokers(connection, self._deadline)
@@ -53,8 +54,8 @@ class _Race:
             raise
         if not self._won.acquire(blocking=False):
             connection.close()
-            return own, None
-        return own, Bootstrapped(metadata, connection, own, configs)
+            return own, metadata.cluster_id, None
+        return own, metadata.cluster_id, Bootstrapped(metadata, connection, own, configs)
 
 
 class Bootstrap:
@@ -63,6 +64,7 @@ class Bootstrap:
     def __init__(self, questions: Questions, target: Target, deadline: Deadline, ledger: Ledger) -> None:
         self._questions = questions
         self._deadline = deadline
+        self._cluster_id = ""
         race = _Race(target, deadline, ledger)
         self._tasks = {
             e: questions.start(f"bootstrap {e}", lambda e=e: race.ask(e))  # type: ignore[misc]
@@ -73,9 +75,10 @@ class Bootstrap:
         """Returns the first response, or None where no bootstrap server responds; the errors are in the sources."""
         for task in as_finished(self._tasks.values(), self._deadline):
             answer = task.result(self._deadline)
-            if answer is not None and answer[1] is not None:
+            if answer is not None and answer[2] is not None:
                 self._retract()
-                return answer[1]
+                self._cluster_id = answer[1]
+                return answer[2]
         return None
 
     def unlisted(self, known: Collection[Endpoint]) -> dict[int, Endpoint]:
@@ -83,10 +86,17 @@ class Bootstrap:
         found = {}
         for endpoint, task in self._tasks.items():
             answer = task.result(self._deadline) if endpoint not in known and task.done else None
-            if answer is not None and answer[0] is not None:
+            if answer is not None and answer[0] is not None and self._cluster_id in ("", answer[1]):
                 found[answer[0]] = endpoint
         self._retract()
         return found
+
+    def foreign(self) -> dict[str, str]:
+        """Returns {address: cluster id} of the servers that have answered as brokers of another cluster."""
+        if not self._cluster_id:
+            return {}
+        done = {e: task.answer_so_far for e, task in self._tasks.items()}
+        return {str(e): a[1] for e, a in done.items() if a is not None and a[1] and a[1] != self._cluster_id}
 
     def keep_hung(self, known: Collection[Endpoint], patience: Deadline) -> None:
         """Keeps the failure of each server that neither answers nor refuses at an address not in `known`.

@@ -72,6 +72,7 @@ class _Collection:
         self._frozen: dict[int, str] = {}
         self._memory: Memory | None = None
         self._quorum: KraftReading | None = None
+        self._cluster_id = ""
 
     def close(self) -> None:
         for line in self._lines.values():
@@ -85,6 +86,7 @@ class _Collection:
         bootstrapped = bootstrap.first()
         if bootstrapped is None and asked_zookeeper is None:
             raise unreachable(self._questions)
+        self._cluster_id = "" if bootstrapped is None else bootstrapped.metadata.cluster_id
         mode, asked_zookeeper = self._named_by(bootstrapped, asked_zookeeper)
         if bootstrapped is not None:
             self._ask(bootstrapped.metadata.brokers, bootstrapped)
@@ -116,6 +118,8 @@ class _Collection:
                 hint="give the brokers instead: --bootstrap-server HOST:PORT",
             )
         snapshot = self._snapshot(taken_at, mode, authority)
+        controllers = self._quorum.foreign if self._quorum is not None else {}
+        snapshot = replace(snapshot, foreign=dict(sorted((bootstrap.foreign() | dict(controllers)).items())))
         if self._wanted.vantage:
             tried = {broker_called(b): why for b, why in self._dead.items()}
             tried |= bootstrap.unanswered(self._addresses.values())
@@ -181,6 +185,7 @@ class _Collection:
                 configs,
                 (self._first, self._deadline),
                 self._ledger,
+                self._cluster_id,
             )
         if connect is None:
             return mode, None

@@ -33,12 +33,13 @@ class KraftReading:
         configs: Mapping[str, str],
         deadlines: tuple[Deadline, Deadline],
         ledger: Ledger,
+        cluster_id: str = "",
     ) -> None:
         self._questions = questions
         self._answers = answers
         self._addresses = addresses
         first, self._deadline = deadlines
-        self._quorum = QuorumQuestion(target, configs, first, ledger)
+        self._quorum = QuorumQuestion(target, configs, first, ledger, cluster_id)
         self._quorum.wait_for_active()
         self._fenced: dict[int, Endpoint] | None = None
         self._eligible: dict[TopicPartition, EligibleLeaders] = {}
@@ -52,6 +53,11 @@ class KraftReading:
         asked = self._questions.start("fenced brokers", lambda: ask_fenced(lines[newest], deadline))
         self._fenced = asked.result(deadline)
         return {b: e for b, e in (self._fenced or {}).items() if b not in self._addresses}
+
+    @property
+    def foreign(self) -> Mapping[str, str]:
+        """Returns {address: id of another cluster} of the controllers that were asked."""
+        return self._quorum.foreign
 
     def alive(self) -> frozenset[int]:
         """Returns the brokers that count as alive, and starts what only a doubt about the quorum needs."""

@@ -6,8 +6,6 @@ a broker would forward goes last, over a connection and with a timeout of its ow
 
 from __future__ import annotations
 
-import base64
-import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -42,10 +40,18 @@ Offsets = dict[int, int]
 
 
 class QuorumQuestion:
-    """The requests to the controllers, all started at once; `configs` are the settings of any broker."""
+    """The requests to the controllers, all started at once; `configs` are the settings of any broker.
 
-    def __init__(self, target: Target, configs: Mapping[str, str], deadline: Deadline, ledger: Ledger) -> None:
+    `cluster_id` is that of the brokers, "" if it is unknown. A controller of another cluster counts for nothing.
+    """
+
+    def __init__(
+        self, target: Target, configs: Mapping[str, str], deadline: Deadline, ledger: Ledger, cluster_id: str = ""
+    ) -> None:
         self._target = target
+        self._cluster_id = cluster_id
+        #: {address: id of another cluster} of controllers.
+        self.foreign: dict[str, str] = {}
         self._deadline = deadline
         self._ledger = ledger
         # A controller that does not respond is a fact about the quorum, not a missing source of the snapshot.
@@ -54,7 +60,7 @@ class QuorumQuestion:
         listed = [
             parse_endpoint(part.strip()) for part in configs.get("controller.quorum.bootstrap.servers", "").split(",")
         ]
-        self._supported: dict[Endpoint, int] = {}
+        self._levels: dict[Endpoint, Task[int | None]] = {}
         self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
         self._ask([*self._voters.values(), *(e for e in listed if e is not None), *target.controllers])
         self._active: DescribedQuorum | None = None
@@ -104,7 +110,10 @@ class QuorumQuestion:
             self._elected_meanwhile()
         # A voter that only the active controller names was asked a moment ago, and a deposed controller may have been
         # the first to answer.
-        for _ in as_finished(self._asked.values(), self._deadline.within(_FIRST)):
+        patience = self._deadline.within(_FIRST)
+        for _ in as_finished(self._asked.values(), patience):
+            pass
+        for _ in as_finished(self._levels.values(), patience):
             pass
         self._find_active(self._deadline.within(_FIRST))
         if self._active is None and forwarded is not None and not forwarded[1].error:
@@ -147,15 +156,32 @@ class QuorumQuestion:
             if endpoint not in self._asked:
                 ask = partial(self._of_controller, endpoint)
                 self._asked[endpoint] = self._aside.start(f"controller {endpoint}", ask)
+                level = partial(self._level_of_controller, endpoint)
+                self._levels[endpoint] = self._aside.start(f"features of {endpoint}", level)
 
     def _of_controller(self, endpoint: Endpoint) -> DescribedQuorum:
         with self._line(endpoint, controller=True) as line:
             found = describe_at(line, self._deadline)
-            with contextlib.suppress(UnreachableError):
-                self._supported[endpoint] = line.call(
-                    kraft_messages.describe_features(), kraft_messages.features, self._deadline
-                ).supported.get(METADATA_FEATURE, -1)
+            other = self._other_cluster(line)
+            if other:
+                self.foreign[str(endpoint)] = other
+                raise UnreachableError(f"{endpoint}: is a controller of another cluster, {other}")
             return found
+
+    def _level_of_controller(self, endpoint: Endpoint) -> int | None:
+        """Asked apart: nothing waits for it."""
+        with self._line(endpoint, controller=True) as line:
+            found = line.call(kraft_messages.describe_features(), kraft_messages.features, self._deadline)
+        return found.supported.get(METADATA_FEATURE)
+
+    def _other_cluster(self, line: BrokerConnection) -> str:
+        """Returns the id of the controller's cluster if it is not that of the brokers, "" if it is, or is not told."""
+        version = kraft_messages.OWN_CLUSTER
+        if not self._cluster_id or not line.supports(requests.DESCRIBE_CLUSTER, version, self._deadline):
+            return ""
+        decode = partial(kraft_messages.cluster, version=version)
+        found = line.call(kraft_messages.describe_own_cluster(), decode, self._deadline)
+        return "" if found.error or found.cluster_id == self._cluster_id else found.cluster_id
 
     def _through(self, brokers: Mapping[int, Endpoint]) -> tuple[int, DescribedQuorum]:
         """Asks the broker with the newest metadata: the others forward the request to the same controller."""
@@ -200,8 +226,10 @@ class QuorumQuestion:
         active = self._active
         if active is not None:
             named |= {endpoint: node for node, endpoint in active.nodes}
-        answers = tuple(_answer(named.get(e, -1), e, task, self._deadline) for e, task in self._asked.items())
-        supported = {named[e]: level for e, level in dict(self._supported).items() if level >= 0 and e in named}
+        own = {e: task for e, task in self._asked.items() if str(e) not in self.foreign}
+        answers = tuple(_answer(named.get(e, -1), e, task, self._deadline) for e, task in own.items())
+        levels = {e: task.answer_so_far for e, task in self._levels.items() if str(e) not in self.foreign}
+        supported = {named[e]: level for e, level in levels.items() if level is not None and e in named}
         view = QuorumView(
             controllers=tuple(sorted(answers)),
             supported=supported,
@@ -217,7 +245,6 @@ class QuorumQuestion:
             epoch=active.epoch,
             high_watermark=active.high_watermark,
             voters=_replicas(active.voters, now_of(active)),
-            directories={v.node: _uuid_text(v.directory) for v in active.voters if v.directory.strip(b"\0")},
             observers=_replicas(active.observers, now_of(active)),
         )
 
@@ -299,11 +326,6 @@ def now_of(active: DescribedQuorum) -> int:
     """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
     own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
     return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
-
-
-def _uuid_text(raw: bytes) -> str:
-    """Returns an id of 16 bytes as Kafka's tools print it."""
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def last_fetch(active: DescribedQuorum, node: int) -> float | None:

@@ -21,12 +21,13 @@ from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 from kfix.model.numbers import LARGEST_PORT
 
 METADATA_TOPIC = "__cluster_metadata"
-_BROKERS = 1
+_BROKERS, _CONTROLLERS = 1, 2
 NEWEST_QUORUM, NEWEST_CLUSTER = 2, 2
 #: The first version of DescribeQuorum with the times of the last fetch, and the first with addresses.
 _TIMES, _ADDRESSES = 1, 2
 #: The first version of DescribeCluster that names the kind of the servers, and the first with fenced brokers.
 _KIND, _FENCED = 1, 2
+OWN_CLUSTER = _KIND
 _UUID = 16
 _PARTITION_LIMIT = 2000
 _SUPPORTED_TAG, _EPOCH_TAG, _FEATURES_TAG = 0, 1, 2
@@ -121,6 +122,11 @@ def describe_cluster(version: int) -> Request:
     if version >= _FENCED:
         w.i8(1)
     return Request(DESCRIBE_CLUSTER, version, w.no_tags().done(), flexible=True)
+
+
+def describe_own_cluster() -> Request:
+    """Requests the id of the cluster of a controller, at its own listener (version 1, Kafka 3.7)."""
+    return Request(DESCRIBE_CLUSTER, OWN_CLUSTER, Writer().i8(0).i8(_CONTROLLERS).no_tags().done(), flexible=True)
 
 
 def describe_topic_partitions(topics: tuple[str, ...], start: TopicPartition | None = None) -> Request:

@@ -57,6 +57,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "remembered_dead": {str(b): at for b, at in snapshot.remembered_dead.items()},
         "remembered_well": {str(b): at for b, at in snapshot.remembered_well.items()},
         "remembered_epochs": {str(epoch): at for epoch, at in snapshot.remembered_epochs.items()},
+        "foreign": dict(snapshot.foreign),
         "stated_partitions": None if snapshot.stated_partitions is None else dict(snapshot.stated_partitions),
     }
 
@@ -95,7 +96,7 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
 
 
 #: Fields of a quorum that are by node.
-_BY_NODE = ("offsets", "later", "configured", "supported", "directories")
+_BY_NODE = ("offsets", "later", "configured", "supported")
 
 
 def _quorum(view: QuorumView) -> dict[str, Any]:

@@ -142,7 +142,6 @@ class QuorumShape(StrictModel):
     eligible: dict[str, list[tuple[Int32, Ids, Ids]]] = Field(default_factory=dict)
     topic_settings: dict[str, _Settings] | None = None
     supported: dict[Int32, Int16] = Field(default_factory=dict)
-    directories: dict[Int32, str] = Field(default_factory=dict)
     #: The partition, then the fields of OldLeader.
     old_leaders: dict[str, list[tuple[Int32, Int32, Int32, str]]] = Field(default_factory=dict)
 
@@ -279,4 +278,5 @@ class SnapshotShape(LenientModel):
     remembered_dead: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_well: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_epochs: dict[Int32, Moment] = Field(default_factory=dict)
+    foreign: dict[str, str] = Field(default_factory=dict)
     stated_partitions: dict[str, Int32] | None = None

@@ -135,11 +135,17 @@ def _moves(path: Path) -> Moves:
 def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Matched:
     """Returns the findings that the runbook applies to or, without any, the stand-in finding of a request.
 
-    Raises RefusedError while the network is cut, and UnreachableError if nothing was found but not everything could be
-    read.
+    Raises RefusedError while the network is cut or two clusters were given, and UnreachableError if nothing was found
+    but not everything could be read.
     """
     runbook = asked.runbook
     refuse_while_cut(diagnosis.findings)
+    if snapshot.foreign:
+        given = ", ".join(f"{address} is of cluster {other}" for address, other in sorted(snapshot.foreign.items()))
+        raise RefusedError(
+            f"the servers are of two clusters: {given}, the others are of {snapshot.cluster.id}",
+            hint="name the servers of one cluster only: --bootstrap-server, --bootstrap-controller",
+        )
     found = matching.findings_for(runbook, diagnosis, asked.finding, asked.topic)
     if found:
         return Matched(matching.in_plans(found, runbook) if asked.finding is None else found)

@@ -91,8 +91,7 @@ class QuorumView:
     `eligible` are partitions without a leader, by the broker with the newest metadata; empty where it does not tell.
     `old_leaders` are the partitions of which a broker with old metadata was asked whether it leads them still.
     `topic_settings` are {topic: the settings that it has of its own}; None if they were not read. `supported` are
-    {node: the highest level of metadata.version that its software supports}, of brokers and controllers that told it.
-    `directories` are {voter: id of the directory with its log} of a dynamic quorum (KIP-853).
+    {node: the highest level of metadata.version that its software supports}, of brokers and controllers that report it.
     """
 
     leader: int = -1
@@ -113,7 +112,6 @@ class QuorumView:
     eligible: Mapping[TopicPartition, EligibleLeaders] = field(default_factory=dict)
     topic_settings: Mapping[str, Mapping[str, str]] | None = None
     supported: Mapping[int, int] = field(default_factory=dict)
-    directories: Mapping[int, str] = field(default_factory=dict)
     old_leaders: Mapping[TopicPartition, OldLeader] = field(default_factory=dict)
 
     @property

@@ -8,7 +8,14 @@ from dataclasses import replace
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import Mode, Snapshot, ZooKeeperNode
 from kfix.model.diagnosis.finding import Severity
-from tests.unit.diagnostics import cut_clusters, group_cases, kraft_clusters, prevention_cases, throttle_cases
+from tests.unit.diagnostics import (
+    cut_clusters,
+    group_cases,
+    kraft_cases,
+    kraft_clusters,
+    prevention_cases,
+    throttle_cases,
+)
 from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import (
     G2,
@@ -190,12 +197,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.two_eligible_dead, "eligible brokers 1, 2", CRITICAL),
     ],
     "KFX120": [Sick(kraft_clusters.last_known_is_no_replica, "replicas on broker 2", CRITICAL)],
-    "KFX405": [
-        Sick(kraft_clusters.ghost, "broker 4", INFO),
-        Sick(lambda: kraft_clusters.ghost(fetched=30), "broker 4", INFO),
-        Sick(lambda: kraft_clusters.ghost(fetched=-1), "broker 4", INFO),
-        Sick(lambda: kraft_clusters.ghost(reported=False), "broker 4", INFO),
-    ],
+    **kraft_cases.SICK,
     "KFX811": [
         Sick(kraft_clusters.two_controllers_dead, "controller quorum", CRITICAL),
         Sick(kraft_clusters.controllers_apart, "controller quorum", CRITICAL),
@@ -365,16 +367,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     ],
     "KFX119": [kraft_clusters.healthy, kraft_clusters.nobody_eligible, kraft_clusters.last_known_is_no_replica],
     "KFX120": [kraft_clusters.healthy, kraft_clusters.eligible_dead, kraft_clusters.nobody_eligible],
-    "KFX405": [
-        kraft_clusters.healthy,
-        # It holds replicas, it runs, or it is a controller: then its registration has a reason.
-        lambda: kraft_clusters.broker_dead_for(6000),
-        kraft_clusters.broker_fenced_but_alive,
-        lambda: kraft_clusters.ghost(runs=True),
-        lambda: kraft_clusters.ghost(node=102),
-        # Before Kafka 4.0 the controller forgets it after 5 minutes.
-        lambda: kraft_clusters.ghost(fetched=-1, reported=False),
-    ],
+    **kraft_cases.WELL,
     "KFX811": [
         kraft_clusters.healthy,
         kraft_clusters.one_controller_dead,

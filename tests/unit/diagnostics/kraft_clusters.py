@@ -268,3 +268,8 @@ def featured(
         fenced=(4,) if ghost else (3,) if dead else (),
     )
     return paper.snapshot(quorum=view)
+
+
+def two_clusters(other: str) -> Snapshot:
+    """A broker and a controller of another cluster were given as well."""
+    return kraft().snapshot(quorum=quorum(), foreign={"localhost:9999": other, "localhost:9998": other})

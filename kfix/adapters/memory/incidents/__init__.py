@@ -27,6 +27,7 @@ from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "broker-ids-gone": replicas.broker_ids_gone,
     "broker-ids-gone-another-dead": replicas.broker_ids_gone_another_dead,
+    "broker-ids-gone-kraft": replicas.broker_ids_gone_kraft,
     "coordinator-failed": load_failures.coordinator_failed,
     "coordinator-failed-no-cleaner": load_failures.coordinator_failed_no_cleaner,
     "coordinator-failed-replica-dead": load_failures.coordinator_failed_replica_dead,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
+from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
@@ -72,6 +73,16 @@ def broker_ids_gone() -> PreparedIncident:
     cluster = MemoryCluster.healthy(topics={"orders": 6})
     cluster.remove_broker(2)
     cluster.add_broker(4, rack="az2")
+    cluster.advance(5)
+    return PreparedIncident(cluster, found("KFX105", "broker 2", _topic(cluster, "orders"), facts={"lost": (2,)}))
+
+
+def broker_ids_gone_kraft() -> PreparedIncident:
+    """The same on KRaft: broker 2 stays registered, with the address that is broker 4's now."""
+    cluster = MemoryKraftCluster.healthy(topics={"orders": 6})
+    cluster.kill(2)
+    cluster.add_broker(4, rack="az2")
+    cluster.brokers[4].endpoint = cluster.brokers[2].endpoint
     cluster.advance(5)
     return PreparedIncident(cluster, found("KFX105", "broker 2", _topic(cluster, "orders"), facts={"lost": (2,)}))
 

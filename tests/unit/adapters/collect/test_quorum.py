@@ -200,3 +200,22 @@ def test_one_broker_of_kraft_decides_the_mode_once_a_kraft_controller_has_taken_
     kraft = replace(zookeeper, configs={"process.roles": "broker"})
     assert kraft_settings([zookeeper, kraft], taken_over=True) == {"process.roles": "broker"}
     assert kraft_settings([zookeeper], taken_over=True) is None
+
+
+def own_cluster(cluster: str) -> bytes:
+    """The answer of a controller to DescribeCluster version 1, with the tags of the header."""
+    w = Writer().i8(0).i32(0).i16(0).uvarint(0).i8(2).compact_string(cluster).i32(100)
+    return w.compact_array((), lambda w, _: w).i32(0).no_tags().done()
+
+
+def test_a_controller_of_another_cluster_counts_for_nothing_however_late_its_epoch() -> None:
+    ours = server({55: described(0), 60: own_cluster("mine")}, 60)
+    theirs = server({55: described(0, epoch=99), 60: own_cluster("other")}, 60)
+    with world(ours, theirs) as (first, second):
+        target = make_target("b:1", None, controllers=str(second))
+        configs = {"process.roles": "broker", "controller.quorum.voters": f"100@{first}"}
+        asked = QuorumQuestion(target, configs, Deadline.after(3.0), Ledger(), "mine")
+        view = seen(asked)
+    assert (view.leader, view.epoch) == (100, 3)
+    assert [each.address for each in view.controllers] == [str(first)]
+    assert asked.foreign == {str(second): "other"}

@@ -60,6 +60,7 @@ QUORUM = QuorumView(
     features={"metadata.version": 30},
     fenced=(2,),
     ignored_zookeeper="z:2181",
+    supported={1: 30, 100: 30},
 )
 
 
@@ -114,6 +115,7 @@ def whole(**changes):
         reassignments={TP: Assignment((1, 2), (3,), ())},
         addresses={1: HERE},
         silent={2: "hung"},
+        foreign={"h:9099": "other"},
         remembered_groups=("old-group",),
         remembered_brokers={9: "h:1"},
         seconds=0.75,
@@ -183,6 +185,7 @@ def test_a_controller_that_stops_answering_is_remembered_as_away_unless_it_is_a_
 
 #: Parts that came after the first release of the format: a file without them is an older one.
 LATER = {
+    "foreign",
     "quorum",
     "stated_partitions",
     "group_readings",

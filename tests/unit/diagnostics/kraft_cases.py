@@ -1,0 +1,40 @@
+"""Cases of codes that concern the members of a KRaft cluster: registrations, and servers of another cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Severity
+from tests.unit.diagnostics import kraft_clusters
+from tests.unit.diagnostics.clusters import base
+from tests.unit.diagnostics.sick import Sick
+
+INFO, WARNING = Severity.INFO, Severity.WARNING
+
+SICK: dict[str, list[Sick]] = {
+    "KFX405": [
+        Sick(kraft_clusters.ghost, "broker 4", INFO),
+        Sick(lambda: kraft_clusters.ghost(fetched=30), "broker 4", INFO),
+        Sick(lambda: kraft_clusters.ghost(fetched=-1), "broker 4", INFO),
+        Sick(lambda: kraft_clusters.ghost(reported=False), "broker 4", INFO),
+    ],
+    "KFX817": [
+        Sick(lambda: kraft_clusters.two_clusters("other"), "cluster other", WARNING),
+        Sick(lambda: base().snapshot(foreign={"localhost:9999": "another"}), "cluster another", WARNING),
+    ],
+}
+
+WELL: dict[str, list[Callable[[], Snapshot]]] = {
+    "KFX405": [
+        kraft_clusters.healthy,
+        # It holds replicas, it runs, or it is a controller: then its registration has a reason.
+        lambda: kraft_clusters.broker_dead_for(6000),
+        kraft_clusters.broker_fenced_but_alive,
+        lambda: kraft_clusters.ghost(runs=True),
+        lambda: kraft_clusters.ghost(node=102),
+        # Before Kafka 4.0 the controller forgets it after 5 minutes.
+        lambda: kraft_clusters.ghost(fetched=-1, reported=False),
+    ],
+    "KFX817": [kraft_clusters.healthy, lambda: base().snapshot()],
+}
