@@ -31,8 +31,8 @@ class Case:
     """`codes` are the findings that name the incident, each of which suffices; none: nothing may be found.
 
     `watched` is whether kfix has diagnosed the healthy cluster before, as a site does that runs it from cron: what a
-    broker's address was, only an earlier snapshot shows. `options` are of the incident, `asked` are further words of `kfix diagnose`; `{name}` in them is a detail of the
-    incident, or its group.
+    broker's address was, only an earlier snapshot shows. `options` are of the incident, `asked` are further words of
+    `kfix diagnose`; `{name}` in them is a detail of the incident, or its group.
     """
 
     codes: tuple[str, ...]
