@@ -47,14 +47,24 @@ class Cell:
 
 
 def fingerprint(incident: str) -> str:
-    """Returns a digest of what `break` does, comments and layout aside, and of what the matrix claims of it."""
+    """Returns a digest of what `break` does, and of what the matrix claims of it; no sentence is part of it."""
     source = inspect.getsource(inspect.getmodule(INCIDENTS[incident].run))  # type: ignore[arg-type]
+    made = "".join(ast.dump(node) for node in ast.parse(source).body if _makes(node))
     case = CASES[incident]
     books = sorted({remedy.runbook for remedy in case.remedies if isinstance(remedy, Apply)})
     modes = [(book, sorted(modes_of(book))) for book in books]
     claim = (case.codes, case.layout, sorted(case.options.items()), case.asked, modes)
     watched = " watched" if case.watched else ""
-    return hashlib.sha256(f"{ast.dump(ast.parse(source))} {claim}{watched}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{made} {claim}{watched}".encode()).hexdigest()[:12]
+
+
+def _makes(node: ast.stmt) -> bool:
+    """Whether a statement of an incident's module is part of what it does: a function, a value that is no sentence."""
+    if isinstance(node, ast.Assign):
+        value = node.value
+        is_sentence = isinstance(value, ast.Constant) and isinstance(value.value, str) and " " in value.value
+        return not is_sentence and not (isinstance(node.targets[0], ast.Name) and node.targets[0].id == "INCIDENT")
+    return isinstance(node, ast.FunctionDef)
 
 
 def load(path: Path = DATA) -> dict[tuple[str, str], Cell]:

@@ -31,7 +31,7 @@ Process = Annotated[list[str], typer.Argument(metavar="PROCESS", help=PROCESS_HE
 
 def up(
     kafka: Annotated[
-        str, typer.Option("--kafka", metavar="VERSION", help="Kafka version: 2.7.1, 3.9.2 or 4.3.1.")
+        str, typer.Option("--kafka", metavar="VERSION", help="Kafka version: 2.7.1, 3.9.2, 4.3.1 or 4.4.0.")
     ] = "2.7.1",
     mode: Annotated[
         str | None,

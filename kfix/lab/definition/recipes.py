@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kfix.errors import UsageError
 
@@ -58,22 +58,24 @@ class Recipe:
         return f"{self.kafka} {self.mode}"
 
 
+_KRAFT_4 = Recipe(
+    "4.3.1",
+    KRAFT,
+    "kafka-log4j2.pom.xml",
+    45,
+    _KRAFT_MODE,
+    log4j="log4j2.properties",
+    log4j_flag="-Dlog4j2.configurationFile=",
+    settings=_NEW_GROUPS,
+    elr=True,
+    segment_key="internal.segment.bytes",
+)
 _TABLE = (
     Recipe("2.7.1", ZK, "kafka-reload4j.pom.xml", 35, _ZOOKEEPER_MODE, validates_tokens=False),
     Recipe("3.9.2", ZK, "kafka-reload4j.pom.xml", 56, _ZOOKEEPER_MODE, loads_again=False),
     Recipe("3.9.2", KRAFT, "kafka-reload4j.pom.xml", 56, _KRAFT_MODE, loads_again=False),
-    Recipe(
-        "4.3.1",
-        KRAFT,
-        "kafka-log4j2.pom.xml",
-        45,
-        _KRAFT_MODE,
-        log4j="log4j2.properties",
-        log4j_flag="-Dlog4j2.configurationFile=",
-        settings=_NEW_GROUPS,
-        elr=True,
-        segment_key="internal.segment.bytes",
-    ),
+    _KRAFT_4,
+    replace(_KRAFT_4, kafka="4.4.0", jars=44),
 )
 #: {(version, mode): recipe}; of a version with two modes the first one is the default.
 RECIPES: dict[tuple[str, str], Recipe] = {(each.kafka, each.mode): each for each in _TABLE}

@@ -37,7 +37,7 @@ _MIN_HEAP_MB = 96
 _ZONES = 3
 _FIRST_CONTROLLER = 100
 
-_KRAFT_HINT = "--mode kraft with --kafka 3.9.2, or --kafka 4.3.1"
+_KRAFT_HINT = "--mode kraft with --kafka 3.9.2, or --kafka 4.3.1 or 4.4.0"
 _ZK_HINT = "omit it, or --mode zk with --kafka 3.9.2, or --kafka 2.7.1"
 
 # Settings that the lab writes itself: another value would break the lab's view of the cluster.

@@ -52,6 +52,7 @@ def _choose(context: IncidentContext) -> tuple[TopicPartition, int, int]:
     raise UsageError(f"no such partition of {OFFSETS_TOPIC} has an in-sync follower", hint="kfix lab up --offsets-rf 3")
 
 
+_REFUSES = "its coordinator refuses such a partition altogether: coordinator-failed"
 INCIDENT = Incident(
     name="offsets-not-loaded",
     title="the leader of an offsets partition could not load it and serves no committed offset",
@@ -63,7 +64,8 @@ INCIDENT = Incident(
     run=run,
     not_on={
         "3.9.2": "its coordinator skips records of a type that it does not know",
-        "4.3.1": "its coordinator refuses such a partition altogether: coordinator-failed",
+        "4.3.1": _REFUSES,
+        "4.4.0": _REFUSES,
     },
     options={"partition": "which partition of the offsets topic (default: the first suitable one)"},
 )

@@ -14,8 +14,8 @@ ALONE = {ControllerDef(100, 9100, "dir-100"): "h"}
 
 
 def test_a_version_has_its_modes_and_the_first_one_where_none_is_named():
-    assert set(RECIPES) == {("2.7.1", ZK), ("3.9.2", ZK), ("3.9.2", KRAFT), ("4.3.1", KRAFT)}
-    assert [recipe_of(version).mode for version in ("2.7.1", "3.9.2", "4.3.1")] == [ZK, ZK, KRAFT]
+    assert set(RECIPES) == {("2.7.1", ZK), ("3.9.2", ZK), ("3.9.2", KRAFT), ("4.3.1", KRAFT), ("4.4.0", KRAFT)}
+    assert [recipe_of(version).mode for version in ("2.7.1", "3.9.2", "4.3.1", "4.4.0")] == [ZK, ZK, KRAFT, KRAFT]
     assert recipe_of("3.9.2", KRAFT).mode == KRAFT
 
 
@@ -23,9 +23,14 @@ def test_a_version_has_its_modes_and_the_first_one_where_none_is_named():
     ("kafka", "mode", "said", "hint"),
     [
         ("4.3.1", "zk", "the lab runs Kafka 4.3.1 on KRaft only", "for ZooKeeper: --kafka 2.7.1 or 3.9.2"),
-        ("2.7.1", "kraft", "the lab runs Kafka 2.7.1 with ZooKeeper only", "for KRaft: --kafka 3.9.2 or 4.3.1"),
+        (
+            "2.7.1",
+            "kraft",
+            "the lab runs Kafka 2.7.1 with ZooKeeper only",
+            "for KRaft: --kafka 3.9.2 or 4.3.1 or 4.4.0",
+        ),
         ("4.3.1", "raft", "--mode raft: no such mode", "zk or kraft"),
-        ("0.8", None, "the lab cannot run Kafka 0.8", "2.7.1, 3.9.2, 4.3.1"),
+        ("0.8", None, "the lab cannot run Kafka 0.8", "2.7.1, 3.9.2, 4.3.1, 4.4.0"),
     ],
 )
 def test_a_mode_that_a_version_does_not_have_is_refused_with_those_that_have_it(kafka, mode, said, hint):

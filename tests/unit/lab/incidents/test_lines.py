@@ -34,9 +34,9 @@ def test_every_incident_can_be_made_somewhere_and_what_it_names_against_a_line_i
 
 
 def test_each_line_has_the_control_case_and_incidents_of_its_own_mode():
-    assert INCIDENTS["healthy"].lines == ("2.7.1 zk", "3.9.2 zk", "3.9.2 kraft", "4.3.1 kraft")
-    assert INCIDENTS["quorum-lost"].lines == ("3.9.2 kraft", "4.3.1 kraft")
-    assert INCIDENTS["elr-struck"].lines == ("4.3.1 kraft",)
+    assert INCIDENTS["healthy"].lines == ("2.7.1 zk", "3.9.2 zk", "3.9.2 kraft", "4.3.1 kraft", "4.4.0 kraft")
+    assert INCIDENTS["quorum-lost"].lines == ("3.9.2 kraft", "4.3.1 kraft", "4.4.0 kraft")
+    assert INCIDENTS["elr-struck"].lines == ("4.3.1 kraft", "4.4.0 kraft")
     assert "4.3.1 kraft" not in INCIDENTS["metadata-divergence"].lines
 
 
