@@ -46,6 +46,7 @@ OPTIONS = {
 NOT_NEEDED = {("zk", Right("DESCRIBE_CONFIGS", "TOPIC"))}
 #: What an authorizer logs of a refused request, in 2.7.1, 3.9.2 and 4.3.1.
 DENIED = re.compile(r"is denied operation", re.IGNORECASE)
+RATE, KEPT = {"leader.replication.throttled.rate": "1000"}, {"retention.ms": "86400000"}
 PAYMENTS = TopicPartition("payments", 0)
 #: {what a run asks or changes: (the rights it needs besides those of a diagnosis, the call)}.
 REQUESTS = {
@@ -66,7 +67,6 @@ REQUESTS = {
     "transaction": ((READ_TOPICS,), lambda run: run.reader.transaction("hung", 0)),
     "last generation": ((READ_TOPICS,), lambda run: run.reader.last_generation("pay")),
 }
-RATE, KEPT = {"leader.replication.throttled.rate": "1000"}, {"retention.ms": "86400000"}
 
 
 @pytest.fixture(scope="module", params=LABS, ids=lambda each: "-".join(filter(None, (*each[0], *each[1]))))
