@@ -2,25 +2,76 @@
 
 import itertools
 import os
+import re
+from pathlib import Path
 
 import pytest
 
+from kfix.adapters.target import make_target
+from kfix.app.live import open_cluster
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.errors import UnreachableError
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.rights import grant, revoke
 from kfix.lab.definition.rights import CLUSTER, READING, Right
+from kfix.model.cluster.offsets import StoredOffset
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import Kfix
 from tests.cluster.remedy import Operator
 from tests.cluster.seen import wait_until
+from tests.security.rights import (
+    ALTER,
+    DELETE_GROUPS,
+    OF_ACTIONS,
+    OF_BROKERS,
+    OF_TOPICS,
+    READ_GROUPS,
+    READ_TOPICS,
+    WORDS,
+    WRITE,
+    WRITE_TOPICS,
+)
 
 LINES = (("2.7.1", "zk"), ("3.9.2", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
 ALL = tuple(itertools.product(LINES, (("mtls", None), ("sasl_plaintext", "SCRAM-SHA-256"))))
 CORE = ((LINES[0], ("mtls", None)), (LINES[3], ("sasl_plaintext", "SCRAM-SHA-256")))
 LABS = ALL if os.environ.get("KFIX_TEST_SECURITY") == "all" else CORE
 #: {right: option of kafka-acls.sh that grants it}
-OPTIONS = {"CLUSTER": "--cluster", "TOPIC": "--topic '*'", "GROUP": "--group '*'"}
+OPTIONS = {
+    "CLUSTER": "--cluster",
+    "TOPIC": "--topic '*'",
+    "GROUP": "--group '*'",
+    "TRANSACTIONAL_ID": "--transactional-id '*'",
+}
 #: With ZooKeeper, the settings of topics are read there.
 NOT_NEEDED = {("zk", Right("DESCRIBE_CONFIGS", "TOPIC"))}
-WORDS = {"DESCRIBE": "Describe", "DESCRIBE_CONFIGS": "DescribeConfigs"}
+#: What an authorizer logs of a refused request, in 2.7.1, 3.9.2 and 4.3.1.
+DENIED = re.compile(r"is denied operation", re.IGNORECASE)
+#: The key of the metadata of a group that does not exist.
+NO_GROUP = b"\0\2\0\4none"
+RATE, KEPT = {"leader.replication.throttled.rate": "1000"}, {"retention.ms": "86400000"}
+PAYMENTS = TopicPartition("payments", 0)
+#: {what a run asks or changes: (the rights it needs besides those of a diagnosis, the call)}.
+REQUESTS = {
+    "elect": ((ALTER,), lambda run: run.changer.elect(PAYMENTS, unclean=False)),
+    "elect unclean": ((ALTER,), lambda run: run.changer.elect(PAYMENTS, unclean=True)),
+    "reassign": ((ALTER,), lambda run: run.changer.reassign(PAYMENTS, (7,))),
+    "cancel": ((ALTER,), lambda run: run.changer.reassign(PAYMENTS, None)),
+    "broker config": ((OF_BROKERS,), lambda run: run.changer.alter_configs(ResourceKind.BROKER, "7", RATE)),
+    "topic config": ((OF_TOPICS,), lambda run: run.changer.alter_configs(ResourceKind.TOPIC, "payments", KEPT)),
+    "commit": (
+        (READ_GROUPS, READ_TOPICS),
+        lambda run: run.changer.commit_offsets("pay", {PAYMENTS: StoredOffset(1)}),
+    ),
+    "delete offset": ((DELETE_GROUPS, READ_TOPICS), lambda run: run.changer.commit_offsets("pay", {PAYMENTS: None})),
+    "evict": ((READ_GROUPS,), lambda run: run.changer.evict_member("pay", "nobody", "")),
+    "delete key": ((WRITE_TOPICS,), lambda run: run.changer.delete_key(TopicPartition(OFFSETS_TOPIC, 0), NO_GROUP)),
+    "abort": ((WRITE,), lambda run: run.changer.abort_transaction("done", 1, 0, 60_000)),
+    "open batch": ((READ_TOPICS,), lambda run: run.reader.open_batch(PAYMENTS)),
+    "transaction": ((READ_TOPICS,), lambda run: run.reader.transaction("hung", 0)),
+    "last generation": ((READ_TOPICS,), lambda run: run.reader.last_generation("pay")),
+}
 
 
 @pytest.fixture(scope="module", params=LABS, ids=lambda each: "-".join(filter(None, (*each[0], *each[1]))))
@@ -51,9 +102,16 @@ def diagnosed(lab, tmp_path):
     return diagnose
 
 
-def test_the_least_rights_are_enough(diagnosed):
+def denials(lab):
+    logs = sorted((lab.store.dir / "logs").glob("*.log"))
+    return [line for log in logs for line in log.read_text(errors="replace").splitlines() if DENIED.search(line)]
+
+
+def test_the_least_rights_are_enough_and_nothing_is_denied(lab, diagnosed):
+    before = len(denials(lab))
     said = diagnosed()
     assert (said.code, said.json["could_not_read"]) == (0, []), said.out
+    assert denials(lab)[before:] == []
 
 
 def test_a_change_without_its_right_is_refused_by_name_and_changes_nothing(lab, tmp_path):
@@ -89,9 +147,61 @@ def test_a_right_that_is_missing_is_named_with_the_command_that_grants_it(lab, d
             texts = diagnosed().json["could_not_read"]
         finally:
             grant(admin, principal, [right])
-    command = (
-        f"kafka-acls.sh --add --allow-principal '{principal}' --operation {WORDS[right.operation]} "
-        f"{OPTIONS[right.resource]}"
-    )
+    command = granting(principal, right)
     assert any(command in text for text in texts), texts
     wait_until(lambda: diagnosed().code == 0, "the right is back", 10)
+    # Without a right the log has denials: that it is quiet with all of them shows something.
+    assert [line for line in denials(lab) if "kfix" in line]
+
+
+def answered(run, call):
+    """The result of a change, or the error of a reading, as one text."""
+    try:
+        found = call(run)
+    except UnreachableError as error:
+        return str(error)
+    return f"{getattr(found, 'name', '')} {getattr(found, 'message', '')}"
+
+
+def granting(principal, right):
+    operation = WORDS[right.operation]
+    return f"kafka-acls.sh --add --allow-principal '{principal}' --operation {operation} {OPTIONS[right.resource]}"
+
+
+def test_each_right_of_a_run_that_is_taken_away_is_named_and_nothing_is_changed(lab):
+    every = tuple(dict.fromkeys(right for rights, _ in REQUESTS.values() for right in rights))
+    assert set(every) == {right for rights in OF_ACTIONS.values() for right in rights}
+    principal = lab.state.spec.principal
+    target = make_target(None, None, Path(lab.client_files[0]))
+    with lab.access() as access:
+        admin = access.admin()
+        access.transact("done", "payments")
+        access.hang_transaction("hung", PAYMENTS)
+        grant(admin, principal, every)
+        try:
+            with open_cluster(target) as run:
+                for what, (rights, call) in REQUESTS.items():
+                    for right in rights:
+                        refused(access, principal, run, what, right, call)
+                for what, (_, call) in REQUESTS.items():
+                    wait_until(lambda call=call: "AUTHORIZATION" not in answered(run, call), f"{what} is allowed", 10)
+        finally:
+            revoke(admin, principal, every)
+            access.take_over("hung")
+            access.write_config("brokers", "7", {})
+
+
+def refused(access, principal, run, what, right, call):
+    def recorded():
+        return access.configs("brokers"), access.configs("topics"), run.reader.group("pay", (PAYMENTS,)).committed
+
+    admin = access.admin()
+    revoke(admin, principal, [right])
+    try:
+        expected = granting(principal, right)
+        wait_until(lambda: expected in answered(run, call), f"{what} without {right}: {answered(run, call)}", 10)
+        before = recorded()
+        assert expected in answered(run, call), what
+        assert recorded() == before, what
+    finally:
+        grant(admin, principal, [right])

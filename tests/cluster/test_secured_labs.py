@@ -216,6 +216,29 @@ def test_a_missing_a_foreign_and_an_expired_client_certificate_are_named(lab, kf
     file = changed(lab, tmp_path, ssl__keystore__location=tmp_path / "foreign.p12")
     said = kfix.run("diagnose", "--command-config", file)
     assert (said.code, "client" in one_line(said), "ssl.keystore.*" in one_line(said)) == (22, True, True)
+    expired = authority_of(lab.state).issue("kfix", valid=timedelta(-1))
+    (tmp_path / "expired.p12").write_bytes(expired.key_store(lab.state.secret))
+    file = changed(lab, tmp_path, ssl__keystore__location=tmp_path / "expired.p12")
+    said = kfix.run("diagnose", "--command-config", file)
+    why = "the client certificate of ssl.keystore.* has expired (CN=kfix, on "
+    assert (said.code, why in one_line(said)) == (22, True), said.err
+
+
+def test_an_expired_authority_is_named(lab, kfix, tmp_path):
+    if not lab.state.spec.has_tls:
+        return
+    # The same key, in a certificate that has ended: what a site has after ten years.
+    ended = CertificateAuthority.new("kfix lab secured", authority_of(lab.state).key, timedelta(-1))
+    (tmp_path / "ended.pem").write_text(pem(ended.certificate))
+    file = changed(
+        lab,
+        tmp_path,
+        ssl__truststore__location=tmp_path / "ended.pem",
+        ssl__truststore__type="PEM",
+        ssl__truststore__password=None,
+    )
+    said = kfix.run("diagnose", "--command-config", file)
+    assert (said.code, "a CA in ssl.truststore.* has expired (CN=kfix lab" in one_line(said)) == (22, True), said.err
 
 
 def test_an_expired_certificate_of_a_broker_is_named(lab, kfix):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from kfix.adapters.properties.load import load_security
 from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
 from kfix.cli.app import app
@@ -97,3 +103,47 @@ def test_a_file_that_is_wrong_is_refused_without_its_secrets(config: Path, line:
     assert result.exit_code != 0
     shown = "security.protocol" in line
     assert shown or "hunter2" not in result.output + repr(result.exception)
+
+
+#: A defect in the midst of a connection, where the password is a local variable; then the process shows its title.
+CRASH = """
+import runpy, sys
+from pathlib import Path
+from kfix.adapters.kafka import security
+def crash(self, plain, host):
+    password = self.password
+    assert password == "hunter2-sasl"
+    sys.stderr.write(Path("/proc/self/cmdline").read_text())
+    raise RuntimeError("a defect")
+security.Security.wrap = crash
+sys.argv = ["kfix", *sys.argv[1:]]
+runpy.run_module("kfix", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_a_crash_amid_a_connection_shows_no_secret(config: Path, home: Path, debug: str, tmp_path: Path) -> None:
+    script = tmp_path / "crash.py"
+    script.write_text(CRASH)
+    env = os.environ | {"KFIX_STATE_HOME": str(home), "KFIX_DEBUG": debug}
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        address = f"127.0.0.1:{broker.getsockname()[1]}"
+        words = ["diagnose", "--bootstrap-server", address, "--timeout", "2", "--command-config", str(config)]
+        command = [sys.executable, str(script), *words]
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+    said = done.stdout + done.stderr
+    assert {str(config) in said, "RuntimeError: a defect" in said} == {True}, (
+        "the control: the defect was met, and shows the process title"
+    )
+    assert ("Traceback" in said) == bool(debug), said
+    assert "hunter2" not in said + everything_in(home)
+
+
+def test_a_process_with_secrets_leaves_no_core_dump(config: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+        load_security(config)
+        assert resource.getrlimit(resource.RLIMIT_CORE) == (0, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))

@@ -158,7 +158,8 @@ def main(arguments: list[str]) -> int:
         known = results() | {cell.name: {"steps": steps, "commit": commit, "seconds": round(time.monotonic() - began)}}
         RESULTS.write_text(written(known), encoding="utf-8")
         PAGE.write_text(page(known), encoding="utf-8")
-        print(f"{cell.name:<40} {bad or OK} {time.monotonic() - began:.0f} s", flush=True)
+        sys.stdout.write(f"{cell.name:<40} {bad or OK} {time.monotonic() - began:.0f} s\n")
+        sys.stdout.flush()
     return 1 if failed else 0
 
 

@@ -22,8 +22,8 @@ OK, NEVER = "ok", "never run"
 ELSEWHERE = {AWS: "its brokers are AWS's. A broker of the lab refuses the token, which `tests/cluster` tries"}
 _HEAD = """# Matrix of security and lines of Kafka
 
-Generated from `tests/security/results.json`, which `make test-security` writes cell by cell on real brokers. A cell with a
-result is not run again, but by `python -m tests.security --again NAME`; `--list` prints the names.
+Generated from `tests/security/results.json`, which `make test-security` writes cell by cell on real brokers. A cell
+with a result is not run again, but by `python -m tests.security --again NAME`; `--list` prints the names.
 
 | step | proves |
 |---|---|

@@ -1,9 +1,12 @@
 """The matrix of security is made of the product's own registries, and its page of nothing but results."""
 
+from kfix.actions.registry import ALL
 from kfix.adapters.properties.sasl import MECHANISMS as OF_KFIX
 from kfix.lab.definition.protocols import MECHANISMS as OF_LAB
 from kfix.lab.definition.protocols import PLAINTEXT, PROTOCOLS
+from tests.places import ROOT
 from tests.security.matrix import CELLS, ELSEWHERE, LINES, NEVER, OK, STEPS, page, results
+from tests.security.rights import OF_ACTIONS, of_runbooks, table
 
 
 def test_every_mechanism_of_kfix_is_in_a_lab_or_named_as_one_that_is_not():
@@ -33,3 +36,10 @@ def test_a_cell_without_a_result_and_one_that_failed_say_so():
     assert f"- {first.name}: audit: AssertionError: why" in failed
     assert f"0 of {len(CELLS)} cells passed, 1 failed" in failed
     assert all(" ".join(line) in failed for line in LINES)
+
+
+def test_the_rights_of_every_action_are_known_and_the_page_has_those_of_every_runbook():
+    assert set(OF_ACTIONS) == set(ALL)
+    shown = (ROOT / "docs" / "security.md").read_text()
+    assert table() in shown
+    assert all(f"`{book}`" in table() for book in of_runbooks())

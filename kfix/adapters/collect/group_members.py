@@ -7,6 +7,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.new_groups import ask_group_description
+from kfix.adapters.kafka.rights import TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration, described_by
 from kfix.model.cluster.snapshot import TopicPartition
@@ -28,6 +29,8 @@ def read_last_generation(line: BrokerConnection, group: str, tp: TopicPartition,
     parts, *_ = ask_parts(line, (tp,), (), (tp.partition,), deadline)
     for part in parts:
         found, end, error = read_records(line, part, deadline)
+        if name_of(TOPIC) in error:
+            raise UnreachableError(f"{line.endpoint}: {tp}: {error}")
         recorded = found.groups.get(group)
         if recorded is not None and recorded.member_ids and end >= part.log_end and not error:
             # A list that was cut off would exclude members of the generation.

@@ -15,7 +15,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, resources
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.rights import CLUSTER, GROUP, TOPIC, missing_right
+from kfix.adapters.kafka.rights import CLUSTER, TOPIC, with_right
 from kfix.derive.views import distinct
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import BrokerView, Source
@@ -82,6 +82,4 @@ def _check(line: BrokerConnection, known: frozenset[str], deadline: Deadline) ->
 
 def _explained(source: Source, principal: str) -> str:
     asked = next((api for begin, api in _REQUESTS.items() if source.name.startswith(begin)), requests.METADATA)
-    refused = next((error for error in (CLUSTER, TOPIC, GROUP) if name_of(error) in source.error), 0)
-    why = missing_right(asked, refused, principal)
-    return f"{source.error} ({why})" if why else source.error
+    return with_right(source.error, asked, principal)

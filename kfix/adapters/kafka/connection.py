@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.endpoint import connected, plain_reason
+from kfix.adapters.endpoint import connected
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from kfix.adapters.kafka.requests import READ_ONLY, Request
@@ -119,7 +119,7 @@ class BrokerConnection:
         except (OSError, UnicodeError) as error:
             self.close()
             kind = NoAnswerError if isinstance(error, TimeoutError) else UnreachableError
-            raise kind(f"{self.endpoint}: {plain_reason(error)}") from None
+            raise kind(f"{self.endpoint}: {self._security.reason(error)}") from None
         self._let_in = self._let_in or bool(asked)
         return readers
 

@@ -6,7 +6,10 @@ some of them away on real brokers.
 
 from __future__ import annotations
 
+import re
+
 from kfix.adapters.kafka import requests
+from kfix.adapters.kafka.codes import name_of
 
 TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID = 29, 30, 31, 53
 #: {error: option of kafka-acls.sh}.
@@ -34,6 +37,13 @@ _OPERATIONS = {
     (requests.INIT_PRODUCER_ID, TRANSACTIONAL_ID): "Write",
     (requests.UNREGISTER_BROKER, CLUSTER): "Alter",
 }
+
+
+def with_right(text: str, api: int, principal: str) -> str:
+    """Returns the text of a failure; where it has an error of an authorizer, with the right that the request needs."""
+    refused = next((error for error in _OPTIONS if re.search(rf"\b{name_of(error)}\b", text)), 0)
+    why = missing_right(api, refused, principal)
+    return f"{text} ({why})" if why else text
 
 
 def missing_right(api: int, error: int, principal: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import sys
 from dataclasses import dataclass, field
 
+from kfix.adapters.endpoint import plain_reason
 from kfix.adapters.kerberos.settings import Kerberos
 from kfix.adapters.oauth.settings import OAuth
 from kfix.adapters.tls.settings import Tls, context_of
@@ -52,3 +54,12 @@ class Security:
         if not self.protocol.endswith("SSL"):
             return plain
         return context_of(self.tls).wrap_socket(plain, server_hostname=host)
+
+    def reason(self, error: OSError | UnicodeError) -> str:
+        """Returns the reason of a failed connection in plain words."""
+        ssl = sys.modules.get("ssl")  # It is loaded by who uses TLS.
+        if self.protocol.endswith("SSL") and ssl is not None and isinstance(error, ssl.SSLError):
+            from kfix.adapters.tls.expiry import expired_reason  # noqa: PLC0415 - brings cryptography
+
+            return expired_reason(error, self.tls) or plain_reason(error)
+        return plain_reason(error)

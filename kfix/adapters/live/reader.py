@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kfix.adapters.collect import transactions
@@ -13,6 +14,7 @@ from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions, requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
+from kfix.adapters.kafka.rights import with_right
 from kfix.adapters.live.authority import RecordAuthority
 from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.target import Target
@@ -190,7 +192,8 @@ class LiveReader:
     def last_generation(self, group: str) -> LastGeneration:
         coordinator, tp = self._coordinated(group)
         end = self._deadline()
-        return self._lines.ask(coordinator, lambda line: read_last_generation(line, group, tp, end), end)
+        with self._naming_rights():
+            return self._lines.ask(coordinator, lambda line: read_last_generation(line, group, tp, end), end)
 
     def coordinator(self, group: str) -> int:
         """Returns the broker that coordinates the group. Raises UnreachableError if none answers for it."""
@@ -201,14 +204,15 @@ class LiveReader:
         probe = self.probe_group(group)
         if probe.coordinator is None or not probe.answers:
             error = next((each for each in (probe.find_error, probe.fetch_error) if each), NO_ANSWER)
-            raise UnreachableError(f"group {group}: its coordinator does not answer: {probe.error or name_of(error)}")
+            why = f"group {group}: its coordinator does not answer: {probe.error or name_of(error)}"
+            raise UnreachableError(with_right(why, requests.FIND_COORDINATOR, self._target.security.principal))
         return probe.coordinator, TopicPartition(OFFSETS_TOPIC, probe.partition)
 
     def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
         limit = self._target.timeout
-        return self._lines.ask(
-            self.leader(tp), lambda line: replay_partition(line, tp, limit), Deadline.after(_LONG * limit)
-        )
+        leader, end = self.leader(tp), Deadline.after(_LONG * limit)
+        with self._naming_rights():
+            return self._lines.ask(leader, lambda line: replay_partition(line, tp, limit), end)
 
     def key_left(self, tp: TopicPartition, key: bytes, first: int) -> Mapping[int, KeyLeft]:
         reading, limit = self.recorded(tp), self._target.timeout
@@ -225,18 +229,21 @@ class LiveReader:
     def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
         tp = self._transactions_partition(transactional_id)
         end = self._deadline()
-        return self._lines.ask(
-            self.leader(tp), lambda line: transactions.ask_transaction(line, tp, transactional_id, since_ms, end), end
-        )
+        leader = self.leader(tp)
+        with self._naming_rights():
+            return self._lines.ask(
+                leader, lambda line: transactions.ask_transaction(line, tp, transactional_id, since_ms, end), end
+            )
 
     def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
         end = self._deadline()
-        return self._lines.ask(self.leader(tp), lambda line: transactions.ask_open_batch(line, tp, end), end)
+        with self._naming_rights():
+            return self._lines.ask(self.leader(tp), lambda line: transactions.ask_open_batch(line, tp, end), end)
 
     def transaction_coordinator(self, transactional_id: str) -> int:
         """Returns the broker that coordinates the transactions of this id and can be asked to abort one.
 
-        Raises UnreachableError if there is none, or if it is older than 2.5.
+        Raises UnreachableError if there is none, or if it is older than 2.5; it names a right that is missing.
         """
         self._transactions_partition(transactional_id)
         end, request = self._deadline(), requests.find_transaction_coordinator(transactional_id)
@@ -246,7 +253,8 @@ class LiveReader:
             end,
         )
         if found.error:
-            raise UnreachableError(f"transactional.id {transactional_id}: FindCoordinator: {name_of(found.error)}")
+            why = f"transactional.id {transactional_id}: FindCoordinator: {name_of(found.error)}"
+            raise UnreachableError(with_right(why, requests.INIT_PRODUCER_ID, self._target.security.principal))
         new = self._lines.ask(
             found.broker,
             lambda line: line.supports(requests.INIT_PRODUCER_ID, requests.EXPECTED_PRODUCER, end),
@@ -285,6 +293,17 @@ class LiveReader:
             f"broker {broker}: {answer}" for broker, answer in answers.items() if isinstance(answer, UnreachableError)
         )
         return views, tuple(errors)
+
+    @contextlib.contextmanager
+    def _naming_rights(self) -> Iterator[None]:
+        """Names the right in the error of a request that reads records."""
+        try:
+            yield
+        except UnreachableError as error:
+            named = with_right(str(error), requests.FETCH, self._target.security.principal)
+            if named == str(error):
+                raise
+            raise UnreachableError(named) from None
 
     def _deadline(self) -> Deadline:
         return Deadline.after(self._target.timeout)

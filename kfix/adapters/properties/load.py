@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,7 +30,11 @@ class ClientProperties:
 
 
 def load_client_properties(path: Path) -> ClientProperties:
-    """Raises UsageError if the file cannot be read, InvalidFileError with all mistakes and their places."""
+    """Raises UsageError if the file cannot be read, InvalidFileError with all mistakes and their places.
+
+    From now on the process leaves no core dump, which would hold the passwords and keys of the file.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     values, notes = resolved(read_properties(path), path)
     reading = PropertiesReading(path, values)
     reading.problems.extend(key_problems(values, path))

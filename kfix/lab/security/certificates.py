@@ -55,11 +55,14 @@ class CertificateAuthority:
     certificate: x509.Certificate
 
     @classmethod
-    def new(cls, name: str) -> Self:
-        key = ec.generate_private_key(ec.SECP256R1())
+    def new(
+        cls, name: str, key: ec.EllipticCurvePrivateKey | None = None, valid: timedelta = timedelta(days=3650)
+    ) -> Self:
+        """Makes an authority, or another certificate for the key of one; a negative `valid` has expired."""
+        key = key or ec.generate_private_key(ec.SECP256R1())
         subject = _name(name)
         unsigned = (
-            _builder(subject, subject, key, datetime.now(UTC) + timedelta(days=3650))
+            _builder(subject, subject, key, datetime.now(UTC) + valid)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         )

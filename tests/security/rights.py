@@ -1,0 +1,82 @@
+"""The least rights of kfix as data: of every request of a run that needs one besides those of a diagnosis.
+
+`tests/cluster/test_missing_rights.py` takes each away on real brokers; `docs/security.md` names them by runbook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfix.lab.definition.rights import CLUSTER, Right
+from kfix.runbook.file.catalogue import load_all
+
+ALTER = Right("ALTER", "CLUSTER", CLUSTER)
+OF_BROKERS = Right("ALTER_CONFIGS", "CLUSTER", CLUSTER)
+OF_TOPICS = Right("ALTER_CONFIGS", "TOPIC")
+READ_TOPICS, READ_GROUPS = Right("READ", "TOPIC"), Right("READ", "GROUP")
+DELETE_GROUPS = Right("DELETE", "GROUP")
+WRITE_TOPICS = Right("WRITE", "TOPIC")
+#: Each of these permits to describe, too.
+WRITE = Right("WRITE", "TRANSACTIONAL_ID")
+
+#: {action: the rights of its change, and of what its runbook reads of logs}. Each action of the registry is here.
+OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
+    "broker.unregister": (ALTER,),
+    "compaction.hasten": (OF_TOPICS,),
+    "compaction.restore": (OF_TOPICS,),
+    "config.set": (OF_BROKERS, OF_TOPICS),
+    "controller.reelect": (),
+    "group.evict": (READ_TOPICS, READ_GROUPS),
+    "leader.elect_isr": (ALTER,),
+    "leader.elect_preferred": (ALTER,),
+    "leader.elect_unclean": (ALTER,),
+    "manual": (),
+    "manual.bring_back": (),
+    "offsets.commit": (READ_TOPICS, READ_GROUPS, DELETE_GROUPS),
+    "offsets.roll": (READ_TOPICS, WRITE_TOPICS),
+    "offsets.tombstone": (READ_TOPICS, WRITE_TOPICS),
+    "reassign.cancel": (ALTER,),
+    "reassign.move": (ALTER,),
+    "reassign.noop": (ALTER,),
+    "reassign.reorder": (ALTER,),
+    "throttle.rate": (OF_BROKERS,),
+    "throttle.remove": (OF_BROKERS, OF_TOPICS),
+    "throttle.replicas": (OF_TOPICS,),
+    "throttle.restore": (OF_BROKERS, OF_TOPICS),
+    "transaction.abort": (READ_TOPICS, WRITE),
+    "wait": (),
+}
+#: {operation: the word of kafka-acls.sh}.
+WORDS = {"ALTER": "Alter", "ALTER_CONFIGS": "AlterConfigs", "READ": "Read", "DELETE": "Delete", "WRITE": "Write"}
+WORDS |= {"DESCRIBE": "Describe", "DESCRIBE_CONFIGS": "DescribeConfigs"}
+_RESOURCES = {
+    "CLUSTER": "the cluster",
+    "TOPIC": "topics",
+    "GROUP": "the group",
+    "TRANSACTIONAL_ID": "the transactional id",
+}
+
+
+def of_runbooks() -> dict[str, tuple[Right, ...]]:
+    """Returns the rights of each built-in runbook besides those of a diagnosis, in the order of this file."""
+    order = dict.fromkeys(right for rights in OF_ACTIONS.values() for right in rights)
+    return {
+        book.id: tuple(right for right in order if any(right in OF_ACTIONS[step.action] for step in book.steps))
+        for book in load_all(None)
+    }
+
+
+def words(right: Right) -> str:
+    return f"`{WORDS[right.operation]}` on {_RESOURCES[right.resource]}"
+
+
+def table() -> str:
+    """Returns the table of docs/security.md."""
+    grouped: dict[tuple[Right, ...], list[str]] = {}
+    for book, rights in of_runbooks().items():
+        grouped.setdefault(rights, []).append(book)
+    rows = [
+        f"| {', '.join(f'`{book}`' for book in books)} | {', '.join(map(words, rights)) or 'none'} |"
+        for rights, books in sorted(grouped.items(), key=lambda each: each[1])
+    ]
+    return "\n".join(["| runbooks | rights besides the five |", "|---|---|", *rows])
