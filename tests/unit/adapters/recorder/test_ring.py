@@ -349,45 +349,6 @@ def test_damage_in_the_middle_is_reported_and_the_rest_is_read(tmp_path: Path) -
     assert len(found) < 60
 
 
-DAMAGES = {
-    "bytes of something else": lambda data: random.Random(5).randbytes(len(data)),
-    "its first half gone": lambda data: bytes(len(data) // 2) + data[len(data) // 2 :],
-    "its second half gone": lambda data: data[: len(data) // 2],
-    "nothing left": lambda _: b"",
-    "zeros, as a power failure leaves what was not synced": lambda data: bytes(len(data)),
-}
-
-
-@pytest.mark.parametrize("which", [0, 2, -1])
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_whatever_is_lost_of_one_file_is_reported_and_costs_no_other(tmp_path: Path, damage: str, which: int) -> None:
-    """The ring is read, opened for writing and read again; no byte that could still be read is deleted."""
-    times = Times()
-    ring, snapshots = tmp_path / "ring", flapping(60)
-    recorder = times.recorder(ring, hours=1.0)
-    record(recorder, snapshots, times)
-    recorder.close()
-    files = sorted(ring.glob("*.kfr"))
-    assert len(files) >= 5
-    file = files[which]
-    inside = sum(head.kind != 3 for head in heads(file.read_bytes()))
-    broken = DAMAGES[damage](file.read_bytes())
-    file.write_bytes(broken)
-    before = Recording(ring)
-    found = sum(r.snapshot is not None for r in before.records())
-    assert 60 - inside <= found < 60
-    # An empty file may be the oldest one, whose records the bounds have deleted. The end of the last file may be a
-    # record that is being written.
-    assert before.problems or which == -1 or (which == 0 and not broken)
-    recorder = times.recorder(ring, hours=1.0)
-    record(recorder, snapshots[:3], times)
-    recorder.close()
-    assert file.exists() == any(broken) or which == -1
-    after = Recording(ring)
-    assert sum(r.snapshot is not None for r in after.records()) == found + 3
-    assert after.problems or which != 2
-
-
 def test_random_bytes_are_no_recording(tmp_path: Path) -> None:
     chance = random.Random(7)
     for number in range(200):
