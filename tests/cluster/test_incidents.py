@@ -7,9 +7,9 @@ import time
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.connect import parse_connect
-from kfix.adapters.zookeeper.view import read_view
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import KfixError
+from tests.zookeeper_view import read_view
 
 
 def wait_until_healthy(kfix, gone, seconds=40):

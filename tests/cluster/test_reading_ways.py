@@ -12,9 +12,10 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.metadata import Shared, metadata
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.zookeeper import view as reading
-from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.adapters.zookeeper.connect import open_line, parse_connect
 from kfix.lab import Lab, LabSpec
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
+from tests.zookeeper_view import read_view
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-three")]
 
@@ -38,7 +39,7 @@ def view(lab, multi, lines):
         patch.setattr(reading, "_READS_A_LINE", 10**9 if lines == 1 else 1)
         if not multi:
             patch.setattr(reading, "has_multi_read", lambda *_: False)
-        _, found, unread = reading.read_view(parse_connect(lab.zookeeper_connect), "PLAINTEXT", Deadline.after(20))
+        _, found, unread = read_view(parse_connect(lab.zookeeper_connect), "PLAINTEXT", Deadline.after(20))
     assert not unread
     return found
 
@@ -49,7 +50,7 @@ def ways(lab):
 
 def test_the_server_says_whether_it_has_multi_read(lab):
     deadline = Deadline.after(10)
-    with reading.open_line(parse_connect(lab.zookeeper_connect), deadline) as line:
+    with open_line(parse_connect(lab.zookeeper_connect), deadline) as line:
         assert reading.has_multi_read(line, deadline) is (lab.state.spec.kafka != "2.7.1")
 
 

@@ -8,13 +8,13 @@ import pytest
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.properties.load import load_client_properties
 from kfix.adapters.zookeeper.connect import parse_connect
-from kfix.adapters.zookeeper.view import read_view
 from kfix.lab import Lab, LabSpec
 from kfix.lab.definition.keeper_security import SUPER
 from kfix.lab.nodes.configs import plain_zookeeper_connect
 from kfix.lab.security.certificates import CertificateAuthority, pem
 from tests.cluster.conftest import Kfix
 from tests.cluster.remedy import Operator
+from tests.zookeeper_view import read_view
 
 
 @pytest.fixture(scope="module")

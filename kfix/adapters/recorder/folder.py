@@ -61,6 +61,11 @@ def segment_path(folder: Path, sequence: int) -> Path:
     return folder / f"segment-{sequence:012d}.kfr"
 
 
+def sequence_of(path: Path) -> int:
+    """Returns the sequence of the first record of a segment file."""
+    return int(path.stem.removeprefix("segment-"))
+
+
 def prepare(folder: Path) -> None:
     """Creates the folder, or makes it private. Raises UsageError if it holds anything that is not of a recorder."""
     try:

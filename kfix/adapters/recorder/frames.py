@@ -88,6 +88,14 @@ def _head(data: bytes, at: int) -> RecordHead | None:
     return RecordHead(RecordKind(kind), sequence, time, recorded, at, size)
 
 
+def is_torn(data: bytes) -> bool:
+    """Whether these bytes, of a whole file, are the beginning of one record whose end was never written."""
+    if len(data) < HEADER:
+        return data[: len(MARKER)] == MARKER[: len(data)]
+    marker, _, _, _, _, size = _HEAD.unpack_from(data)
+    return marker == MARKER and len(data) < HEADER + int(size)
+
+
 def content(data: bytes, head: RecordHead) -> Any:
     """Returns the content of a record. Raises ValueError if it is not what `framed` wrote."""
     unpacking = zlib.decompressobj()

@@ -69,7 +69,9 @@ class Recording:
             raise UsageError(
                 f"{folder}: holds no recording", hint="record one: kfix watch --recorder DIR --bootstrap-server ..."
             )
-        self._places = _in_one_clock([place for path in paths for place in self._read_heads(path)])
+        places = [place for path in paths for place in self._read_heads(path, last=path == paths[-1])]
+        self._places = _in_one_clock(places)
+        self.problems += _gaps(self._places)
         if not self._places:
             raise UsageError(f"{folder}: holds no intact record")
 
@@ -136,7 +138,7 @@ class Recording:
         at = found.taken_at + place.shift
         return replace(found, taken_at=at, origin=f"recorder {utc_iso(at)}")
 
-    def _read_heads(self, path: Path) -> Iterator[_Place]:
+    def _read_heads(self, path: Path, *, last: bool) -> Iterator[_Place]:
         data = self._data(path)
         end = 0
         for head in heads(data):
@@ -144,7 +146,9 @@ class Recording:
                 self.problems.append(f"{path.name}: {several(head.offset - end, 'byte')} at {end} are no intact record")
             end = head.end
             yield _Place(path, head)
-        # What follows the last record is being written, or was when the watch was killed.
+        # What follows the last record of all is being written, or was when the watch was killed.
+        if not last and end < len(data):
+            self.problems.append(f"{path.name}: {several(len(data) - end, 'byte')} at {end} are no intact record")
 
     def _data(self, path: Path) -> bytes:
         try:
@@ -163,6 +167,15 @@ def _is_quiet(patch: Any) -> bool:
         return False
     sources = patch.get("sources", {})
     return isinstance(sources, dict) and all(isinstance(p, dict) and p.keys() <= {"seconds"} for p in sources.values())
+
+
+def _gaps(places: list[_Place]) -> Iterator[str]:
+    """Yields a sentence for each place where records are missing between two that are there."""
+    for before, after in pairwise(places):
+        missing = after.head.sequence - before.head.sequence - 1
+        if missing > 0:
+            what = "record is" if missing == 1 else "records are"
+            yield f"{missing} {what} lost after record {before.head.sequence} ({utc_iso(before.at)})"
 
 
 def _in_one_clock(places: list[_Place]) -> list[_Place]:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kfix.adapters.recorder.folder import SegmentFiles, lock, prepare, segment_path, segments
-from kfix.adapters.recorder.frames import RecordHead, RecordKind, content, framed, heads
+from kfix.adapters.recorder.folder import SegmentFiles, lock, prepare, segment_path, segments, sequence_of
+from kfix.adapters.recorder.frames import RecordHead, RecordKind, content, framed, heads, is_torn
 from kfix.adapters.recorder.patches import difference
 from kfix.adapters.saved.encode import encode
 from kfix.errors import UsageError
@@ -60,6 +60,7 @@ class _Segment:
     path: Path
     size: int
     last: float
+    intact: bool = True
 
 
 class Recorder:
@@ -176,7 +177,10 @@ class Recorder:
         for path in found:
             data = path.read_bytes()
             records = [*heads(data)]
-            if not records:  # a kill between creating a file and its first record
+            if not records and any(data) and not is_torn(data):
+                self._keep_damaged(path, len(data))
+                continue
+            if not records:  # a kill between creating a file and its first record, or a power failure before its sync
                 self._files.remove(path)
                 continue
             end = len(data)
@@ -186,8 +190,15 @@ class Recorder:
             self._take(path, end, records, data)
         if self._segments:
             last = self._segments[-1]
-            self._handle = self._files.open(last.path)
             self._recorded = last.last
+            if last.intact:
+                self._handle = self._files.open(last.path)
+
+    def _keep_damaged(self, path: Path, size: int) -> None:
+        """Leaves a file without an intact record as it is, until the bounds delete it; nothing is added to it."""
+        before = self._segments[-1].last if self._segments else 0.0
+        self._segments.append(_Segment(path, size, before, intact=False))
+        self._sequence = max(self._sequence, sequence_of(path))
 
     def _take(self, path: Path, size: int, records: list[RecordHead], data: bytes) -> None:
         if not self._segments:

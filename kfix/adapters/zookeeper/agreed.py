@@ -15,7 +15,7 @@ from kfix.adapters.zookeeper.witnesses import Contradiction, Witnesses
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Endpoint, ZooKeeperView
 
-#: Most partitions that look sick and are compared, too.
+#: Most partitions that are compared because their record calls for an action.
 _MOST_DOUBTFUL = 100
 
 

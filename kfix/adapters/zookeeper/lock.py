@@ -108,7 +108,7 @@ class ZooKeeperLock(ClusterLock):
     def _confirm(self) -> None:
         """Raises UnreachableError where a server of the ensemble that has caught up does not show the lock.
 
-        One that was started alone, from a copy of the data, grants a lock that nobody else ever sees.
+        One that was started alone, from a copy of the data, grants a lock that no other kfix ever sees.
         """
         for server in self._connect.servers:
             with contextlib.suppress(UnreachableError):

@@ -8,11 +8,10 @@ from contextlib import ExitStack
 from typing import Self, TypeVar
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.ledger import Ledger
 from kfix.adapters.names import PartitionNames
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.bulk import has_multi_read, read_many
-from kfix.adapters.zookeeper.connect import Connect, open_line, read_all
+from kfix.adapters.zookeeper.connect import Connect, read_all
 from kfix.adapters.zookeeper.wire import NO_STAT, Node, Read, ZooKeeperLine, children, exists, get, sync
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Assignment, PartitionState, Registration, TopicPartition, ZooKeeperView
@@ -38,27 +37,15 @@ _ROOTS: dict[str, Read] = {
 }
 
 
-def read_view(
-    connect: Connect,
-    protocol: str,
-    deadline: Deadline,
-    names: PartitionNames | None = None,
-    ledger: Ledger | None = None,
+def view_of(
+    line: ZooKeeperLine, connect: Connect, protocol: str, deadline: Deadline, names: PartitionNames | None = None
 ) -> tuple[str, ZooKeeperView, Unread]:
     """Returns (cluster id, view, unreadable znodes). `protocol` selects the brokers' listener, such as PLAINTEXT.
 
     A znode with invalid content is left out; only an invalid `/controller` makes the whole view unreadable.
 
-    Raises UnreachableError if no server answers, the quorum is lost, or the chroot is wrong.
+    Raises UnreachableError if the server does not answer, the quorum is lost, or the chroot is wrong.
     """
-    with open_line(connect, deadline, ledger) as line:
-        return view_of(line, connect, protocol, deadline, names)
-
-
-def view_of(
-    line: ZooKeeperLine, connect: Connect, protocol: str, deadline: Deadline, names: PartitionNames | None = None
-) -> tuple[str, ZooKeeperView, Unread]:
-    """Returns the same as `read_view`, over a session that is open."""
     if line.read_only:
         # Observed on 3.5.9: it expires sessions by its own clock, so within seconds it shows no brokers and no
         # controller although they are healthy. This must not be diagnosed.

@@ -13,7 +13,6 @@ from kfix.adapters.kafka import responses
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
-from kfix.adapters.zookeeper.view import read_view
 from kfix.adapters.zookeeper.wire import get
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import TopicPartition
@@ -22,6 +21,7 @@ from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.fuzz import healthy
 from tests.proofs.fuzz.servers import Broker, ZooKeeperServer, listening
+from tests.zookeeper_view import read_view
 
 ORDERS = TopicPartition("orders", 0)
 STATE = "/brokers/topics/orders/partitions/0/state"

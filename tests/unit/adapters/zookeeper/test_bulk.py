@@ -10,10 +10,10 @@ import pytest
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.bulk import has_multi_read, read_many
 from kfix.adapters.zookeeper.connect import parse_connect
-from kfix.adapters.zookeeper.view import read_view
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.errors import NoAnswerError, UnreachableError
 from tests.proofs.fuzz.servers import ZooKeeperServer, listening, stat
+from tests.zookeeper_view import read_view
 
 _STATES = [
     b'{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2,3]}',

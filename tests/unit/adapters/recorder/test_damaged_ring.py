@@ -1,0 +1,50 @@
+"""A ring of which one file is damaged, as a disk or a power failure leaves it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from kfix.adapters.recorder.frames import heads
+from kfix.adapters.recorder.reading import Recording
+from tests.unit.adapters.recorder.test_ring import Times, flapping, record
+
+DAMAGES = {
+    "bytes of something else": lambda data: random.Random(5).randbytes(len(data)),
+    "its first half gone": lambda data: bytes(len(data) // 2) + data[len(data) // 2 :],
+    "its second half gone": lambda data: data[: len(data) // 2],
+    "nothing left": lambda _: b"",
+    "zeros, as a power failure leaves what was not synced": lambda data: bytes(len(data)),
+}
+
+
+@pytest.mark.parametrize("which", [0, 2, -1])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_whatever_is_lost_of_one_file_is_reported_and_costs_no_other(tmp_path: Path, damage: str, which: int) -> None:
+    """The ring is read, opened for writing and read again; no byte that could still be read is deleted."""
+    times = Times()
+    ring, snapshots = tmp_path / "ring", flapping(60)
+    recorder = times.recorder(ring, hours=1.0)
+    record(recorder, snapshots, times)
+    recorder.close()
+    files = sorted(ring.glob("*.kfr"))
+    assert len(files) >= 5
+    file = files[which]
+    inside = sum(head.kind != 3 for head in heads(file.read_bytes()))
+    broken = DAMAGES[damage](file.read_bytes())
+    file.write_bytes(broken)
+    before = Recording(ring)
+    found = sum(r.snapshot is not None for r in before.records())
+    assert 60 - inside <= found < 60
+    # An empty file may be the oldest one, whose records the bounds have deleted. The end of the last file may be a
+    # record that is being written.
+    assert before.problems or which == -1 or (which == 0 and not broken)
+    recorder = times.recorder(ring, hours=1.0)
+    record(recorder, snapshots[:3], times)
+    recorder.close()
+    assert file.exists() == any(broken) or which == -1
+    after = Recording(ring)
+    assert sum(r.snapshot is not None for r in after.records()) == found + 3
+    assert after.problems or which != 2

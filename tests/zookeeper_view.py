@@ -1,0 +1,13 @@
+"""ZooKeeper's view as one server shows it, for tests that compare ways of reading it."""
+
+from __future__ import annotations
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.zookeeper.connect import Connect, open_line
+from kfix.adapters.zookeeper.view import Unread, view_of
+from kfix.model.cluster.snapshot import ZooKeeperView
+
+
+def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str, ZooKeeperView, Unread]:
+    with open_line(connect, deadline) as line:
+        return view_of(line, connect, protocol, deadline)
