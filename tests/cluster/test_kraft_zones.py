@@ -88,7 +88,8 @@ def test_a_broker_whose_heartbeats_alone_are_lost_is_fenced_and_alive(lab, kfix)
     assert said.code == 20, said.out
     [found] = said.json["findings"]
     assert (found["code"], found["object"], found["severity"]) == ("KFX814", f"broker {fenced}", "warning")
-    assert "responds and follows the metadata" in found["summary"]
+    # Before Kafka 4.0 no broker has the address of a fenced one; the active controller knows that it fetches.
+    assert ("responds and follows" if KAFKA == "4.3.1" else "fetches") + " the metadata" in found["summary"]
     assert "heartbeats" in found["cause"]["text"]
     assert not set(said.findings) & {"KFX401", "KFX402", "KFX403", "KFX813"}
     assert not [r["text"] for f in said.every for r in f["remedies"] if r["text"].startswith("Start broker")]

@@ -14,9 +14,10 @@ from tests.unit.diagnostics import (
     kraft_cases,
     kraft_clusters,
     prevention_cases,
+    quorum_cases,
     throttle_cases,
 )
-from tests.unit.diagnostics.build import NOW, Paper
+from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     G2,
     another_epoch_at_zookeeper,
@@ -210,27 +211,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.one_controller_does_not_follow, "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_lags, "controller 102", WARNING),
     ],
-    "KFX813": [
-        Sick(kraft_clusters.broker_cut_from_controllers, "broker 1", CRITICAL),
-        Sick(lambda: kraft_clusters.broker_cut_from_controllers(None), "broker 1", CRITICAL),
-        Sick(kraft_clusters.broker_that_hangs, "broker 1", WARNING),
-    ],
-    "KFX814": [
-        Sick(kraft_clusters.broker_fenced_but_alive, "broker 1", WARNING),
-        Sick(kraft_clusters.heartbeats_too_rare, "broker 1", WARNING),
-        Sick(kraft_clusters.broker_fenced_and_not_asked, "broker 1", WARNING),
-        Sick(
-            lambda: kraft_clusters.broker_fenced_but_alive(remembered_well={1: NOW - 20}),
-            "broker 1",
-            INFO,
-        ),
-    ],
-    "KFX815": [
-        Sick(lambda: kraft_clusters.unsteady(epochs={4: 200, 9: 20}), "active controller", WARNING),
-        Sick(lambda: kraft_clusters.unsteady(epochs={4: 200, 12: 5}), "active controller", INFO),
-        Sick(lambda: kraft_clusters.unsteady(epochs={4: 200}, dead={2: 100}), "active controller", INFO),
-        Sick(lambda: kraft_clusters.unsteady(epoch=8, epochs={4: 200}), "active controller", INFO),
-    ],
+    **quorum_cases.SICK,
     "KFX901": [
         Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO),
         Sick(
@@ -380,23 +361,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         kraft_clusters.one_controller_pauses,
         kraft_clusters.two_controllers_dead,
     ],
-    "KFX813": [
-        kraft_clusters.healthy,
-        kraft_clusters.broker_caught_up_late,
-        lambda: kraft_clusters.broker_dead_for(60),
-        kraft_clusters.broker_fenced_but_alive,
-    ],
-    "KFX814": [
-        kraft_clusters.healthy,
-        kraft_clusters.broker_cut_from_controllers,
-        lambda: kraft_clusters.broker_dead_for(60),
-    ],
-    "KFX815": [
-        kraft_clusters.healthy,
-        lambda: kraft_clusters.unsteady(epoch=5, epochs={4: 30}),
-        lambda: kraft_clusters.unsteady(epochs={4: 3000}),
-        lambda: kraft_clusters.unsteady(epochs={12: 30}),
-    ],
+    **quorum_cases.WELL,
     "KFX808": [cut_clusters.link_cut, lambda: slow_follower().snapshot(), cut_clusters.zone_isolated],
     "KFX810": [
         lambda: cut_clusters.rolling(3),

@@ -1,0 +1,57 @@
+"""Clusters of KRaft whose brokers are cut off or fenced, or whose controllers are unsteady (KFX813 to KFX815)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Severity
+from tests.unit.diagnostics import kraft_clusters
+from tests.unit.diagnostics.build import NOW
+from tests.unit.diagnostics.sick import Sick
+
+INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
+
+SICK: dict[str, list[Sick]] = {
+    "KFX813": [
+        Sick(kraft_clusters.broker_cut_from_controllers, "broker 1", CRITICAL),
+        Sick(lambda: kraft_clusters.broker_cut_from_controllers(None), "broker 1", CRITICAL),
+        Sick(kraft_clusters.broker_that_hangs, "broker 1", WARNING),
+    ],
+    "KFX814": [
+        Sick(kraft_clusters.broker_fenced_but_alive, "broker 1", WARNING),
+        Sick(kraft_clusters.heartbeats_too_rare, "broker 1", WARNING),
+        Sick(kraft_clusters.broker_fenced_and_not_asked, "broker 1", WARNING),
+        Sick(
+            lambda: kraft_clusters.broker_fenced_but_alive(remembered_well={1: NOW - 20}),
+            "broker 1",
+            INFO,
+        ),
+    ],
+    "KFX815": [
+        Sick(lambda: kraft_clusters.unsteady(epochs={4: 200, 9: 20}), "active controller", WARNING),
+        Sick(lambda: kraft_clusters.unsteady(epochs={4: 200, 12: 5}), "active controller", INFO),
+        Sick(lambda: kraft_clusters.unsteady(epochs={4: 200}, dead={2: 100}), "active controller", INFO),
+        Sick(lambda: kraft_clusters.unsteady(epoch=8, epochs={4: 200}), "active controller", INFO),
+    ],
+}
+
+WELL: dict[str, list[Callable[[], Snapshot]]] = {
+    "KFX813": [
+        kraft_clusters.healthy,
+        kraft_clusters.broker_caught_up_late,
+        lambda: kraft_clusters.broker_dead_for(60),
+        kraft_clusters.broker_fenced_but_alive,
+    ],
+    "KFX814": [
+        kraft_clusters.healthy,
+        kraft_clusters.broker_cut_from_controllers,
+        lambda: kraft_clusters.broker_dead_for(60),
+    ],
+    "KFX815": [
+        kraft_clusters.healthy,
+        lambda: kraft_clusters.unsteady(epoch=5, epochs={4: 30}),
+        lambda: kraft_clusters.unsteady(epochs={4: 3000}),
+        lambda: kraft_clusters.unsteady(epochs={12: 30}),
+    ],
+}
