@@ -14,6 +14,7 @@ from kfix.probes.leadership.coordinator_answers import group_on
 from tests.unit.actions.acting import ON_TP, RATES, TOPIC_LISTS, TP, dead_isr, four_brokers, moving
 from tests.unit.probes.load_failure_cases import CASES as LOAD_FAILURES
 from tests.unit.probes.load_failure_cases import USUAL
+from tests.unit.probes.registration_cases import CASES as REGISTRATIONS
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 TOPIC: Mapping[str, ArgValue] = {"kind": "topic", "name": "orders"}
@@ -56,11 +57,6 @@ def transaction(name: str = "open-transaction") -> Callable[[], MemoryCluster]:
     return lambda: INCIDENTS[name]().cluster
 
 
-def registration(name: str = "ghost-registration") -> Callable[[], MemoryCluster]:
-    return lambda: INCIDENTS[name]().cluster
-
-
-GHOST: Mapping[str, ArgValue] = {"broker": 4, "dead_for": 120.0}
 _STATE = INCIDENTS["open-transaction"]().cluster.transactions["ledger-writer"]
 PRODUCER: Mapping[str, ArgValue] = {"producer": _STATE.producer, "producer_epoch": _STATE.epoch}
 THAT: Mapping[str, ArgValue] = {
@@ -283,23 +279,7 @@ CASES: list[Case] = [
     ("transaction_ended", ended, THAT, "pass", "CompleteCommit"),
     ("transaction_ended", next_one, THAT, "pass", "Ongoing"),
     ("transaction_ended", four_brokers, THAT, "inconclusive", "no record since then"),
-    *(
-        ("broker_is_gone", registration(name), GHOST, verdict, observed)
-        for name, verdict, observed in (
-            ("ghost-registration", "pass", "broker 4: fenced, last fetch 2 h ago, 0 replicas"),
-            ("ghost-registration-forgotten", "pass", "no fetch known"),
-            ("ghost-registration-just-left", "fail", "may be restarting: its last fetch was 20 s ago"),
-            ("ghost-registration-runs", "fail", "its address answers"),
-            ("ghost-registration-voter", "fail", "a voter of the quorum"),
-            ("ghost-registration-with-replicas", "fail", "still holds 1 replica: move them first"),
-            ("ghost-registration-unreported", "inconclusive", "do not report"),
-        )
-    ),
-    ("broker_is_gone", registration(), {**GHOST, "broker": 1}, "fail", "broker 1 is alive"),
-    ("broker_is_gone", registration(), {**GHOST, "broker": 9}, "fail", "broker 9 is not registered"),
-    ("broker_unregistered", registration(), {"broker": 4}, "fail", "broker 4: fenced"),
-    ("broker_unregistered", registration(), {"broker": 9}, "pass", "broker 9: absent"),
-    ("broker_unregistered", registration("ghost-registration-unreported"), {"broker": 4}, "inconclusive", "unreported"),
+    *REGISTRATIONS,
     ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER}, "fail", "held at 20 by producer id 4000 epoch 3"),
     ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER, "producer": 1}, "pass", "held at 20 by"),
     ("stable_offset_free", four_brokers, {**ON_TP, **PRODUCER}, "pass", "is the high watermark"),

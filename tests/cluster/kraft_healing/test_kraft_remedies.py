@@ -1,6 +1,5 @@
 """Runbooks on KRaft, Kafka 4.3.1 with a controller apart: each heals, refuses, and outlives its death."""
 
-import json
 import os
 import subprocess
 import sys
@@ -10,81 +9,19 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.lab import LabSpec
-from kfix.lab.clients.asking_controllers import set_feature
-from kfix.lab.clients.confluent import write_internal
-from kfix.lab.clients.moves import moves as moves_of
-from kfix.lab.healing.health import trouble
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.conftest import WatchedLab, again
+from tests.cluster.kraft_healing.conftest import chain, committed
 from tests.cluster.remedy import moves_file, operating
-from tests.cluster.seen import Cluster, consumed, throttles, wait_until
-from tests.cluster.test_killed_runs import ALL, dies_at, killed_and_gone_on_with, made_once
+from tests.cluster.seen import throttles, wait_until
+from tests.cluster.test_killed_runs import ALL, killed_and_gone_on_with
 from tests.cluster.test_remedies_isr import named, proved, waiting
 
 CONTROLLER = 100
 LEDGER = TopicPartition("ledger", 0)
-FREEZER = Path(__file__).with_name("frozen.py")
+FREEZER = Path(__file__).parents[1] / "frozen.py"
 MIN_ISR = "min.insync.replicas"
-CLEANER = {
-    "log.cleaner.enable": "true",
-    "log.cleaner.backoff.ms": "500",
-    "log.cleaner.dedupe.buffer.size": "4194304",
-}
-
-
-class KraftCluster(Cluster):
-    def moves(self):
-        return moves_of(self.access)
-
-
-@pytest.fixture(scope="module")
-def kraft_lab(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("kraft-remedies")))
-        spec = LabSpec(name="healing", kafka="4.3.1", offsets_rf=3, racks=("a", "b", "c"), settings=CLEANER)
-        lab = WatchedLab.up(spec)
-        yield lab
-        lab.down()
-
-
-@pytest.fixture
-def lab(kraft_lab, request):
-    if again(request):
-        kraft_lab.mend()
-    yield kraft_lab
-    if kraft_lab.status().incident is not None or any(p.condition != "alive" for p in kraft_lab.status().processes):
-        kraft_lab.mend()
-        with kraft_lab.access() as access:
-            assert trouble(access, kraft_lab.broker_ids) == ()
-            assert access.topics() == (OFFSETS_TOPIC,)
-
-
-@pytest.fixture
-def cluster(lab):
-    with lab.access() as access:
-        yield KraftCluster(lab, access)
-
-
-@pytest.fixture
-def operator(lab, tmp_path):
-    with operating(lab, tmp_path) as one:
-        yield one
-
-
-def chain(operator, planned, points):
-    """Killed at each point in turn, each time by a run that goes on where the one before it died."""
-    answers = planned.answers("step", typed=True)
-    assert dies_at(operator, points[0], "runbook", "apply", "--plan", planned.path, *answers), points[0]
-    [run] = operator.runs()
-    for point in points[1:]:
-        assert dies_at(operator, point, "runbook", "resume", run.id, *answers), point
-    operator.resume(run, planned)
-    assert run.end == "proved"
-    made_once(run)
-    return run
 
 
 # --- carried over -----------------------------------------------------------------------------------------------------
@@ -192,90 +129,6 @@ def test_the_registration_of_a_broker_that_is_gone_is_removed_and_that_of_a_live
     wait_until(lambda: operator.planning("remove-ghost-registration", params=asked)[0].code == 0, "gone for 3 s", 30)
     operator.healed(operator.plan("remove-ghost-registration", params=asked))
     assert "KFX405" not in operator.diagnose("--debounce", "0").findings
-
-
-# --- a coordinator of Kafka 4 that gave its partition up --------------------------------------------------------------
-
-
-def committed(cluster, group):
-    """Returns {partition: committed offset} as the coordinator of the group serves it."""
-    where = tuple(TopicPartition("orders", number) for number in range(3))
-    [(_, broker)] = cluster.coordinators(group)
-    request = requests.stable_offset_fetch(group, where)
-    return {tp: each.offset for tp, each in cluster.ask(broker, request, responses.stable_offset_fetch)[1].items()}
-
-
-def test_a_coordinator_that_gave_up_serves_the_same_offsets_however_often_its_run_dies(operator, cluster):
-    broken = cluster.lab.break_("coordinator-failed")
-    [where] = broken.partitions
-    before, order = cluster.access.configs("topics").get(OFFSETS_TOPIC), cluster.access.assignment(OFFSETS_TOPIC)
-    follower = next(b for b in cluster.lab.broker_ids if b != broken.details["named"])
-    cluster.lab.kill(follower)
-    wait_until(lambda: follower not in cluster.access.state(*where).isr, "the dead replica has left the ISR", 20)
-    assert "cannot be compacted there" in operator.not_planned("coordinator-failed")
-    cluster.lab.restart(follower)
-    wait_until(lambda: len(cluster.access.state(*where).isr) == 3, "all replicas are in sync", 20)
-    found = operator.diagnose("--debounce", "1").findings["KFX118"]
-    assert [r["runbook"] for r in found["remedies"]][:2] == ["", "coordinator-failed"]
-    planned = operator.plan("coordinator-failed")
-    assert (planned.gates["delete"], planned.gates["hasten"]) == ("typed", "typed")
-    points = ("-step.result:delete", "-step.result:round-1", "-step.result:lead")
-    run = chain(operator, planned, points)
-    assert cluster.access.configs("topics").get(OFFSETS_TOPIC) == before
-    assert cluster.access.state(*where).leader != broken.details["named"]
-    assert cluster.access.assignment(OFFSETS_TOPIC) == order
-    [saved] = [c["args"]["offsets"] for c in planned.plan["goal"]["checks"] if c["check"] == "offsets_are"]
-    assert committed(cluster, broken.group) == {
-        TopicPartition("orders", int(number)): int(text.partition("@")[0]) for number, text in json.loads(saved).items()
-    }
-    assert consumed(cluster, broken.group, wanted=1) == 1
-    assert run.end == "proved"
-
-
-def test_the_settings_of_compaction_are_restored_by_an_abort_and_unknown_records_are_refused(operator, cluster):
-    broken = cluster.lab.break_("coordinator-failed")
-    [where] = broken.partitions
-    before = cluster.access.configs("topics").get(OFFSETS_TOPIC)
-    planned = operator.plan("coordinator-failed")
-    answers = planned.answers("step", typed=True)
-    assert dies_at(operator, "step.result:hasten", "runbook", "apply", "--plan", planned.path, *answers)
-    assert cluster.access.configs("topics")[OFFSETS_TOPIC]["delete.retention.ms"] == "0"
-    [run] = operator.runs()
-    assert operator.on("runbook", "abort", run.id, "--reason", "a test").code == 0
-    assert cluster.access.configs("topics").get(OFFSETS_TOPIC) == before
-    # Neither of the next two would be gone after the compaction of the one key that kfix deletes.
-    operator.moves_house("another")
-    bootstrap, other = cluster.lab.bootstrap_servers, broken.group.encode() + b"-2"
-    member = b"\0\5" + b"".join(len(w).to_bytes(2, "big") + w for w in (broken.group.encode(), b"member"))
-    write_internal(bootstrap, where, member, None)
-    assert "records of 2 keys" in operator.not_planned("coordinator-failed")
-    offset = b"\0\1" + b"".join(len(w).to_bytes(2, "big") + w for w in (other, b"orders")) + bytes(4)
-    write_internal(bootstrap, where, offset, b"\0\x09")
-    assert "a version that kfix does not know" in operator.not_planned("coordinator-failed")
-
-
-def test_a_coordinator_that_does_not_answer_leads_elsewhere(operator, cluster):
-    """Without the feature `group.version`, a coordinator that gave up is one that does not answer; its log is clean."""
-    broken = cluster.lab.break_("coordinator-failed")
-    [where] = broken.partitions
-    order = cluster.access.assignment(OFFSETS_TOPIC)
-    planned = operator.plan("coordinator-failed")
-    answers = planned.answers("step", typed=True)
-    assert dies_at(operator, "-step.intent:reorder", "runbook", "apply", "--plan", planned.path, *answers)
-    [run] = operator.runs()
-    assert operator.on("runbook", "abort", run.id, "--reason", "a test").code == 0
-    operator.moves_house("another")
-    assert "recognizes no record on which its load fails" in operator.not_planned("coordinator-failed")
-    address = cluster.lab.address(broken.details["named"])
-    assert set_feature(address, "group.version", 0) == 0
-    planned = operator.plan("coordinator-not-answering", params={"settle": "2s"})
-    assert planned.ids == ["let-it-load", "put-another-first", "lead-elsewhere", "order-back"]
-    operator.healed(planned)
-    assert set_feature(address, "group.version", 1) == 0
-    assert cluster.access.state(*where).leader != broken.details["named"]
-    assert cluster.access.assignment(OFFSETS_TOPIC) == order
-    assert set(committed(cluster, broken.group).values()) <= {10, 11}
-    assert consumed(cluster, broken.group, wanted=1) == 1
 
 
 def test_the_replicas_of_an_id_that_is_gone_move_to_its_new_one_and_its_registration_is_removed(operator, cluster):

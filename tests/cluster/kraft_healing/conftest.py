@@ -1,0 +1,80 @@
+"""One lab of Kafka 4.3.1 with a controller apart for all runbooks of KRaft; each test finds it whole."""
+
+import pytest
+
+from kfix.adapters.kafka import requests, responses
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.lab import LabSpec
+from kfix.lab.clients.moves import moves as moves_of
+from kfix.lab.healing.health import trouble
+from kfix.model.cluster.snapshot import TopicPartition
+from tests.cluster.conftest import WatchedLab, again
+from tests.cluster.remedy import operating
+from tests.cluster.seen import Cluster
+from tests.cluster.test_killed_runs import dies_at, made_once
+
+CLEANER = {
+    "log.cleaner.enable": "true",
+    "log.cleaner.backoff.ms": "500",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+}
+
+
+class KraftCluster(Cluster):
+    def moves(self):
+        return moves_of(self.access)
+
+
+@pytest.fixture(scope="package")
+def kraft_lab(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("kraft-remedies")))
+        spec = LabSpec(name="healing", kafka="4.3.1", offsets_rf=3, racks=("a", "b", "c"), settings=CLEANER)
+        lab = WatchedLab.up(spec)
+        yield lab
+        lab.down()
+
+
+@pytest.fixture
+def lab(kraft_lab, request):
+    if again(request):
+        kraft_lab.mend()
+    yield kraft_lab
+    if kraft_lab.status().incident is not None or any(p.condition != "alive" for p in kraft_lab.status().processes):
+        kraft_lab.mend()
+        with kraft_lab.access() as access:
+            assert trouble(access, kraft_lab.broker_ids) == ()
+            assert access.topics() == (OFFSETS_TOPIC,)
+
+
+@pytest.fixture
+def cluster(lab):
+    with lab.access() as access:
+        yield KraftCluster(lab, access)
+
+
+@pytest.fixture
+def operator(lab, tmp_path):
+    with operating(lab, tmp_path) as one:
+        yield one
+
+
+def chain(operator, planned, points):
+    """Killed at each point in turn, each time by a run that goes on where the one before it died."""
+    answers = planned.answers("step", typed=True)
+    assert dies_at(operator, points[0], "runbook", "apply", "--plan", planned.path, *answers), points[0]
+    [run] = operator.runs()
+    for point in points[1:]:
+        assert dies_at(operator, point, "runbook", "resume", run.id, *answers), point
+    operator.resume(run, planned)
+    assert run.end == "proved"
+    made_once(run)
+    return run
+
+
+def committed(cluster, group):
+    """Returns {partition: committed offset} as the coordinator of the group serves it."""
+    where = tuple(TopicPartition("orders", number) for number in range(3))
+    [(_, broker)] = cluster.coordinators(group)
+    request = requests.stable_offset_fetch(group, where)
+    return {tp: each.offset for tp, each in cluster.ask(broker, request, responses.stable_offset_fetch)[1].items()}
