@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.incidents import ALL as INCIDENTS
+from kfix.adapters.memory.incidents import ALL, members, offsets, replicas, transactions
 from kfix.adapters.memory.incidents.prepared import PreparedIncident
 from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.model.cluster.reading import ChangeResult
@@ -17,6 +18,13 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.runbook import RawValue, Runbook
 from kfix.runbook.file.catalogue import load_all
 
+INCIDENTS: Mapping[str, Callable[[], PreparedIncident]] = {
+    **ALL,
+    "offsets-not-loaded-kraft": partial(offsets.offsets_not_loaded, MemoryKraftCluster),
+    "pending-offsets-kraft": partial(transactions.pending_offsets, MemoryKraftCluster),
+    "rebalance-held-kraft": partial(members.rebalance_held, kind=MemoryKraftCluster),
+    "weak-topic-kraft": partial(replicas.weak_topic, MemoryKraftCluster),
+}
 RUNBOOKS: Mapping[str, Runbook] = {r.id: r for r in load_all(None)}
 Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 

@@ -24,7 +24,15 @@ from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.wire import Node, ZnodeStat, ZooKeeperLine, get
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.reading import PartitionReading
-from kfix.model.cluster.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
+from kfix.model.cluster.snapshot import (
+    Assignment,
+    ClusterIdentity,
+    ControllerNode,
+    Endpoint,
+    Mode,
+    PartitionView,
+    TopicPartition,
+)
 from tests.unit.adapters.kafka.test_connection import server
 
 TP = TopicPartition("t", 0)
@@ -100,7 +108,12 @@ def test_a_change_is_not_sent_to_a_broker_of_another_cluster(monkeypatch: pytest
             return SimpleNamespace(cluster_id="theirs")
 
     monkeypatch.setattr(live_changer, "BrokerConnection", Line)
-    reader = SimpleNamespace(door=lambda: 1, address=lambda _: Endpoint("b", 1), identity=lambda: IDENTITY)
+    reader = SimpleNamespace(
+        door=lambda: 1,
+        controller=lambda: ControllerNode(1, 0, 0, 1, 1, 0),
+        address=lambda _: Endpoint("b", 1),
+        identity=lambda: IDENTITY,
+    )
     result = LiveChanger(Target(()), parse_connect("z:1"), reader).elect(TP, unclean=True)  # type: ignore[arg-type]
     assert (result.code, result.name) == (41, "NOT_SENT")
     assert "is of cluster theirs, not of mine" in result.message
@@ -193,7 +206,7 @@ def test_a_controller_that_cannot_be_learnt_means_not_sent_rather_than_unknown()
     def unreadable() -> None:
         raise UnreachableError("zookeeper z:1: connection refused")
 
-    reader: Any = SimpleNamespace(door=unreadable)
+    reader: Any = SimpleNamespace(door=unreadable, controller=unreadable)
     result = LiveChanger(Target(()), parse_connect("z:1"), reader).reassign(TP, (1,))
     assert (result.name, result.unknown) == ("NOT_SENT", False)
 
