@@ -18,12 +18,13 @@ from tests.matrix.remedies import (
     continue_controller,
     downgrade_eligible_leaders,
     heal_network,
+    raise_eligible_leaders,
     start_brokers,
     start_controllers,
 )
 
 #: How the lab of an incident is laid out, besides three brokers in three racks.
-PLAIN, QUORUM, RACKS, ZONES = "plain", "quorum", "racks", "zones"
+PLAIN, QUORUM, RACKS, ZONES, CLEANED = "plain", "quorum", "racks", "zones", "cleaned"
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,18 @@ CASES: Mapping[str, Case] = {
     "power-failure": Case(("KFX809",), (_LOST,), asked=("--before", "{before}")),
     "unclean-loss": Case(("KFX809",), (_LOST,), asked=("--before", "{before}")),
     "replica-lagging": Case(("KFX808",), (Mended("remove the throttle that the finding names"),)),
-    "coordinator-failed": Case(("KFX118",), (Mended("save the offsets, and remove the record that fails"),)),
+    "coordinator-failed": Case(("KFX118",), (Apply("coordinator-failed"),), layout=CLEANED),
     "offsets-withheld": Case(("KFX304",), (_CATCH_UP,)),
     "elr-struck": Case(("KFX119",), (_START,)),
     "last-known-leader-gone": Case(
         ("KFX120",), (ByHand("eligible.leader.replicas.version=0, then start the broker", downgrade_eligible_leaders),)
+    ),
+    "metadata-version-behind": Case(
+        ("KFX816",), (ByHand("kafka-features.sh upgrade", raise_eligible_leaders),), asked=_LATENT
+    ),
+    "ghost-registration": Case(
+        ("KFX405",),
+        (Apply("remove-ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),),
     ),
     "quorum-at-risk": Case(("KFX812",), (ByHand("start the controller", start_controllers),), layout=QUORUM),
     "quorum-lost": Case(
@@ -119,6 +127,8 @@ CASES: Mapping[str, Case] = {
         ("KFX811",),
         (Refused("leader-balance", anything=True), ByHand("continue the controller", continue_controller)),
     ),
+    "broker-cut-from-controllers": _cut("KFX813"),
+    "broker-fenced-alive": _cut("KFX814"),
     "leader-cut-from-followers": _cut("KFX807"),
     "zookeeper-node-cut": _cut("KFX805"),
     "zookeeper-quorum-lost": _cut("KFX806"),

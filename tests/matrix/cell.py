@@ -14,12 +14,14 @@ from typing import Any
 
 from kfix.errors import KfixError
 from kfix.lab import Lab, LabSpec
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.healing.health import trouble
 from kfix.lab.incidents.setup.result import Broken
 from kfix.model.cluster.snapshot import TopicPartition
+from tests.cluster.kraft_healing.conftest import CLEANER
 from tests.cluster.remedy import Operator, operating
 from tests.cluster.seen import Cluster, wait_until
-from tests.matrix.cases import CASES, PLAIN, QUORUM, RACKS, ZONES, Case
+from tests.matrix.cases import CASES, CLEANED, PLAIN, QUORUM, RACKS, ZONES, Case
 from tests.matrix.remedies import Mended, NothingToDo, Scene
 from tests.matrix.results import LINES, Cell, fingerprint
 
@@ -40,7 +42,9 @@ def spec_of(line: str, layout: str) -> LabSpec:
     if layout == RACKS:
         return replace(plain, ids=(1, 2, 3, 4), racks=("a", "a", "b", "b"))
     if layout == ZONES:
-        return replace(plain, zones=3)
+        return replace(plain, zones=3, controllers=3) if recipe.mode == KRAFT else replace(plain, zones=3)
+    if layout == CLEANED:
+        return replace(plain, racks=("a", "b", "c"), settings=CLEANER)
     assert layout == PLAIN
     return replace(plain, racks=("a", "b", "c"))
 

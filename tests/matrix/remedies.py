@@ -156,5 +156,9 @@ def downgrade_eligible_leaders(scene: Scene) -> None:
     assert set_feature(address, _ELR, 1) == 0
 
 
+def raise_eligible_leaders(scene: Scene) -> None:
+    assert set_feature(scene.lab.address(scene.lab.broker_ids[0]), _ELR, 1) == 0
+
+
 def dead_controllers(lab: Lab) -> list[int]:
     return [each.id for each in lab.status().processes if each.role == "controller" and each.condition == "dead"]
