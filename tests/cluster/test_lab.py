@@ -215,7 +215,7 @@ def test_a_setting_that_no_broker_takes_is_told_with_the_line_of_the_log_and_lea
 
 def test_every_incident_is_made_by_a_test():
     """The fixture `lab` mends what a test broke, and asserts that the cluster is then as before."""
-    texts = [path.read_text() for path in Path(__file__).parent.glob("test_*.py")]
+    texts = [path.read_text() for path in Path(__file__).parent.rglob("test_*.py")]
     named = {name for text in texts for name in re.findall(r"\"([\w-]+)\"", text)}
     assert set(INCIDENTS) <= named
 

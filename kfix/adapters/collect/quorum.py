@@ -19,6 +19,7 @@ from kfix.adapters.kafka import kraft_messages, requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum, VoterState
+from kfix.adapters.kafka.rights import with_right
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.derive.quorum import quorum_lost
@@ -62,7 +63,10 @@ class QuorumQuestion:
         ]
         self._levels: dict[Endpoint, Task[int | None]] = {}
         self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
-        self._ask([*self._voters.values(), *(e for e in listed if e is not None), *target.controllers])
+        named = [*self._voters.values(), *(e for e in listed if e is not None)]
+        #: Those of the option alone, which may be of another cluster; the brokers' own settings name no other.
+        self._doubtful = frozenset(target.controllers) - frozenset(named)
+        self._ask([*named, *target.controllers])
         self._active: DescribedQuorum | None = None
         self._forwarded: Task[tuple[int, DescribedQuorum]] | None = None
         self._later: Task[Offsets] | None = None
@@ -162,10 +166,8 @@ class QuorumQuestion:
     def _of_controller(self, endpoint: Endpoint) -> DescribedQuorum:
         with self._line(endpoint, controller=True) as line:
             found = describe_at(line, self._deadline)
-            other = self._other_cluster(line)
-            if other:
-                self.foreign[str(endpoint)] = other
-                raise UnreachableError(f"{endpoint}: is a controller of another cluster, {other}")
+            if endpoint in self._doubtful:
+                self._refuse_another_cluster(endpoint, line)
             return found
 
     def _level_of_controller(self, endpoint: Endpoint) -> int | None:
@@ -174,14 +176,22 @@ class QuorumQuestion:
             found = line.call(kraft_messages.describe_features(), kraft_messages.features, self._deadline)
         return found.supported.get(METADATA_FEATURE)
 
-    def _other_cluster(self, line: BrokerConnection) -> str:
-        """Returns the id of the controller's cluster if it is not that of the brokers, "" if it is, or is not told."""
+    def _refuse_another_cluster(self, endpoint: Endpoint, line: BrokerConnection) -> None:
+        """Asked only where it is in doubt: a controller reports its cluster only to a client with `Alter` on it.
+
+        Raises UnreachableError if the controller is of another cluster, or if it does not report which it is of.
+        """
         version = kraft_messages.OWN_CLUSTER
         if not self._cluster_id or not line.supports(requests.DESCRIBE_CLUSTER, version, self._deadline):
-            return ""
+            return
         decode = partial(kraft_messages.cluster, version=version)
         found = line.call(kraft_messages.describe_own_cluster(), decode, self._deadline)
-        return "" if found.error or found.cluster_id == self._cluster_id else found.cluster_id
+        if found.error:
+            why = f"{endpoint}: of which cluster this controller is, is unknown: {name_of(found.error)}"
+            raise UnreachableError(with_right(why, requests.DESCRIBE_CLUSTER, self._target.security.principal))
+        if found.cluster_id != self._cluster_id:
+            self.foreign[str(endpoint)] = found.cluster_id
+            raise UnreachableError(f"{endpoint}: is a controller of another cluster, {found.cluster_id}")
 
     def _through(self, brokers: Mapping[int, Endpoint]) -> tuple[int, DescribedQuorum]:
         """Asks the broker with the newest metadata: the others forward the request to the same controller."""

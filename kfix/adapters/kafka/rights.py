@@ -35,6 +35,8 @@ _OPERATIONS = {
     (requests.OFFSET_DELETE, GROUP): "Delete",
     (requests.LEAVE_GROUP, GROUP): "Read",
     (requests.INIT_PRODUCER_ID, TRANSACTIONAL_ID): "Write",
+    # Asked of controllers; a broker answers without a right.
+    (requests.DESCRIBE_CLUSTER, CLUSTER): "Alter",
     (requests.UNREGISTER_BROKER, CLUSTER): "Alter",
 }
 

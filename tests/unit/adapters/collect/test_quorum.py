@@ -202,9 +202,9 @@ def test_one_broker_of_kraft_decides_the_mode_once_a_kraft_controller_has_taken_
     assert kraft_settings([zookeeper], taken_over=True) is None
 
 
-def own_cluster(cluster: str) -> bytes:
+def own_cluster(cluster: str, error: int = 0) -> bytes:
     """The answer of a controller to DescribeCluster version 1, with the tags of the header."""
-    w = Writer().i8(0).i32(0).i16(0).uvarint(0).i8(2).compact_string(cluster).i32(100)
+    w = Writer().i8(0).i32(0).i16(error).uvarint(0).i8(2).compact_string(cluster).i32(100)
     return w.compact_array((), lambda w, _: w).i32(0).no_tags().done()
 
 
@@ -219,3 +219,17 @@ def test_a_controller_of_another_cluster_counts_for_nothing_however_late_its_epo
     assert (view.leader, view.epoch) == (100, 3)
     assert [each.address for each in view.controllers] == [str(first)]
     assert asked.foreign == {str(second): "other"}
+
+
+def test_only_a_controller_that_the_brokers_do_not_name_is_asked_for_its_cluster() -> None:
+    """A controller that does not tell it counts for nothing; those of the brokers' settings are never asked."""
+    ours = server({55: described(0), 60: own_cluster("", error=31)}, 60)
+    theirs = server({55: described(0, epoch=99), 60: own_cluster("", error=31)}, 60)
+    with world(ours, theirs) as (first, second):
+        target = make_target("b:1", None, controllers=f"{first},{second}")
+        configs = {"process.roles": "broker", "controller.quorum.voters": f"100@{first}"}
+        view = seen(QuorumQuestion(target, configs, Deadline.after(3.0), Ledger(), "mine"))
+    assert (view.leader, view.epoch) == (100, 3)
+    [error] = [each.error for each in view.controllers if each.address == str(second)]
+    assert "missing right: Alter for" in error
+    assert "CLUSTER_AUTHORIZATION_FAILED" in error
