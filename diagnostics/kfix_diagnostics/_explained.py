@@ -61,4 +61,6 @@ def _shut_out(broker: int, case: CaseFile) -> str:
 def outdated(broker: int, case: CaseFile) -> bool:
     """Returns whether the metadata of a broker on KRaft is of an older moment, which KFX813 reports."""
     quorum = case.snapshot.quorum
-    return quorum is not None and quorum.stale(broker)
+    if quorum is None or not quorum.read:
+        return False
+    return broker in quorum.behind or (broker in case.shut_out and quorum.stale(broker))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from kfix.derive.casefile import CaseFile
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.wording import brokers_named
 
@@ -23,6 +24,11 @@ _ERRORS = {
     20: "20 NOT_ENOUGH_REPLICAS_AFTER_APPEND",
     88: "88 UNSTABLE_OFFSET_COMMIT",
 }
+
+
+def not_alive(case: CaseFile) -> str:
+    """Returns what is said of a dead broker: on KRaft its registration stays."""
+    return "not alive" if case.kraft else "not registered"
 
 
 def error_name(code: int) -> str:

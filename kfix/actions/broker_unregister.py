@@ -16,6 +16,7 @@ from kfix.model.plan.args import ArgKind, Args
 from kfix.model.plan.facts import Fact, ReadFact, about_registration
 from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
+from kfix.wording import several
 
 _SECONDS = 1.0
 _REPORTED = (RegisteredAs.FENCED, RegisteredAs.ALIVE)
@@ -35,8 +36,8 @@ class BrokerUnregister(Action):
             raise NotApplicable(f"broker {broker} is not registered")
         if state not in _REPORTED:
             raise RefusedError(
-                f"the brokers do not report whether broker {broker} is registered, so nothing could be proved: "
-                f"Kafka before 4.0",
+                f"the brokers do not report whether broker {broker} is registered (Kafka 4.0 and later do), so its "
+                "removal could not be proved",
                 hint=f"kafka-cluster.sh unregister --bootstrap-server ... --id {broker}",
             )
         if state == RegisteredAs.ALIVE:
@@ -44,8 +45,9 @@ class BrokerUnregister(Action):
         if voter:
             raise RefusedError(f"node {broker} is a voter of the quorum: remove it there first")
         if replicas:
+            held = several(int(str(replicas)), "partition")
             raise RefusedError(
-                f"broker {broker} still holds replicas of {replicas} partitions", hint="kfix runbook plan move-replicas"
+                f"broker {broker} still holds replicas of {held}", hint="kfix runbook plan move-replicas"
             )
         return args
 
@@ -78,7 +80,7 @@ class BrokerUnregister(Action):
         return changer.unregister_broker(args.number("broker"))
 
     def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        """A controller that was frozen may still carry it out, so a registration that is there proves nothing."""
+        """A controller that was frozen may still carry out a request that was sent; a second one does no harm then."""
         try:
             state = reader.registration(args.number("broker")).state
         except UnreachableError:

@@ -152,7 +152,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "abort": Command(
                 "kfix.cli.runbook.runs:abort",
-                "End a killed or stopped run: remove its throttles; its other changes stay.",
+                "End a killed or stopped run: remove its throttles, restore compaction; the rest stays.",
             ),
             "rollback": Command(
                 "kfix.cli.runbook.runs:rollback",

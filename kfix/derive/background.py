@@ -68,10 +68,15 @@ def background_of(snapshot: Snapshot) -> Background:
 
 def _absent(snapshot: Snapshot, gone: Iterable[int]) -> dict[int, int]:
     assert snapshot.quorum is not None
-    given = [whole_number(c.get(_SESSION, "")) for c in snapshot.broker_configs.values()]
-    session = max((ms for ms in given if ms is not None), default=_USUAL_SESSION_MS) / 1000
+    session = session_seconds(snapshot)
     ages = {broker: absence(snapshot.quorum, broker) for broker in gone}
     return {broker: int(age - session) for broker, age in ages.items() if age is not None and age >= session}
+
+
+def session_seconds(snapshot: Snapshot) -> float:
+    """Returns for how long a broker of KRaft is alive without a heartbeat: Kafka's default where none reports it."""
+    given = [whole_number(c.get(_SESSION, "")) for c in snapshot.broker_configs.values()]
+    return max((ms for ms in given if ms is not None), default=_USUAL_SESSION_MS) / 1000
 
 
 def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:

@@ -122,7 +122,7 @@ class CaseFile(SnapshotAnswers):
         quorum = self.snapshot.quorum
         if quorum is None or self.live is None:
             return frozenset()
-        return frozenset(b for b in self.assigned - self.live if quorum.fetches(b))
+        return frozenset(b for b in (self.assigned | set(self.fenced)) - self.live if quorum.fetches(b))
 
     @cached_property
     def shut_out(self) -> tuple[int, ...]:
@@ -153,24 +153,21 @@ class CaseFile(SnapshotAnswers):
         joined a dynamic quorum is an observer, too, so there an earlier snapshot must know it as a broker.
         """
         quorum = self.snapshot.quorum
-        if quorum is None or not quorum.read or self.live is None:
+        if quorum is None or not quorum.read or self.live is None or self.snapshot.hides_topics:
             return ()
         known = quorum.fenced
         if known is None:
             seen = (each.node for each in quorum.observers)
             known = tuple(b for b in seen if quorum.configured or b in self.snapshot.remembered_brokers)
         runs = self.live | self.views.keys() | self.snapshot.silent.keys() | {each.node for each in quorum.voters}
-        return tuple(sorted(b for b in known if b not in runs and b not in self.assigned))
+        return tuple(sorted(b for b in known if b not in runs and b not in self.assigned and not quorum.fetches(b)))
 
     def ghost_for(self, broker: int) -> float | None:
-        """Returns the seconds for which a registered broker has been gone, at least; None if no source shows it.
+        """Returns the seconds since a registered broker that is gone last fetched metadata; None if no source shows it.
 
-        The active controller knows the last fetch for 5 minutes; later, an earlier snapshot may have found it dead.
+        The active controller knows that for 5 minutes.
         """
-        quorum, found = self.snapshot.quorum, self.snapshot.remembered_dead.get(broker)
-        ages = [None if quorum is None else absence(quorum, broker)]
-        ages.append(None if found is None else self._age(int(found * 1000)))
-        return max((age for age in ages if age is not None), default=None)
+        return None if self.snapshot.quorum is None else absence(self.snapshot.quorum, broker)
 
     @property
     def lost(self) -> Mapping[int, tuple[int | None, bool]]:
@@ -203,7 +200,9 @@ class CaseFile(SnapshotAnswers):
         snapshot = self.snapshot
         otherwise = snapshot.remembered_dead if node in (self.live or ()) else snapshot.remembered_alive
         known = [times[node] for times in (snapshot.remembered_well, otherwise) if node in times]
-        return self._age(int(max(known) * 1000)) if known else None
+        # A time that lies ahead is of a clock that was set back since, and shows nothing.
+        ages = [age for at in known if (age := self._age(int(at * 1000))) is not None]
+        return min(ages, default=None)
 
     def may_restart(self, node: int, gone_for: float | None) -> bool:
         """Returns whether a node that has been away for this long may be restarting; None: no source shows it."""

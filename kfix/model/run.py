@@ -39,9 +39,9 @@ class UnfinishedRun:
 
     `began` and `last` are the times of its first and last record. `outcome` is "" where the run has no end; then it was
     killed, or `alive` says that its process still carries it out. `changed` and `doubtful` are steps, the latter those
-    whose result was never recorded. `throttles`: it has set throttles that it has not removed. `broken`: its journal is
-    damaged, so that there may be more. `options` are those that a command about it needs to reach its cluster, besides
-    the address, which its plan has.
+    whose result was never recorded. `throttles`: it has set throttles that it has not removed, `compaction` the same of
+    settings that hasten compaction. `broken`: its journal is damaged, so that there may be more. `options` are those
+    that a command about it needs to reach its cluster, besides the address, which its plan has.
     """
 
     id: str
@@ -57,5 +57,6 @@ class UnfinishedRun:
     changed: tuple[str, ...]
     doubtful: tuple[str, ...]
     throttles: bool
+    compaction: bool
     broken: bool
     options: str = ""

@@ -35,7 +35,7 @@ from kfix.wording import ago, brokers_named, continued, several
 from kfix_diagnostics._advice import start
 from kfix_diagnostics._bans import moves_from, starts
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import are, has
+from kfix_diagnostics._words import are, has, not_alive
 
 CODE = "KFX401"
 
@@ -54,7 +54,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=brokers_named(dead),
         about=f"broker {dead[0]}",
-        summary=f"{brokers_named(dead)} {are(len(dead))} not registered{when}: {several(holding, 'partition')} "
+        summary=f"{brokers_named(dead)} {are(len(dead))} {not_alive(case)}{when}: {several(holding, 'partition')} "
         f"{has(holding)} replicas there{_frozen(dead, case)}{tail}",
         cause=_cause(dead, case, calm=calm),
         evidence=(*(_row(b, case) for b in dead), *live_row(case)),
@@ -81,7 +81,7 @@ def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool)
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=f"broker {broker} is not registered{'' if gone is None else f', gone for about {ago(gone)}'}"
+        summary=f"broker {broker} is {not_alive(case)}{'' if gone is None else f', gone for about {ago(gone)}'}"
         f"{_frozen((broker,), case)}",
         cause=_cause((broker,) if broker in case.frozen else dead, case, calm=calm),
         evidence=(_row(broker, case), *live_row(case)),
@@ -94,7 +94,7 @@ def _row(broker: int, case: CaseFile) -> Evidence:
     where = case.address(broker)
     source = case.zookeeper_name if case.registrations else "brokers"
     if broker in case.frozen:
-        value = f"not registered; {where or 'its address'} accepts connections and does not answer"
+        value = f"{not_alive(case)}; {where or 'its address'} accepts connections and does not answer"
         return Evidence(source, f"broker {broker}", value, case.gone_for(broker))
     return Evidence(
         source, f"broker {broker}", f"not alive{f', last seen at {where}' if where else ''}", case.gone_for(broker)

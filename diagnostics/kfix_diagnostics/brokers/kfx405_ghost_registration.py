@@ -8,8 +8,8 @@ Why it matters
 How kfix knows
     Kafka 4.0 and later report brokers that are registered and fenced. Before, only the active controller shows one: it
     lists the last fetch of metadata for 5 minutes, and nothing afterwards. The broker does not answer kfix, is no voter
-    of the quorum, and no replica is assigned to it. Its last fetch, or an earlier snapshot that found it dead, shows
-    for how long it has been gone at least.
+    of the quorum, and no replica is assigned to it. Its last fetch, or its last answer in an earlier snapshot, bounds
+    for how long it has been gone, and so whether it may be restarting.
 
 Remedies, safest first
     If it is to come back, start it. If it is gone for good, unregister it: kfix checks again that nothing needs it, and
@@ -43,8 +43,8 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _finding(broker: int, case: CaseFile) -> Finding:
     gone = case.ghost_for(broker)
-    young = gone is not None and gone < case.restart_grace
-    since = f" for {'at least ' if broker in case.snapshot.remembered_dead else ''}{ago(gone)}" if gone else ""
+    young = case.may_restart(broker, gone)
+    since = f" for {ago(gone)}" if gone else ""
     fenced = case.snapshot.quorum is not None and case.snapshot.quorum.fenced is not None
     tail = "it may be restarting" if young else "it blocks a raise of metadata.version that it does not support"
     return Finding(

@@ -15,7 +15,7 @@ from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import diagnose_again, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._explained import code_of, explained_by, see_shut_out
-from kfix_diagnostics._words import are, because, does
+from kfix_diagnostics._words import are, because, does, not_alive
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
@@ -101,7 +101,7 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     if case.live is None:
         return _likely_cause(missing, case)
     if not lagging:
-        word = "fenced" if case.kraft and set(dead) <= set(case.shut_out) else "not registered"
+        word = "fenced" if case.kraft and set(dead) <= set(case.shut_out) else not_alive(case)
         return Cause(f"{brokers_named(dead)} {are(len(dead))} {word}", Confidence.CERTAIN)
     known = _known_cause(lagging, case)
     if known is not None:
@@ -161,7 +161,10 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     dead = case.away(missing)
     lagging = [b for b in missing if b not in dead]
     if fenced := [b for b in dead if case.kraft and b in case.shut_out]:
-        yield Remedy(f"Find out why {brokers_named(fenced)} {are(len(fenced))} fenced: {see_shut_out(fenced, case)}")
+        # Without an active controller no finding reports them.
+        known = case.snapshot.quorum is not None and case.snapshot.quorum.read
+        where = f": {see_shut_out(fenced, case)}" if known else ""
+        yield Remedy(f"Find out why {brokers_named(fenced)} {are(len(fenced))} fenced{where}")
         dead = tuple(b for b in dead if b not in fenced)
     if dead:
         text = f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action"

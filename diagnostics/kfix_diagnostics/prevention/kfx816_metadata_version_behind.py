@@ -78,7 +78,7 @@ def _behind(now: int, common: int, quorum: QuorumView, case: CaseFile) -> Findin
 
 def _unblocking(case: CaseFile) -> Iterator[Remedy]:
     """Yields what may block the upgrade: registered brokers whose last version nothing reports."""
-    for broker in case.ghosts:
+    for broker in (b for b in case.ghosts if not case.may_restart(b, case.ghost_for(b))):
         text = f"Broker {broker} is registered and gone, and blocks the upgrade if it ran an older release"
         yield runbook(
             case, "remove-ghost-registration", f"{text}: if it never returns, unregister it", f"broker={broker}"

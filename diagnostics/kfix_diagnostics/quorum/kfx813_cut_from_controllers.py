@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kfix.derive.background import session_seconds
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.isolation import ReturnLoss, losses_of
@@ -96,10 +97,13 @@ def _judged(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Outd
         and view.leader == broker
         and (f.tp not in asked or asked[f.tp].leads_still)
     }
+    gone, alive = absence(quorum, broker), case.live is not None and broker in case.live
+    # Until its session has ended, a broker that is cut off is listed as alive, too.
+    heard = alive and gone is not None and gone > session_seconds(case.snapshot)
     return OutdatedLeader(
         broker,
-        cut=case.live is None or broker not in case.live,
-        gone=absence(quorum, broker),
+        cut=not heard,
+        gone=gone,
         twice=tuple(sorted(pairs)),
         proved=tuple(sorted(tp for tp in pairs if tp in asked)),
         losses=losses_of(case.snapshot, pairs),
@@ -156,7 +160,7 @@ def _evidence(old: OutdatedLeader, case: CaseFile, quorum: QuorumView) -> Iterat
         said = f"broker {broker} will lose {bound}{several(loss.records, 'record')}; broker {loss.new} leads"
         yield Evidence("forecast", f"{loss.tp} when it returns", said)
     if old.twice:
-        said = "not visible to kfix: with 0 or 1 all of these records were acknowledged, with all none"
+        said = "not visible to kfix: with acks=0 or 1 all of these records were acknowledged, with acks=all none was"
         yield Evidence("producers", "acks", said)
     for tp in old.proved[:_ROWS]:
         answer = quorum.old_leaders[tp]
@@ -177,8 +181,8 @@ def _remedies(old: OutdatedLeader) -> Iterator[Remedy]:
     broker = old.broker
     if old.twice:
         save = (
-            f", and copy the logs of {per_topic(loss.tp for loss in old.losses if loss.records)} on its disk if the "
-            f"{several(old.records, 'record')} matter: consumers cannot read them"
+            f", and copy the logs of {per_topic(loss.tp for loss in old.losses if loss.records)} on its disk to keep "
+            f"{several(old.records, 'record')} that consumers cannot read"
             if old.records
             else ""
         )

@@ -2,7 +2,7 @@
 
 Why it matters
     A fenced broker leads nothing, and its replicas are in no ISR: one more failure may leave partitions without a
-    leader. Its process, its port and its metrics look well.
+    leader. Its process runs, its port answers and its metrics show no fault.
 
 How kfix knows
     The broker responds to kfix, the other brokers do not list it as alive, and it has applied the metadata of the

@@ -58,7 +58,8 @@ def _finding(case: CaseFile, quorum: QuorumView, known: Mapping[int, float], ele
     since = case.snapshot.taken_at - known[quorum.epoch - elections]
     away = _away(case, quorum, since)
     steady = _steady(quorum.epoch, known, case.snapshot.taken_at)
-    alarm = elections > 2 * len(quorum.voters) and not away and not steady
+    # A restart of a voter costs elections, so twice as many are no alarm where one was seen away.
+    alarm = elections > 2 * len(quorum.voters) * (2 if away else 1) and not steady
     nodes = tuple(sorted(v.node for v in quorum.voters))
     return Finding(
         code=CODE,
@@ -66,7 +67,7 @@ def _finding(case: CaseFile, quorum: QuorumView, known: Mapping[int, float], ele
         obj="active controller",
         summary=f"the KRaft quorum has had {several(elections, 'election')} within {ago(since)}: controller "
         f"{quorum.leader} is active now, in leader epoch {quorum.epoch}"
-        f"{'. It has been steady since' if steady else '' if alarm else '. A rolling restart looks like this'}",
+        f"{'. It has been steady since' if steady else '' if alarm else '. A rolling restart causes as many'}",
         cause=_cause(away),
         evidence=(
             *(
@@ -96,12 +97,9 @@ def _steady(epoch: int, known: Mapping[int, float], now: float) -> bool:
 
 
 def _away(case: CaseFile, quorum: QuorumView, since: float) -> tuple[int, ...]:
-    """Returns the voters and brokers that an earlier snapshot of this time did not find alive."""
-    voters = {v.node for v in quorum.voters}
-    start = case.snapshot.taken_at - since
-    return tuple(
-        sorted(n for n, at in case.snapshot.remembered_dead.items() if at >= start and (n in voters or n in case.holds))
-    )
+    """Returns the voters that an earlier snapshot of this time did not find alive."""
+    voters, start = {v.node for v in quorum.voters}, case.snapshot.taken_at - since
+    return tuple(sorted(n for n, at in case.snapshot.remembered_dead.items() if at >= start and n in voters))
 
 
 def _cause(away: tuple[int, ...]) -> Cause:

@@ -73,6 +73,8 @@ class _Collection:
         self._memory: Memory | None = None
         self._quorum: KraftReading | None = None
         self._cluster_id = ""
+        #: {address: id of another cluster} of registered brokers.
+        self._foreign: dict[str, str] = {}
 
     def close(self) -> None:
         for line in self._lines.values():
@@ -103,9 +105,9 @@ class _Collection:
             mode, _ = self._ask_authority(configs)
             self._questions.retract(f"zookeeper {authority.connect}")
             authority = ZooKeeperAnswer("", None, "")
-        self._one_cluster(authority.cluster_id, bootstrapped)
+        self._one_cluster(self._id(authority), bootstrapped)
         self._ask_unlisted(bootstrap, authority)
-        self._one_cluster(authority.cluster_id, bootstrapped)
+        self._one_cluster(self._id(authority), bootstrapped)
         if not self._wanted.vantage:  # A vantage records all addresses that it does not reach.
             patience = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
             bootstrap.keep_hung(self._addresses.values(), patience)
@@ -119,7 +121,8 @@ class _Collection:
             )
         snapshot = self._snapshot(taken_at, mode, authority)
         controllers = self._quorum.foreign if self._quorum is not None else {}
-        snapshot = replace(snapshot, foreign=dict(sorted((bootstrap.foreign() | dict(controllers)).items())))
+        foreign = bootstrap.foreign() | dict(controllers) | self._foreign
+        snapshot = replace(snapshot, foreign=dict(sorted(foreign.items())))
         if self._wanted.vantage:
             tried = {broker_called(b): why for b, why in self._dead.items()}
             tried |= bootstrap.unanswered(self._addresses.values())
@@ -234,8 +237,15 @@ class _Collection:
                 for problem in answer.problems:
                     self._questions.failed(problem.partition(":")[0], problem)
 
+    def _id(self, authority: ZooKeeperAnswer) -> str:
+        """Returns the id of the cluster: that of ZooKeeper, or on KRaft that of the first broker that answered."""
+        return authority.cluster_id or (self._cluster_id if self._quorum is not None else "")
+
     def _one_cluster(self, cluster_id: str, bootstrapped: Bootstrapped | None) -> None:
-        """Raises UsageError if ZooKeeper and the brokers belong to different clusters."""
+        """Drops the answers of brokers of another cluster.
+
+        Raises UsageError if ZooKeeper and the brokers belong to different clusters.
+        """
         if not cluster_id:
             return
         other = bootstrapped.metadata.cluster_id if bootstrapped is not None else ""
@@ -246,9 +256,10 @@ class _Collection:
             )
         for broker in [b for b, answer in self._answers.items() if answer.cluster_id not in ("", cluster_id)]:
             other = self._answers.pop(broker).cluster_id
-            self._questions.failed(
-                f"broker {broker}", f"{self._addresses[broker]} is a broker of another cluster, {other}"
-            )
+            where = str(self._addresses[broker])
+            if self._quorum is not None:
+                self._foreign[where] = other
+            self._questions.failed(f"broker {broker}", f"{where} is a broker of another cluster, {other}")
 
     def _snapshot(self, taken_at: float, mode: Mode, authority: ZooKeeperAnswer) -> Snapshot:
         views = {broker: answer.view for broker, answer in sorted(self._answers.items())}
@@ -266,7 +277,7 @@ class _Collection:
         record = recorded_by(view, None, views) if self._quorum is None else self._quorum.record()
         lines = {b: self._lines[b] for b in views}
         listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
-        cluster_id = authority.cluster_id or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
+        cluster_id = self._id(authority) or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
         memory = self._recalled(cluster_id)
         round_ = SecondRound(self._questions, lines, self._deadline, self._wanted, views, record)
         read = round_.read(live, listed, memory.groups, taken_at)

@@ -108,7 +108,8 @@ class KraftReading:
 
         `settings` are {topic: the settings that it has of its own}, None if they were not read.
         """
-        features = next((a.features.finalized for a in self._answers.values() if a.features is not None), {})
+        on_kraft = [a for a in self._answers.values() if a.features is not None and not _of_zookeeper(a)]
+        features = next((a.features.finalized for a in on_kraft if a.features is not None), {})
         fenced = None if self._fenced is None else tuple(sorted(self._fenced))
         told = {b: a.features.supported for b, a in self._answers.items() if a.features is not None}
         supported = {b: levels[METADATA_FEATURE] for b, levels in told.items() if METADATA_FEATURE in levels}
@@ -134,8 +135,15 @@ class KraftReading:
 
     def _offsets(self) -> Offsets:
         """Returns {broker: the metadata offset that it had applied before its metadata was read}."""
-        known = {b: a.features.epoch for b, a in self._answers.items() if a.features is not None}
+        known = {
+            b: a.features.epoch for b, a in self._answers.items() if a.features is not None and not _of_zookeeper(a)
+        }
         return {b: offset for b, offset in known.items() if offset >= 0}
+
+
+def _of_zookeeper(answer: BrokerAnswers) -> bool:
+    """Returns whether the broker still runs on ZooKeeper, as in a migration: it reports the metadata offset 0."""
+    return bool(answer.configs) and not answer.configs.get("process.roles")
 
 
 #: Most topics that are asked for: the first ones show what to start.

@@ -18,9 +18,8 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.rights import CLUSTER, TOPIC, with_right
 from kfix.derive.views import distinct
 from kfix.errors import UnreachableError
-from kfix.model.cluster.snapshot import BrokerView, Source
+from kfix.model.cluster.snapshot import HIDDEN_TOPICS, BrokerView, Source
 
-_HIDDEN = "topics of broker"
 _AUTHORIZER = "authorizer.class.name"
 #: Most topics that are named, and most that are asked for.
 _MOST = 3
@@ -48,7 +47,7 @@ def note_hidden_topics(
         return
     listed = known()
     tasks = [
-        questions.start(f"{_HIDDEN} {broker}", lambda line=line: _check(line, listed, deadline))  # type: ignore[misc]
+        questions.start(f"{HIDDEN_TOPICS} {broker}", lambda line=line: _check(line, listed, deadline))  # type: ignore[misc]
         for broker, line in lines.items()
     ]
     for task in tasks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import ssl
 from datetime import UTC, datetime
@@ -33,7 +34,9 @@ def _first_expired(text: str, now: datetime) -> str:
     from cryptography.x509 import load_pem_x509_certificate  # noqa: PLC0415 - only an error message needs it
 
     for each in _CERTIFICATE.findall(text):
-        certificate = load_pem_x509_certificate(each.encode())
-        if certificate.not_valid_after_utc < now:
-            return f"{certificate.subject.rfc4514_string()}, on {certificate.not_valid_after_utc:%Y-%m-%d}"
+        # OpenSSL accepts certificates that this library does not parse.
+        with contextlib.suppress(ValueError):
+            certificate = load_pem_x509_certificate(each.encode())
+            if certificate.not_valid_after_utc < now:
+                return f"{certificate.subject.rfc4514_string()}, on {certificate.not_valid_after_utc:%Y-%m-%d}"
     return ""

@@ -47,7 +47,12 @@ def read_agreed(connect: Connect, protocol: str, deadline: Deadline, names: Part
                     failure = error
                     if line.read_only or line.ended:
                         raise
-                agreeing, contradictions = witnesses.compare(line, _doubtful(found), deadline)
+                try:
+                    agreeing, contradictions = witnesses.compare(line, _doubtful(found), deadline)
+                except UnreachableError:
+                    if failure is not None:  # It left responses unread, and is what an operator has to know.
+                        raise failure from None
+                    raise
             here, there = 1 + len(agreeing), len(contradictions)
             if here > there and failure is not None:
                 raise failure

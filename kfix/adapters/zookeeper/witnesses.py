@@ -21,6 +21,7 @@ from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine, children, ex
 from kfix.errors import UnreachableError
 from kfix.harmless import one_line
 from kfix.model.cluster.snapshot import Endpoint
+from kfix.wording import several
 
 #: What every server must show alike. Lists that can be long are compared by their number of entries.
 COMPARED: Mapping[str, Read] = {
@@ -174,5 +175,6 @@ def _shown(node: Node | None) -> str:
     text = node.data.decode("utf-8", "replace") if node.data else ""
     if node.children:
         text = f"[{', '.join(sorted(node.children))}]"
-    changed = f"mzxid 0x{node.stat.mzxid:x}" + (f", {node.stat.n_children} children" if not text else "")
+    children = several(node.stat.n_children, "child", "children")
+    changed = f"mzxid 0x{node.stat.mzxid:x}" + ("" if text else f", {children}")
     return one_line(f"{text[:_MOST_SHOWN]} ({changed})".strip())

@@ -81,7 +81,7 @@ def abort(
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
-    """End a killed or stopped run: remove its throttles; its other changes stay."""
+    """End a killed or stopped run: remove its throttles, restore compaction; the rest stays."""
     app = the_app(ctx)
     access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
     why = a_reason(reason)

@@ -32,6 +32,8 @@ PROTOCOL = "inter.broker.protocol.version"
 NEWEST_PROTOCOL = f"{PROTOCOL} (newest)"
 #: The source of the settings of topics, if they were not read at all.
 TOPIC_CONFIGS = "topic configs"
+#: Sources of this name failed where a broker holds replicas of topics that this client may not describe.
+HIDDEN_TOPICS = "topics of broker"
 #: In the error of a ZooKeeper server that responds but refuses `srvr`.
 SRVR_REFUSED = "not allowed"
 
@@ -364,3 +366,8 @@ class Snapshot:
     @property
     def failed_sources(self) -> tuple[Source, ...]:
         return tuple(s for s in self.sources if not s.ok)
+
+    @property
+    def hides_topics(self) -> bool:
+        """Whether a broker holds replicas of topics that this client may not describe: what others hold is unknown."""
+        return any(s.name.startswith(HIDDEN_TOPICS) for s in self.failed_sources)

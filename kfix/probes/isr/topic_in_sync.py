@@ -21,7 +21,7 @@ def _ask(args: Args, reader: ClusterReader) -> Answer:
         return judge(None, f"{unknown[0].tp}: {state_words(unknown[0])}", wanted)
     short = [r for r in readings if r.assignment is not None and set(r.live_isr or ()) != set(r.assignment.replicas)]
     if short:
-        text = f"{len(short)} of {len(readings)} partitions have a replica that is not; {short[0].tp}: "
+        text = f"{len(short)} of {len(readings)} partitions have a replica that is dead or out of sync; {short[0].tp}: "
         return judge(False, text + state_words(short[0]), wanted)
     return judge(True, f"{len(readings)} partitions, each with all replicas in sync", wanted)
 

@@ -39,6 +39,7 @@ def _deeds(run: UnfinishedRun) -> str:
     parts = [f"changed {some(run.changed, _STEPS_SHOWN)}"] if run.changed else []
     parts += [f"the result of {some(run.doubtful, _STEPS_SHOWN)} is unknown"] if run.doubtful else []
     parts += ["its throttles are still set"] if run.throttles else []
+    parts += ["its settings of compaction are still set"] if run.compaction else []
     return "; ".join(parts) or "what it changed is unknown"
 
 

@@ -20,6 +20,9 @@ from kfix.runbook.journal.replay import FINAL, replay
 #: Enough bytes of a journal's end for its last record, which may name many changes.
 _TAIL_BYTES = 65_536
 
+#: The kind of what hastened compaction has set.
+_LOG = "log"
+
 
 def unfinished(runs: Path, cluster: str) -> tuple[UnfinishedRun, ...]:
     """Returns the unfinished runs of `cluster` below the folder `runs`, oldest first; none if the folder is missing.
@@ -70,6 +73,7 @@ def _read(folder: Path, start: Mapping[str, Any]) -> UnfinishedRun | None:
     if known.nothing_stands and not known.open and not back.broken:
         return None
     first, last = back.records[0], back.records[-1]
+    left = _left_set(back, {*known.done, *known.open}, set(known.done))
     who = last.get("who") or {}
     return UnfinishedRun(
         id=folder.name,
@@ -84,13 +88,14 @@ def _read(folder: Path, start: Mapping[str, Any]) -> UnfinishedRun | None:
         alive=not known.outcome and process_here(who) is True,
         changed=tuple(known.done),
         doubtful=tuple(name for name in known.open if name not in known.done),
-        throttles=_throttles(back, {*known.done, *known.open}, set(known.done)),
+        throttles=bool(left - {_LOG}),
+        compaction=_LOG in left,
         broken=bool(back.broken),
     )
 
 
-def _throttles(back: ReadBack, issued: set[str], done: set[str]) -> bool:
-    """Returns whether throttles of a broker or topic may have been set and are not known to have been removed."""
+def _left_set(back: ReadBack, issued: set[str], done: set[str]) -> set[str]:
+    """Returns the kinds of object whose settings may still be set for the run alone: broker, topic (throttles), log."""
     left = set[tuple[str, str]]()
     for record in back.records:
         if record["type"] != "step.intent" or record["step"] not in issued:
@@ -101,9 +106,13 @@ def _throttles(back: ReadBack, issued: set[str], done: set[str]) -> bool:
                 left.add(("broker", str(args.get("broker"))))
             case "throttle.replicas":
                 left.add(("topic", str(args.get("topic"))))
+            case "compaction.hasten":
+                left.add((_LOG, str(args.get("topic"))))
+            case "compaction.restore" if record["step"] in done:
+                left.discard((_LOG, str(args.get("topic"))))
             case "throttle.restore" | "throttle.remove" if record["step"] in done:
                 left.discard((str(args.get("kind")), str(args.get("name"))))
-    return bool(left)
+    return {kind for kind, _ in left}
 
 
 def process_here(who: Mapping[str, Any]) -> bool | None:

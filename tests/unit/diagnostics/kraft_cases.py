@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot, Source
 from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.clusters import base
@@ -33,6 +33,9 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         kraft_clusters.broker_fenced_but_alive,
         lambda: kraft_clusters.ghost(runs=True),
         lambda: kraft_clusters.ghost(node=102),
+        # It is starting, or kfix does not reach it; or topics are hidden, whose replicas it may hold.
+        lambda: kraft_clusters.ghost(fetched=0.3),
+        lambda: kraft_clusters.ghost(sources=(Source("topics of broker 1", False, "TOPIC_AUTHORIZATION_FAILED"),)),
         # Before Kafka 4.0 the controller forgets it after 5 minutes.
         lambda: kraft_clusters.ghost(fetched=-1, reported=False),
     ],

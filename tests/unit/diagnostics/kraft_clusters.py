@@ -144,10 +144,10 @@ def broker_cut_from_controllers(answer_to_epoch: str | None = "UNKNOWN_LEADER_EP
     return paper.snapshot(quorum=view, epoch_ends={tp: EpochEnd(2, 8, 45)})
 
 
-def broker_that_hangs() -> Snapshot:
-    """The controllers hear the heartbeats of broker 1, which applies no metadata."""
+def broker_that_hangs(seconds: float = 50.0) -> Snapshot:
+    """The controllers hear the heartbeats of broker 1, which applies no metadata; at first it may be cut off, too."""
     offsets = {1: HIGH - 80, 2: HIGH, 3: HIGH}
-    return kraft().snapshot(quorum=quorum({1: 50.0}, offsets=offsets, later={1: HIGH - 80}, apart=1.6))
+    return kraft().snapshot(quorum=quorum({1: seconds}, offsets=offsets, later={1: HIGH - 80}, apart=1.6))
 
 
 def broker_fenced_but_alive(paper: Paper | None = None, **changes: Any) -> Snapshot:
@@ -235,7 +235,9 @@ def nobody_eligible() -> Snapshot:
     return waits((), (), 2)
 
 
-def ghost(*, fetched: float = 6000, reported: bool = True, runs: bool = False, node: int = 4) -> Snapshot:
+def ghost(
+    *, fetched: float = 6000, reported: bool = True, runs: bool = False, node: int = 4, **changes: Any
+) -> Snapshot:
     """Node 4 is registered, fenced and gone; it fetched so many seconds ago, -1: the controller has forgotten it.
 
     `reported` is False before Kafka 4.0. If it `runs`, it accepts connections, and does not answer.
@@ -245,7 +247,7 @@ def ghost(*, fetched: float = 6000, reported: bool = True, runs: bool = False, n
         known.observers if fetched < 0 else (*known.observers, QuorumReplica(node, HIGH - 500, fetched, fetched))
     )
     view = quorum(observers=observers, fenced=(node,) if reported else None)
-    return kraft().snapshot(quorum=view, silent={node: "no answer"} if runs else {})
+    return kraft().snapshot(quorum=view, silent={node: "no answer"} if runs else {}, **changes)
 
 
 def featured(

@@ -31,7 +31,10 @@ SICK: dict[str, list[Sick]] = {
     "KFX815": [
         Sick(lambda: kraft_clusters.unsteady(epochs={4: 200, 9: 20}), "active controller", WARNING),
         Sick(lambda: kraft_clusters.unsteady(epochs={4: 200, 12: 5}), "active controller", INFO),
-        Sick(lambda: kraft_clusters.unsteady(epochs={4: 200}, dead={2: 100}), "active controller", INFO),
+        Sick(lambda: kraft_clusters.unsteady(epochs={4: 200}, dead={101: 100}), "active controller", INFO),
+        # A dead broker explains no election, and a restart not any number of them.
+        Sick(lambda: kraft_clusters.unsteady(epochs={4: 200}, dead={2: 100}), "active controller", WARNING),
+        Sick(lambda: kraft_clusters.unsteady(epoch=40, epochs={4: 200}, dead={101: 9}), "active controller", WARNING),
         Sick(lambda: kraft_clusters.unsteady(epoch=8, epochs={4: 200}), "active controller", INFO),
     ],
 }

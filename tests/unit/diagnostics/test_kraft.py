@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from kfix.derive.casefile import open_case
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import ChangeKind, Finding
 from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics._advice import ON_KRAFT
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from tests.unit.diagnostics import kraft_clusters
+from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.cases import SICK
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.test_incidents import find
@@ -185,3 +187,36 @@ def test_no_remedy_moves_the_replicas_of_a_partition_whose_last_known_leader_is_
     remedies = [remedy for finding in diagnosis.walk() if finding.code == "KFX401" for remedy in finding.remedies]
     assert any("reassign" in remedy.text for remedy in remedies)
     assert {remedy.after.partition(":")[0] for remedy in remedies} == {"KFX120"}
+
+
+def test_a_broker_that_was_found_dead_a_moment_ago_is_not_taken_for_one_that_restarts() -> None:
+    """What was found dead again and again left before the first of these times; only an answer bounds that."""
+    gone = kraft_clusters.ghost(fetched=-1, remembered_dead={4: NOW - 5})
+    finding = find(diagnose(gone), "KFX405")
+    assert "restart" not in finding.summary
+    assert [remedy.runbook for remedy in finding.remedies] == ["", "remove-ghost-registration"]
+    young = kraft_clusters.ghost(fetched=-1, remembered_dead={4: NOW - 5}, remembered_alive={4: NOW - 20})
+    assert "may be restarting" in find(diagnose(young), "KFX405").summary
+
+
+def test_until_its_session_has_ended_a_broker_without_metadata_may_be_cut_off_and_is_not_restarted() -> None:
+    for seconds, restarts in ((6.0, False), (50.0, True)):
+        finding = find(diagnose(kraft_clusters.broker_that_hangs(seconds)), "KFX813")
+        assert any(ChangeKind.RESTART in remedy.changes for remedy in finding.remedies) is restarts
+
+
+def test_a_dead_broker_of_kraft_is_not_called_unregistered() -> None:
+    """Its registration stays, which KFX405 and KFX816 report."""
+    for finding in diagnose(kraft_clusters.broker_dead_for(600)).walk():
+        texts = [finding.summary, finding.cause.text if finding.cause else "", *(e.value for e in finding.evidence)]
+        assert not any("not registered" in text for text in texts), texts
+
+
+def test_times_of_a_clock_that_was_set_back_since_do_not_hide_a_restart() -> None:
+    paper = kraft_clusters.kraft(base().kill(1))
+    snapshot = paper.snapshot(
+        quorum=kraft_clusters.quorum({1: -1.0}, offsets={2: kraft_clusters.HIGH, 3: kraft_clusters.HIGH}, fenced=(1,)),
+        remembered_well={1: NOW + 3600},
+        remembered_alive={1: NOW - 5},
+    )
+    assert open_case(snapshot).may_restart(1, None)

@@ -30,7 +30,7 @@ from tests.unit.report.findings.machine import merged, rules, seen, valid_junit,
 BOTH = pytest.mark.parametrize("prevention", [False, True], ids=["faults", "with latent risks"])
 EACH = pytest.mark.parametrize("name", INCIDENTS)
 RUN = UnfinishedRun(
-    "1", "r", "KFX101:x", "ann", "h", "0", "2026-01-01", "2026-01-01", "", False, ("s",), (), False, False
+    "1", "r", "KFX101:x", "ann", "h", "0", "2026-01-01", "2026-01-01", "", False, ("s",), (), False, False, False
 )
 
 
