@@ -22,6 +22,7 @@ unfinished_runs  runs on this cluster that were begun on this host and not finis
     alive                true: its process is still carrying it out; it does not count for exit_code
     changed, doubtful    its steps: changed the cluster; issued, and the result was not recorded
     throttles            true: it has set throttles that it has not removed
+    compaction           true: it has set settings that hasten compaction, and has not restored them
     broken               true: its journal is damaged, so there may be more
     options              what a command about it has to repeat to reach the cluster, "" if nothing
 muted           findings that the inventory mutes, which are not in `findings` and do not count; each:

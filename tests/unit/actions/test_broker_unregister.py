@@ -44,7 +44,7 @@ def test_the_registration_is_removed_and_proved_and_a_start_is_the_way_back() ->
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("ghost-registration-with-replicas", "still holds replicas of 1 partitions"),
+        ("ghost-registration-with-replicas", "still holds replicas of 1 partition"),
         ("ghost-registration-voter", "is a voter"),
         ("ghost-registration-unreported", "do not report"),
     ],

@@ -58,6 +58,6 @@ CASES: list[tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str,
         lambda: INCIDENTS["coordinator-failed-replica-dead"]().cluster,
         {"topic": FAILED.topic},
         "fail",
-        "have a replica that is not",
+        "have a replica that is dead or out of sync",
     ),
 ]
