@@ -110,7 +110,9 @@ class QuorumClient(LabClient):
 
     def write_config(self, kind: str, name: str, config: Mapping[str, str]) -> None:
         now = self._all_configs(kind).get(name, {})
-        changes: dict[str, str | None] = {**dict.fromkeys(now.keys() - config.keys()), **config}
+        # Nothing that stays is written: min.insync.replicas, even of the same value, removes the eligible replicas.
+        new = {key: value for key, value in config.items() if now.get(key) != value}
+        changes: dict[str, str | None] = {**dict.fromkeys(now.keys() - config.keys()), **new}
         if not changes:
             return
         resource = TOPIC_RESOURCE if kind == "topics" else BROKER_RESOURCE
