@@ -90,99 +90,6 @@ def test_the_snapshot_holds_the_quorum_and_show_prints_it(kfix, tmp_path):
     assert is_healthy(again_healthy), again_healthy.out
 
 
-#: Kafka's names of all that may be asked by somebody who changes nothing.
-HARMLESS = {
-    "API_VERSIONS",
-    "CONSUMER_GROUP_DESCRIBE",
-    "DESCRIBE_CLUSTER",
-    "DESCRIBE_CONFIGS",
-    "DESCRIBE_GROUPS",
-    "DESCRIBE_LOG_DIRS",
-    "DESCRIBE_QUORUM",
-    "DESCRIBE_TOPIC_PARTITIONS",
-    "FETCH",
-    "FIND_COORDINATOR",
-    "LIST_GROUPS",
-    "LIST_OFFSETS",
-    "LIST_PARTITION_REASSIGNMENTS",
-    "METADATA",
-    "OFFSET_FETCH",
-    "OFFSET_FOR_LEADER_EPOCH",
-    "SHARE_GROUP_DESCRIBE",
-}
-
-
-SWITCH = "INCREMENTAL_ALTER_CONFIGS"
-
-
-@contextmanager
-def request_logs(lab):
-    """Turns the request logs of all live nodes on; gives the names of what kfix has asked each, and the switch.
-
-    A node that restarts logs no requests any more; to turn the switch is a request, too.
-    """
-    with lab.access() as access:
-        live = sorted(access.live_ids())
-    nodes = [("broker", b, lab.address(b)) for b in live]
-    nodes += [("controller", c.id, f"127.0.0.1:{c.port}") for c in lab.state.controllers]
-
-    def level(word):
-        for role, node, address in nodes:
-            host, _, port = address.rpartition(":")
-            request = requests.alter_configs(8, str(node), {"kafka.request.logger": word})
-            to = Endpoint(host, int(port))
-            known = {request.api_key, 18}
-            with BrokerConnection(to, Security(), allowed=known, controller=role == "controller") as line:
-                line.call(request, lambda reader: reader, Deadline.after(5))
-
-    logs = {(role, node): lab.store.log_file(role, node) for role, node, _ in nodes}
-    began = {node: log.stat().st_size for node, log in logs.items()}
-
-    def asked():
-        names = {node: set() for node in logs}
-        for node, log in logs.items():
-            with log.open(errors="replace") as file:
-                file.seek(began[node])
-                for line in file:
-                    found = re.search(r'"clientId":"kfix[^"]*","requestApiKeyName":"(\w+)"', line)
-                    if found and "Completed request" in line:
-                        names[node].add(found[1])
-        return names
-
-    level("DEBUG")
-    wait_until(lambda: all(SWITCH in found for found in asked().values()), "every log shows the switch")
-    began.update({node: log.stat().st_size for node, log in logs.items()})
-    yield asked, level
-    level("INFO")
-
-
-def test_commands_that_read_ask_brokers_and_controllers_for_nothing_that_changes_them(kfix, lab, tmp_path):
-    with lab.access() as access:
-        topics = access.topics()
-    once_healthy(kfix)
-    kfix.on("diagnose", "--group", "a-group-of-no-consumer")
-    with lab.access() as access:
-        assert access.topics() == topics, "a question made an internal topic"
-    lab.break_("elr-struck")
-    with request_logs(lab) as (asked, level):
-        for words in (
-            ("diagnose", "--prevention"),
-            ("snapshot", "save", tmp_path / "s.json"),
-            ("runbook", "plan", "isr-dead", "--debounce", "1"),
-            ("runbook", "plan", "unclean-election", "--debounce", "1", "-p", "max_loss=-1"),
-            ("runbook", "plan", "sweep-throttles", "--debounce", "1"),
-        ):
-            said = kfix.on(*words)
-            assert said.code in {0, 3, 21}, (words, said.out, said.err)
-        names = asked()
-        level("DEBUG")
-        wait_until(lambda: all(SWITCH in found for found in asked().values()), "every log shows a change")
-    assert {node: found - HARMLESS for node, found in names.items()} == {node: set() for node in names}
-    assert "DESCRIBE_QUORUM" in names["controller", CONTROLLER]
-    brokers = set().union(*(found for (role, _), found in names.items() if role == "broker"))
-    assert {"METADATA", "FIND_COORDINATOR", "DESCRIBE_TOPIC_PARTITIONS"} <= brokers
-
-
 @pytest.mark.parametrize("kind", ["dead", "hanging"])
 def test_a_zookeeper_that_is_left_over_is_ignored_and_named_in_one_line(kfix, hanging, kind):
     once_healthy(kfix)
@@ -375,3 +282,96 @@ def test_servers_of_another_cluster_are_one_finding_and_nothing_of_it_is_used(kf
         assert (said.code, "the servers are of two clusters" in said.err) == (3, True), said.err
     finally:
         other.down()
+
+
+#: Kafka's names of all that may be asked by somebody who changes nothing.
+HARMLESS = {
+    "API_VERSIONS",
+    "CONSUMER_GROUP_DESCRIBE",
+    "DESCRIBE_CLUSTER",
+    "DESCRIBE_CONFIGS",
+    "DESCRIBE_GROUPS",
+    "DESCRIBE_LOG_DIRS",
+    "DESCRIBE_QUORUM",
+    "DESCRIBE_TOPIC_PARTITIONS",
+    "FETCH",
+    "FIND_COORDINATOR",
+    "LIST_GROUPS",
+    "LIST_OFFSETS",
+    "LIST_PARTITION_REASSIGNMENTS",
+    "METADATA",
+    "OFFSET_FETCH",
+    "OFFSET_FOR_LEADER_EPOCH",
+    "SHARE_GROUP_DESCRIBE",
+}
+
+
+SWITCH = "INCREMENTAL_ALTER_CONFIGS"
+
+
+@contextmanager
+def request_logs(lab):
+    """Turns the request logs of all live nodes on; gives the names of what kfix has asked each, and the switch.
+
+    A node that restarts logs no requests any more; to turn the switch is a request, too.
+    """
+    with lab.access() as access:
+        live = sorted(access.live_ids())
+    nodes = [("broker", b, lab.address(b)) for b in live]
+    nodes += [("controller", c.id, f"127.0.0.1:{c.port}") for c in lab.state.controllers]
+
+    def level(word):
+        for role, node, address in nodes:
+            host, _, port = address.rpartition(":")
+            request = requests.alter_configs(8, str(node), {"kafka.request.logger": word})
+            to = Endpoint(host, int(port))
+            known = {request.api_key, 18}
+            with BrokerConnection(to, Security(), allowed=known, controller=role == "controller") as line:
+                line.call(request, lambda reader: reader, Deadline.after(5))
+
+    logs = {(role, node): lab.store.log_file(role, node) for role, node, _ in nodes}
+    began = {node: log.stat().st_size for node, log in logs.items()}
+
+    def asked():
+        names = {node: set() for node in logs}
+        for node, log in logs.items():
+            with log.open(errors="replace") as file:
+                file.seek(began[node])
+                for line in file:
+                    found = re.search(r'"clientId":"kfix[^"]*","requestApiKeyName":"(\w+)"', line)
+                    if found and "Completed request" in line:
+                        names[node].add(found[1])
+        return names
+
+    level("DEBUG")
+    wait_until(lambda: all(SWITCH in found for found in asked().values()), "every log shows the switch")
+    began.update({node: log.stat().st_size for node, log in logs.items()})
+    yield asked, level
+    level("INFO")
+
+
+def test_commands_that_read_ask_brokers_and_controllers_for_nothing_that_changes_them(kfix, lab, tmp_path):
+    with lab.access() as access:
+        topics = access.topics()
+    once_healthy(kfix)
+    kfix.on("diagnose", "--group", "a-group-of-no-consumer")
+    with lab.access() as access:
+        assert access.topics() == topics, "a question made an internal topic"
+    lab.break_("elr-struck")
+    with request_logs(lab) as (asked, level):
+        for words in (
+            ("diagnose", "--prevention"),
+            ("snapshot", "save", tmp_path / "s.json"),
+            ("runbook", "plan", "isr-dead", "--debounce", "1"),
+            ("runbook", "plan", "unclean-election", "--debounce", "1", "-p", "max_loss=-1"),
+            ("runbook", "plan", "sweep-throttles", "--debounce", "1"),
+        ):
+            said = kfix.on(*words)
+            assert said.code in {0, 3, 21}, (words, said.out, said.err)
+        names = asked()
+        level("DEBUG")
+        wait_until(lambda: all(SWITCH in found for found in asked().values()), "every log shows a change")
+    assert {node: found - HARMLESS for node, found in names.items()} == {node: set() for node in names}
+    assert "DESCRIBE_QUORUM" in names["controller", CONTROLLER]
+    brokers = set().union(*(found for (role, _), found in names.items() if role == "broker"))
+    assert {"METADATA", "FIND_COORDINATOR", "DESCRIBE_TOPIC_PARTITIONS"} <= brokers
