@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +47,7 @@ from kfix.cli.options import (
     RunbookName,
     StepByStep,
     Timeout,
+    TransactionGrace,
     ZooKeeper,
 )
 from kfix.cli.reaching import access_of
@@ -56,6 +58,7 @@ from kfix.harmless import lines
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.plan.plan import Gate, Plan
+from kfix.model.timing import TIMING
 from kfix.report.runbook.plan_notes import print_differences
 from kfix.report.terminal import say_document, say_json
 from kfix.wording import several
@@ -73,7 +76,8 @@ def plan(
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
-    debounce: Debounce = 10.0,
+    debounce: Debounce = TIMING.debounce,
+    transaction_grace: TransactionGrace = TIMING.transaction_grace,
     finding: FindingKey = None,
     param: Params = None,
     runbooks: RunbookFolder = None,
@@ -99,11 +103,12 @@ def plan(
     """Plan a remedy or a request, and show the plan. Nothing is changed."""
     app = the_app(ctx)
     access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
-    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, debounce)
+    out = Out.of(json_output)
+    options = _options(debounce, transaction_grace, out)
+    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy)
     _refuse_existing(output, json_out)
     older = None if diff is None else read_plan(diff)
-    out = Out.of(json_output)
-    found, _, snapshot = _matched(app, access, asked, debounce, out)
+    found, _, snapshot = _matched(app, access, asked, options, out)
     if len(found.findings) > 1:
         keys = (f"  --finding {shlex.quote(f.key)}" for f in found.findings)
         raise UsageError(
@@ -135,11 +140,8 @@ def _asked(
     param: list[str] | None,
     given: tuple[Path | None, Path | None],
     policy: Path | None,
-    debounce: float,
 ) -> HealRequest:
     """`given` are the files of moves and of saved offsets."""
-    if not 0 <= debounce <= _LONGEST:
-        raise UsageError(f"--debounce must be 0 to {_LONGEST} seconds")
     return read_request(
         Site(app.environ),
         name,
@@ -152,13 +154,18 @@ def _asked(
     )
 
 
+def _options(debounce: float, transaction_grace: float, out: Out) -> DiagnoseOptions:
+    if not all(0 <= seconds <= _LONGEST for seconds in (debounce, transaction_grace)):
+        raise UsageError(f"--debounce and --transaction-grace must be 0 to {_LONGEST} seconds")
+    return DiagnoseOptions(debounce=debounce, transaction_grace=transaction_grace, waiting=out.waiting)
+
+
 def _matched(
-    app: App, access: Access, asked: HealRequest, debounce: float, out: Out
+    app: App, access: Access, asked: HealRequest, options: DiagnoseOptions, out: Out
 ) -> tuple[Matched, Diagnosis, Snapshot]:
     # Findings about one group rest on a reading of it, which a diagnosis makes only for the groups that are named.
     group = str(asked.params.get("group", ""))
-    options = DiagnoseOptions(groups=(group,) if group else (), debounce=debounce, waiting=out.waiting)
-    diagnosis, snapshot = app.clusters.diagnose(access, options)
+    diagnosis, snapshot = app.clusters.diagnose(access, replace(options, groups=(group,) if group else ()))
     found = match(asked, diagnosis, snapshot)
     out.warn(found.warnings)
     if found.nothing:
@@ -227,7 +234,8 @@ def apply(
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
-    debounce: Debounce = 10.0,
+    debounce: Debounce = TIMING.debounce,
+    transaction_grace: TransactionGrace = TIMING.transaction_grace,
     plan_file: Annotated[
         Path | None, typer.Option("--plan", metavar="FILE", help="Carry out this plan instead, exactly as it is.")
     ] = None,
@@ -267,8 +275,9 @@ def apply(
             "--approve, --ack and --countersign are for one plan, so they require --plan FILE",
             hint=f"kfix runbook plan {name} -o plan.json, review it, then kfix runbook apply --plan plan.json",
         )
-    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, debounce)
-    found, diagnosis, snapshot = _matched(app, access, asked, debounce, out)
+    options = _options(debounce, transaction_grace, out)
+    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy)
+    found, diagnosis, snapshot = _matched(app, access, asked, options, out)
     keys = ", ".join(f.key for f in found.findings)
     changed: list[str] = []
     for number, one in enumerate(found.findings, 1):
