@@ -172,6 +172,21 @@ def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_star
     assert not [r.text for f in diagnosis.findings for r in f.remedies if r.text.startswith("Start broker 1")]
 
 
+@pytest.mark.parametrize(
+    ("snapshot", "advice"),
+    [
+        (kraft_clusters.eligible_dead, "Start broker 2 with its old disk: it is elected, and no record is lost. "),
+        (
+            kraft_clusters.two_eligible_dead,
+            "Start brokers 1, 2 with their old disks: one of them is elected, and no record is lost. ",
+        ),
+    ],
+)
+def test_one_eligible_broker_is_elected_and_of_several_one_is(snapshot: Callable[[], Snapshot], advice: str) -> None:
+    first = find(diagnose(snapshot()), "KFX119").remedies[0].text
+    assert first.startswith(advice)
+
+
 def test_where_the_only_replica_is_dead_no_isr_shrank_and_no_election_is_offered() -> None:
     finding = find(diagnose(kraft_clusters.only_replica_dead()), "KFX119")
     assert finding.cause is not None
