@@ -88,4 +88,5 @@ class Access:
             self,
             bootstrap_servers=self.bootstrap_servers or plan.cluster.bootstrap or None,
             zookeeper=self.zookeeper or plan.cluster.zookeeper or None,
+            controllers=self.controllers or plan.cluster.controllers or None,
         )

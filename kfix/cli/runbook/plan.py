@@ -31,6 +31,7 @@ from kfix.cli.options import (
     Ack,
     Approve,
     AsJson,
+    BootstrapController,
     BootstrapServer,
     ClusterName,
     CommandConfig,
@@ -74,6 +75,7 @@ def plan(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     debounce: Debounce = TIMING.debounce,
@@ -102,7 +104,7 @@ def plan(
 ) -> None:
     """Plan a remedy or a request, and show the plan. Nothing is changed."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
     out = Out.of(json_output)
     options = _options(debounce, transaction_grace, out)
     asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy)
@@ -232,6 +234,7 @@ def apply(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     debounce: Debounce = TIMING.debounce,
@@ -257,7 +260,14 @@ def apply(
     """
     app = the_app(ctx)
     access = access_of(
-        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=plan_file is not None
+        ctx,
+        bootstrap_server,
+        cluster,
+        zookeeper,
+        command_config,
+        timeout,
+        bootstrap_controller,
+        of_a_plan=plan_file is not None,
     )
     out = Out.of(json_output)
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)

@@ -15,6 +15,7 @@ from kfix.cli.options import (
     Ack,
     Approve,
     AsJson,
+    BootstrapController,
     BootstrapServer,
     ClusterName,
     CommandConfig,
@@ -43,6 +44,7 @@ def resume(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     did: Annotated[
@@ -58,7 +60,9 @@ def resume(
 ) -> None:
     """Continue a run that was killed or stopped; no change is sent twice."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     plan = found.plan()
@@ -77,13 +81,16 @@ def abort(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
     """End a killed or stopped run: remove its throttles; its other changes stay."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
     why = a_reason(reason)
     found = Site(app.environ).store().find(run)
     plan = found.plan()
@@ -99,6 +106,7 @@ def rollback(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     everything: Annotated[
@@ -114,7 +122,9 @@ def rollback(
     Without a terminal, -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
     """
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     out = Out.of(json_output)
@@ -155,13 +165,16 @@ def verify(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
     """Prove again that what a run healed is still healthy. Nothing is changed."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
     found = Site(app.environ).store().find(run)
     with healing(app, access.for_plan(found.plan())) as session:
         proof, standing = session.verify(found)

@@ -277,3 +277,34 @@ def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytes
     assert "1 of 2 findings, one after the other" in result.output
     assert "KFX102:__consumer_offsets-26 is already healthy" in one_line(result.output)
     assert fake.snapshots == 1
+
+
+CONTROLLERS = ("--bootstrap-server", "b:1", "--bootstrap-controller", "c1:1,c2:1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("resume", "RUN", "--approve", "step:ID"),
+        ("abort", "RUN", "--reason", "x"),
+        ("rollback", "RUN"),
+        ("verify", "RUN"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_the_commands_of_a_run_reach_the_controllers_that_are_named(
+    weak: FakeWiring, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    run = _stop(weak, tmp_path)
+    weak.targets.clear()
+    result = kfix(*(word.replace("RUN", run.name).replace("ID", run.name[-8:]) for word in words), *CONTROLLERS)
+    assert result.exit_code != 2, result.output
+    assert {(each.bootstrap_servers, each.controllers) for each in weak.targets} == {("b:1", "c1:1,c2:1")}
+
+
+def test_a_plan_and_its_run_reach_the_controllers_that_are_named(weak: FakeWiring, tmp_path: Path) -> None:
+    path, _ = plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders", *CONTROLLERS)
+    kfix("apply", "raise-topic-rf", "-p", "topic=orders", *CONTROLLERS)
+    kfix("apply", "--plan", str(path), *CONTROLLERS)
+    assert len(weak.targets) == 5
+    assert {(each.bootstrap_servers, each.controllers) for each in weak.targets} == {("b:1", "c1:1,c2:1")}
