@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,6 +66,11 @@ class Access:
         if self.name:
             return ["-c", self.name, *self.besides]
         return ["--command-config", str(self.command_config)] if self.command_config else []
+
+    @property
+    def at(self) -> str:
+        """Returns the end of such a command, as a shell reads it: `beside_the_address`, each word behind a space."""
+        return "".join(f" {shlex.quote(word)}" for word in self.beside_the_address())
 
     def target(self) -> Target:
         """Raises UsageError for what is no address, no file of properties or no time."""

@@ -281,9 +281,10 @@ def apply(
     if name is None:
         raise UsageError("name a runbook, or give --plan FILE", hint="kfix runbook list")
     if approval.given:
+        first = shlex.join(["kfix", "runbook", "plan", name, *access.options(), "-o", "plan.json"])
         raise UsageError(
             "--approve, --ack and --countersign are for one plan, so they require --plan FILE",
-            hint=f"kfix runbook plan {name} -o plan.json, review it, then kfix runbook apply --plan plan.json",
+            hint=f"{first}, review it, then kfix runbook apply --plan plan.json{access.at}",
         )
     options = _options(debounce, transaction_grace, out)
     asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy)
@@ -301,7 +302,7 @@ def apply(
                 if made is not None:
                     out.show(made)
                     result = session.carry_out(made, approval, asked.policy, out.attendance(made, app.human), diagnosis)
-                    out.close(made, result)
+                    out.close(made, result, access)
                     changed += result.changed
 
 
@@ -312,7 +313,7 @@ def _apply_plan(app: App, access: Access, given: Plan, approval: Approval, polic
     approval.to(given)
     with healing(app, access.for_plan(given)) as session:
         out.show(given)
-        out.close(given, session.carry_out(given, approval, rules, out.attendance(given, app.human)))
+        out.close(given, session.carry_out(given, approval, rules, out.attendance(given, app.human)), access)
 
 
 def countersign(

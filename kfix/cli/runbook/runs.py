@@ -71,7 +71,8 @@ def resume(
     rules.refuse(plan)
     approval.to(plan)
     with healing(app, access.for_plan(plan)) as session:
-        out.close(plan, session.resume(found, tuple(did or ()), approval, rules, out.attendance(plan, app.human)))
+        person = out.attendance(plan, app.human)
+        out.close(plan, session.resume(found, tuple(did or ()), approval, rules, person), access)
 
 
 def abort(
@@ -137,7 +138,7 @@ def rollback(
                 say_document(plan_json(undo))
             return
         approval = Approval(step_by_step=step)
-        out.close(undo, session.carry_out(undo, approval, rules, out.attendance(undo, app.human)))
+        out.close(undo, session.carry_out(undo, approval, rules, out.attendance(undo, app.human)), access)
 
 
 def throttle(
@@ -151,7 +152,7 @@ def throttle(
     done = rethrottle(Site(the_app(ctx).environ), run, rate, policy)
     people = Out.of(json_output).people
     if done.gone:
-        when = f"the run's process has ended: kfix runbook resume {done.run} will apply it"
+        when = f"the run's process has ended: {done.resume}   will apply it"
     else:
         when = f"the run applies it within seconds: kfix runbook history {done.run}"
     people.print(f"{done.run}: {rate_text(done.bytes_per_second)} requested; {when}", soft_wrap=True)

@@ -308,3 +308,45 @@ def test_a_plan_and_its_run_reach_the_controllers_that_are_named(weak: FakeWirin
     kfix("apply", "--plan", str(path), *CONTROLLERS)
     assert len(weak.targets) == 5
     assert {(each.bootstrap_servers, each.controllers) for each in weak.targets} == {("b:1", "c1:1,c2:1")}
+
+
+@pytest.fixture
+def named(weak: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeWiring:
+    """The cluster is `shop` of the inventory."""
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text("apiVersion: kfix/v1\nkind: Fleet\nclusters:\n  shop:\n    bootstrap: localhost:1\n")
+    monkeypatch.setenv("KFIX_FLEET", str(fleet))
+    return weak
+
+
+def test_the_command_that_applies_a_requested_throttle_names_the_cluster_as_the_run_did(
+    named: FakeWiring, tmp_path: Path
+) -> None:
+    path, plan = plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders", "-c", "shop")
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    named.cluster.faults.before("reassign", interrupt)
+    kfix("apply", "--plan", str(path), "-c", "shop", "--approve", f"step:{plan['plan_id'][:8]}")
+    run = last_run(tmp_path)
+    lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)[:-1]
+    with subprocess.Popen(["true"]) as child:
+        child.wait()
+    dead = [line.replace(f'"pid":{os.getpid()}'.encode(), f'"pid":{child.pid}'.encode()) for line in lines]
+    (run / "journal.ndjson").write_bytes(b"".join(dead))
+    said = one_line(kfix("throttle", run.name, "5MB/s").output)
+    assert f"kfix runbook resume {run.name} -c shop will apply it" in said
+
+
+def test_what_is_to_be_done_next_names_the_cluster_as_the_caller_did(named: FakeWiring, tmp_path: Path) -> None:
+    path, plan = plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders", "-c", "shop")
+    done = kfix("apply", "--plan", str(path), "-c", "shop", "--approve", f"step:{plan['plan_id'][:8]}")
+    run = last_run(tmp_path).name
+    assert f"to verify again later: kfix runbook verify {run} -c shop" in one_line(done.output)
+    again = kfix("resume", run, "-c", "shop")
+    assert f"kfix runbook verify {run} -c shop" in one_line(again.output)
+    refused = kfix("apply", "raise-topic-rf", "-p", "topic=orders", "-c", "shop", "--approve", "plan:00000000")
+    said = one_line(refused.output)
+    assert "kfix runbook plan raise-topic-rf -c shop -o plan.json" in said
+    assert "kfix runbook apply --plan plan.json -c shop" in said
