@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,6 +72,11 @@ class Access:
     def at(self) -> str:
         """Returns the end of such a command, as a shell reads it: `beside_the_address`, each word behind a space."""
         return "".join(f" {shlex.quote(word)}" for word in self.beside_the_address())
+
+    @property
+    def zones(self) -> Mapping[str, str]:
+        """Returns {rack: the name that the inventory has for it}."""
+        return {} if self.listed is None else self.listed.entry.zones
 
     def target(self) -> Target:
         """Raises UsageError for what is no address, no file of properties or no time."""

@@ -130,7 +130,7 @@ def watch(
     if access.listed is not None and (source is None or source.name == "DEFAULT"):
         restart_grace = access.listed.entry.restart_grace
     options = WatchOptions(
-        JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention),
+        JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention, access.zones),
         tuple(group or ()),
         until_healthy=until is not None,
         within=within,

@@ -167,7 +167,8 @@ def _matched(
 ) -> tuple[Matched, Diagnosis, Snapshot]:
     # Findings about one group rest on a reading of it, which a diagnosis makes only for the groups that are named.
     group = str(asked.params.get("group", ""))
-    diagnosis, snapshot = app.clusters.diagnose(access, replace(options, groups=(group,) if group else ()))
+    wanted = replace(options, groups=(group,) if group else (), zones=access.zones)
+    diagnosis, snapshot = app.clusters.diagnose(access, wanted)
     found = match(asked, diagnosis, snapshot)
     out.warn(found.warnings)
     if found.nothing:
