@@ -1,6 +1,6 @@
 """The JSON Schema of `fleet.yaml`, for editors and CI: that of the model which validates the file.
 
-It covers what a single place shows. Only `kfix fleet check` reports mistakes that involve several places or other files:
+It covers what a single place shows. Only `kfix fleet check` reports what involves several places or other files:
 a `min_isr` above `rf`, a server that is not HOST:PORT, a properties file that does not exist.
 """
 
