@@ -12,6 +12,7 @@ from kfix.report.schemas import OUTPUTS, output_schema
 SCHEMAS: Final = {
     "diagnosis": "kfix diagnose --format json",
     "group": "kfix diagnose --group GROUP --format json",
+    "watch": "kfix watch --json, one line",
     "error": "an error of a command with --json",
     "runbook": "a runbook file",
     "inventory": "an inventory: fleet.yaml",
