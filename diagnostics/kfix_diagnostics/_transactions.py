@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import TRANSACTIONS_TOPIC
@@ -12,6 +12,7 @@ from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
 from kfix.model.cluster.transactions import ENDING, ONGOING, WITHOUT_LEADER, TransactionState
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Remedy
 from kfix.model.numbers import whole_number
+from kfix.model.timing import TIMING
 from kfix.wording import ago, utc_text
 from kfix_diagnostics._advice import cluster_options, runbook, servers
 
@@ -140,8 +141,11 @@ def state_rows(found: TransactionHolder) -> Iterator[Evidence]:
 
 
 def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -> Iterator[Remedy]:
-    """Yields how the transaction ends, safest first. `params` are those of the runbook as `NAME=VALUE`."""
-    again = f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}"
+    """Yields how the transaction ends, safest first. `params` are those of the runbook as `NAME=VALUE`.
+
+    With another `--transaction-grace` than the default, a command may find nothing: it repeats the one of this case.
+    """
+    again = f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}{_grace(case)}"
     if found.unfinished or found.overdue(case):
         yield Remedy(
             f"Find the coordinator of {found.called}, the leader of its partition of {TRANSACTIONS_TOPIC}, and read "
@@ -167,13 +171,19 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
     yield Remedy(_start(found))
     yield Remedy(_wait(found), again)
     if found.abortable:
-        yield runbook(
+        abort = runbook(
             case,
             "abort-transaction",
             f"If {found.called} cannot be started again: abort its transaction behind a gate. Its uncommitted records "
             "are discarded, and a producer that is still alive is fenced",
             *params,
         )
+        yield replace(abort, command=f"{abort.command}{_grace(case)}")
+
+
+def _grace(case: CaseFile) -> str:
+    grace = case.transaction_grace
+    return "" if grace == TIMING.transaction_grace else f" --transaction-grace {grace:g}"
 
 
 def _start(found: TransactionHolder) -> str:

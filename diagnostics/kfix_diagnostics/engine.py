@@ -6,8 +6,8 @@ its evidence is older than the debounce, or a second snapshot shows it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from kfix.derive.casefile import CaseFile, open_case
 from kfix.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Rows
@@ -33,7 +33,8 @@ class Options:
 
     `restart_grace` is the number of seconds for which a broker that left or came back counts as being restarted.
     `transaction_grace` is the number of seconds for which a transaction may be open without being a finding.
-    `prevention` also reports latent risks, measured against what the site expects, as the audit does.
+    `prevention` also reports latent risks, measured against what the site expects, as the audit does. `zones` are
+    {rack: the name that people know it by}.
     """
 
     restart_grace: float = TIMING.restart_grace
@@ -41,6 +42,7 @@ class Options:
     expected_rf: int = EXPECTED.rf
     expected_min_isr: int = EXPECTED.min_isr
     transaction_grace: float = TIMING.transaction_grace
+    zones: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def expected(self) -> Expected:
@@ -61,7 +63,7 @@ class Examination:
 
 
 def examine(snapshot: Snapshot, options: Options = DEFAULTS) -> Examination:
-    case = open_case(snapshot, options.restart_grace, options.expected, options.transaction_grace)
+    case = open_case(snapshot, options.restart_grace, options.expected, options.transaction_grace, options.zones)
     return examine_case(case, options)
 
 

@@ -37,11 +37,15 @@ class Target:
     @property
     def reached_by(self) -> ReachedBy:
         given = "" if self.zookeeper is None else str(self.zookeeper)
-        return ReachedBy(self.name, str(self.command_config or ""), given, self.besides)
+        return ReachedBy(self.name, str(self.command_config or ""), given, self.besides, self.controllers_text)
 
     @property
     def bootstrap_text(self) -> str:
         return ",".join(map(str, self.bootstrap))
+
+    @property
+    def controllers_text(self) -> str:
+        return ",".join(map(str, self.controllers))
 
 
 def make_target(

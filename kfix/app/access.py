@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +68,16 @@ class Access:
             return ["-c", self.name, *self.besides]
         return ["--command-config", str(self.command_config)] if self.command_config else []
 
+    @property
+    def at(self) -> str:
+        """Returns the end of such a command, as a shell reads it: `beside_the_address`, each word behind a space."""
+        return "".join(f" {shlex.quote(word)}" for word in self.beside_the_address())
+
+    @property
+    def zones(self) -> Mapping[str, str]:
+        """Returns {rack: the name that the inventory has for it}."""
+        return {} if self.listed is None else self.listed.entry.zones
+
     def target(self) -> Target:
         """Raises UsageError for what is no address, no file of properties or no time."""
         target = make_target(
@@ -88,4 +100,5 @@ class Access:
             self,
             bootstrap_servers=self.bootstrap_servers or plan.cluster.bootstrap or None,
             zookeeper=self.zookeeper or plan.cluster.zookeeper or None,
+            controllers=self.controllers or plan.cluster.controllers or None,
         )

@@ -40,7 +40,7 @@ def judge_for_audit(task: JudgeTask) -> Judged:
     Raises UsageError for a damaged file and UnreachableError if the store cannot be reached; both name the file.
     """
     rf, min_isr = task.expected.rf, task.expected.min_isr
-    diagnosis, snapshot = open_and_judge(task.stored, task.restart_grace, True, rf, min_isr, task.picked)
+    diagnosis, snapshot = open_and_judge(task.stored, task.restart_grace, True, rf, min_isr, task.picked, task.zones)
     return judged(task, diagnosis, snapshot, finding_dict)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,7 +35,7 @@ class OpenCluster(Protocol):
 class DiagnoseOptions:
     """`debounce`, `restart_grace` and `transaction_grace` are in seconds.
 
-    `expected` are the settings against which latent risks are measured.
+    `expected` are the settings against which latent risks are measured, `zones` the names of racks, by rack.
     `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
     remembers the snapshot for later diagnoses. `waiting` hears the seconds between two snapshots (docs/adr/003),
     and `first`, before that, the diagnosis of the first one, which the second may correct; without it, none is made.
@@ -48,6 +48,7 @@ class DiagnoseOptions:
     transaction_grace: float = TIMING.transaction_grace
     prevention: bool = False
     expected: Expected = EXPECTED
+    zones: Mapping[str, str] = field(default_factory=dict)
     keep: bool = True
     before: Path | None = None
     waiting: Callable[[float], None] = lambda _seconds: None

@@ -50,6 +50,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
             expected_rf=asked.expected.rf,
             expected_min_isr=asked.expected.min_isr,
             transaction_grace=asked.transaction_grace,
+            zones=asked.zones,
         )
         seen, earlier = examine(first.result(), options), None
         pause = settle_seconds(seen, asked.debounce)

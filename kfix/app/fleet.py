@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kfix.adapters.cyclic import without_collector
@@ -49,10 +51,11 @@ def open_and_judge(
     expected_rf: int | None = None,
     expected_min_isr: int | None = None,
     picked: Picked | None = None,
+    zones: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Diagnosis, Snapshot]:
     """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand.
 
-    `picked` are rows that an engine has picked by the conditions of `row_conditions`.
+    `picked` are rows that an engine has picked by the conditions of `row_conditions`, `zones` the names of racks.
     """
     with without_collector():
         with with_fleet():
@@ -61,7 +64,7 @@ def open_and_judge(
         from kfix_diagnostics.engine import Options, diagnose, examine_case  # noqa: PLC0415
 
         options = Options(restart_grace, prevention, expected_rf or EXPECTED.rf, expected_min_isr or EXPECTED.min_isr)
-        case = open_stored(stored, restart_grace, options.expected, picked)
+        case = replace(open_stored(stored, restart_grace, options.expected, picked), zones=zones)
         return diagnose(examine_case(case, options)), case.snapshot
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas that kfix publishes: of its JSON outputs, and of runbook files."""
+"""The JSON Schemas that kfix publishes: of its JSON outputs, and of files that it reads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from kfix.report.schemas import OUTPUTS, output_schema
 SCHEMAS: Final = {
     "diagnosis": "kfix diagnose --format json",
     "group": "kfix diagnose --group GROUP --format json",
+    "watch": "kfix watch --json, one line",
     "error": "an error of a command with --json",
     "runbook": "a runbook file",
+    "inventory": "an inventory: fleet.yaml",
 }
 
 
@@ -26,4 +28,8 @@ def schema_of(name: str) -> dict[str, Any]:
         from kfix.app.healing.runbooks import runbook_schema  # noqa: PLC0415
 
         return runbook_schema()
+    if name == "inventory":
+        from kfix.fleet.inventory.published import json_schema  # noqa: PLC0415
+
+        return json_schema()
     raise UsageError(f"there is no schema {name!r}{did_you_mean(name, SCHEMAS)}", hint="kfix schema lists all")

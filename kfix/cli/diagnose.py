@@ -170,6 +170,7 @@ def diagnose(
             restart_grace = access.listed.entry.restart_grace
         options = DiagnoseOptions(
             expected=EXPECTED if access.listed is None else access.listed.entry.expected,
+            zones=access.zones,
             groups=(group,) if group else (),
             debounce=debounce,
             restart_grace=restart_grace,

@@ -13,6 +13,7 @@ from kfix.app.offsets import Wanted, encode_offsets, save_from_disks, save_live,
 from kfix.cli import completion
 from kfix.cli.options import (
     AsJson,
+    BootstrapController,
     BootstrapServer,
     ClusterName,
     CommandConfig,
@@ -40,6 +41,7 @@ def save(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     partition: Annotated[
@@ -80,11 +82,11 @@ def save(
     wanted = _wanted(partition or [], group or [], disks=bool(log_dir))
     now, access = time.time(), None
     if log_dir:
-        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper:
+        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper or bootstrap_controller:
             raise UsageError("--log-dir reads this machine's disks: leave out --bootstrap-server, -c and --zookeeper")
         rescued = save_from_disks(log_dir, wanted, now)
     else:
-        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
         rescued = save_live(access, wanted, now)
     write_offsets(rescued.saved, output)
     if json_output:
@@ -129,6 +131,7 @@ def restore(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     group: Annotated[
@@ -155,7 +158,7 @@ def restore(
     """
     params = [f"group={group}"] if group is not None else []
     params += [f"{name}=true" for name, wanted in (("back", back), ("outside", outside)) if wanted]
-    where = (bootstrap_server, cluster, zookeeper, command_config, timeout)
+    where = (bootstrap_server, cluster, zookeeper, bootstrap_controller, command_config, timeout)
     if dry_run or output is not None:
         plan(
             ctx,

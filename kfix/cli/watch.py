@@ -33,6 +33,8 @@ from kfix.cli.times import moment
 from kfix.errors import UsageError
 from kfix.model.timing import TIMING
 from kfix.report.plain import PlainConsole
+from kfix.report.terminal import say_json
+from kfix.report.watch.json_turn import WatchJson
 from kfix.report.watch.view import WatchLog, WatchScreen
 
 _LONGEST = 86_400
@@ -99,6 +101,7 @@ def watch(
     lines: Annotated[
         bool, typer.Option("--lines", help="Print one line for each change, as where the output is no terminal.")
     ] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object a line for each change.")] = False,
 ) -> None:
     """Watch a cluster: take a snapshot every few seconds, record it, and show what is new, worse or fixed.
 
@@ -114,9 +117,7 @@ def watch(
         raise UsageError("--within and --snapshots must be greater than 0")
     if not 0 < keep_hours <= _MOST_HOURS:
         raise UsageError(f"--keep-hours must be greater than 0 and at most {_MOST_HOURS}")
-    console = PlainConsole(sys.stdout)
-    drawn = sys.stdout.isatty() and not lines and from_recorder is None
-    view = WatchScreen(console) if drawn else WatchLog(console)
+    view = _view(lines=lines, json=json_output, drawn=from_recorder is None)
     if from_recorder is not None:
         if any((bootstrap_server, cluster, zookeeper, bootstrap_controller, recorder, exporter, notify)):
             raise UsageError("--from-recorder reads a recording; leave out the options for a live cluster")
@@ -130,7 +131,7 @@ def watch(
     if access.listed is not None and (source is None or source.name == "DEFAULT"):
         restart_grace = access.listed.entry.restart_grace
     options = WatchOptions(
-        JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention),
+        JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention, access.zones),
         tuple(group or ()),
         until_healthy=until is not None,
         within=within,
@@ -141,6 +142,16 @@ def watch(
     signal.signal(signal.SIGTERM, _end)
     said = partial(as_the_inventory_says, access=access)
     raise typer.Exit(watch_cluster(the_app(ctx), access, request, [view.show], said))
+
+
+def _view(*, lines: bool, json: bool, drawn: bool) -> WatchJson | WatchScreen | WatchLog:
+    """Returns what shows the states; it is `drawn` on a terminal. Raises UsageError for two forms at once."""
+    if lines and json:
+        raise UsageError("--lines is for people, and --json for programs", hint="give one of them")
+    if json:
+        return WatchJson(partial(say_json, ascii_only=False))
+    console = PlainConsole(sys.stdout)
+    return WatchScreen(console) if drawn and not lines and sys.stdout.isatty() else WatchLog(console)
 
 
 def size_of(text: str) -> int:

@@ -11,6 +11,7 @@ from kfix.app.clusters import DiagnoseOptions
 from kfix.app.whatif import forecast_live, forecast_saved
 from kfix.cli.options import (
     AsJson,
+    BootstrapController,
     BootstrapServer,
     ClusterName,
     CommandConfig,
@@ -45,6 +46,7 @@ def whatif(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     from_files: FromFiles = None,
     timeout: Timeout = 5.0,
@@ -58,7 +60,7 @@ def whatif(
     if not 0 <= debounce <= _LONGEST:
         raise UsageError(f"--debounce must be 0 to {_LONGEST} seconds")
     if from_files:
-        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper:
+        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper or bootstrap_controller:
             raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server, --cluster and --zookeeper")
         ask_for_paste(from_files)
         found = forecast_saved(from_files, down, lambda sentence: say(sentence, err=True))
@@ -69,7 +71,7 @@ def whatif(
                 f"some of this may pass by itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
         )
-        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
         found = forecast_live(the_app(ctx), access, down, options)
     if json_output:
         say_document(forecast_json(found))

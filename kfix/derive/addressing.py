@@ -20,7 +20,8 @@ def cluster_options(case: CaseFile) -> str:
     reached = case.snapshot.reached_by
     if reached.profile:
         return shlex.join(reached.options)
-    return servers(case) + (f" --zookeeper {shlex.quote(reached.zookeeper)}" if reached.zookeeper else "")
+    given = {"--zookeeper": reached.zookeeper, "--bootstrap-controller": reached.controllers}
+    return servers(case) + "".join(f" {option} {shlex.quote(value)}" for option, value in given.items() if value)
 
 
 def _enough_servers(case: CaseFile) -> str:

@@ -130,8 +130,17 @@ class SnapshotAnswers:
         return self._topic_settings.get(topic, {}).get(key, "")
 
     def own_settings(self, key: str) -> dict[str, str]:
-        """Returns {topic: value} of the topics that set it; empty if they were not read."""
-        return {topic: config[key] for topic, config in sorted(self._topic_settings.items()) if key in config}
+        """Returns {topic: value} of the topics that exist and set it; empty if they were not read.
+
+        A broker of Kafka 4 that was restarted may report settings of a deleted topic (docs/facts/kraft.md).
+        """
+        found = {topic: config[key] for topic, config in sorted(self._topic_settings.items()) if key in config}
+        return {topic: value for topic, value in found.items() if topic in self._topics} if found else {}
+
+    @cached_property
+    def _topics(self) -> frozenset[str]:
+        """Returns the topics that the authority records, on KRaft those in the newest metadata of a live broker."""
+        return frozenset(tp.topic for tp in self.record.assignments) if self.record is not None else frozenset()
 
     @property
     def _topic_settings(self) -> Mapping[str, Mapping[str, str]]:

@@ -6,8 +6,9 @@ Every answer is computed once, when first needed. Nothing here judges: words and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 from kfix.derive.answers import SnapshotAnswers
 from kfix.derive.background import Background, background_of
@@ -46,7 +47,7 @@ class CaseFile(SnapshotAnswers):
 
     `restart_grace` is the number of seconds for which a broker that left or came back may be restarting. `expected` is
     what the site requires, for the checks of latent risks. `transaction_grace` is the number of seconds for which an
-    open transaction may be an ordinary one.
+    open transaction may be an ordinary one. `zones` are {rack: the name that people know it by}.
     """
 
     partitions: Partitions
@@ -54,6 +55,7 @@ class CaseFile(SnapshotAnswers):
     restart_grace: float = TIMING.restart_grace
     expected: Expected = EXPECTED
     transaction_grace: float = TIMING.transaction_grace
+    zones: Mapping[str, str] = field(default_factory=dict)
 
     # --- the whole cluster -----------------------------------------------------------------------------------------
 
@@ -323,6 +325,11 @@ class CaseFile(SnapshotAnswers):
     def racks(self) -> Mapping[int, str]:
         return self.background.racks
 
+    def rack_named(self, rack: str) -> str:
+        """Returns the rack with the name that people know it by, such as `az1 (Hamburg)`; `az1` if it has none."""
+        name = self.zones.get(rack, rack)
+        return rack if name == rack else f"{rack} ({name})"
+
     @property
     def moving(self) -> bool | None:
         """Returns whether any replica is being moved, by the controller or ZooKeeper; None if neither was read."""
@@ -359,7 +366,8 @@ def open_case(
     restart_grace: float = TIMING.restart_grace,
     expected: Expected = EXPECTED,
     transaction_grace: float = TIMING.transaction_grace,
+    zones: Mapping[str, str] = MappingProxyType({}),
 ) -> CaseFile:
     background = background_of(snapshot)
     partitions = partitions_in(snapshot, background, expected)
-    return CaseFile(snapshot, partitions, background, restart_grace, expected, transaction_grace)
+    return CaseFile(snapshot, partitions, background, restart_grace, expected, transaction_grace, zones)

@@ -13,18 +13,24 @@ _TOPIC = "topic"
 def plan_again(plan: Plan, at: str = "") -> str:
     """Returns the command that makes this plan again. Only the topic is repeated; other parameters are mentioned.
 
-    `at` are the options that name the cluster, as a shell reads them; "" stands for the addresses in the plan.
+    `at` are the options besides the addresses in the plan, as a shell reads them; a name (`-c`) replaces those.
     """
     if plan.undoes:
         return f"make a new plan: kfix runbook rollback {plan.undoes}{at}"
     words = ["kfix", "runbook", "plan", plan.runbook.id]
-    if at:
-        words += shlex.split(at)
-    else:
-        words += ["--bootstrap-server", plan.cluster.bootstrap] if plan.cluster.bootstrap else []
-        words += ["--zookeeper", plan.cluster.zookeeper] if plan.cluster.zookeeper else []
+    given = shlex.split(at)
+    words += given if given[:1] == ["-c"] else [*_addresses(plan), *given]
     words += [] if plan.finding.code == REQUEST else ["--finding", plan.finding.key]
     topic = plan.params.get(_TOPIC)
     words += ["-p", f"{_TOPIC}={topic}"] if isinstance(topic, str) and topic else []
     same = ", with the same parameters as before" if set(plan.params) - {_TOPIC} else ""
     return f"make a new plan{same}: {shlex.join(words)}"
+
+
+def _addresses(plan: Plan) -> list[str]:
+    named = {
+        "--bootstrap-server": plan.cluster.bootstrap,
+        "--zookeeper": plan.cluster.zookeeper,
+        "--bootstrap-controller": plan.cluster.controllers,
+    }
+    return [word for option, value in named.items() if value for word in (option, value)]

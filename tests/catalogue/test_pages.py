@@ -13,6 +13,7 @@ from kfix.report.fleet import history_rows, json_audit
 from kfix.report.fleet import whatif as fleet_whatif
 from kfix.report.forecast import json_forecast
 from kfix.report.incident import json_incident
+from kfix.report.watch import json_turn
 from kfix.runbook.file.catalogue import load_all
 from tests.catalogue.pages import commands_page, tables_page
 from tests.places import ROOT
@@ -44,6 +45,7 @@ def json_page():
         ("# JSON of `kfix diagnose --json`", "kfix/report/findings/json_findings.py", json_findings),
         ("# JSON of an error", "kfix/report/failure.py", failure),
         ("# JSON of `kfix inspect log-dir --json`", "kfix/report/disk/json_logdir.py", logdir_json),
+        ("# JSON of `kfix watch --json`", "kfix/report/watch/json_turn.py", json_turn),
         ("# JSON of `kfix whatif --json`", "kfix/report/forecast/json_forecast.py", json_forecast),
         ("# JSON of `kfix fleet whatif --json`", "kfix/report/fleet/whatif.py", fleet_whatif),
         ("# JSON of the audit", "kfix/report/fleet/json_audit.py", json_audit),

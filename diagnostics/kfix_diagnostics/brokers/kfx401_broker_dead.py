@@ -122,7 +122,8 @@ def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
     if calm:
         return Cause("a restart", Confidence.POSSIBLE)
     if len(dead) > 1 and len(racks) == 1 and "" not in racks:
-        return Cause(f"all of them are in rack {racks.pop()}: the rack or its network failed", Confidence.LIKELY)
+        rack = case.rack_named(racks.pop())
+        return Cause(f"all of them are in rack {rack}: the rack or its network failed", Confidence.LIKELY)
     whom = "the controllers" if case.kraft else "ZooKeeper"
     return Cause(f"stopped, crashed, or cut off from {whom} and from kfix", Confidence.UNKNOWN)
 

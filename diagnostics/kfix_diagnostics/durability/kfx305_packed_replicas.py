@@ -57,7 +57,7 @@ def _one_rack(rack: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"rack {rack}",
-        summary=f"{per_topic(tps)} {has(len(tps))} all replicas in rack {rack}, although there are "
+        summary=f"{per_topic(tps)} {has(len(tps))} all replicas in rack {case.rack_named(rack)}, although there are "
         f"{rows[0].cluster_racks} racks",
         cause=Cause("the topic was created or moved without regard to racks", Confidence.LIKELY),
         evidence=(_first(rows, case),),

@@ -112,8 +112,12 @@ def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
 def _remedies(
     eligible: EligibleLeaders, wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile
 ) -> Iterator[Remedy]:
-    text = f"{start(wanted, case)} with the old disk: one of them is elected, and no record is lost"
-    whom = runbook(case, "isr-dead", f"{text}. The runbook names them in order, and verifies the recovery")
+    text = (
+        "with its old disk: it is elected, and no record is lost. The runbook names it"
+        if len(wanted) == 1
+        else "with their old disks: one of them is elected, and no record is lost. The runbook names them in order"
+    )
+    whom = runbook(case, "isr-dead", f"{start(wanted, case)} {text}, and verifies the recovery")
     yield starts(whom, wanted, case)
     alive = [b for b in eligible.last_known if b in (case.live or ())]
     if alive and eligible.replicas:

@@ -82,21 +82,24 @@ def cut_finding(code: str, case: CaseFile, cut: Cut, words: CutWords) -> Finding
 
 
 def place_of(case: CaseFile, brokers: Iterable[int]) -> str:
-    """Returns `zone az1 (broker 1)` if these are all brokers of one rack, otherwise `brokers 1, 2`."""
+    """Returns `zone az1 (broker 1)` if these are all brokers of one rack, otherwise `brokers 1, 2`.
+
+    With a name for it, as in the inventory, that is `zone Hamburg (rack az1, broker 1)`.
+    """
     ids = sorted(brokers)
     racks = {case.racks.get(b) for b in ids}
     rack = next(iter(racks)) if len(racks) == 1 else None
     if rack is None or {b for b, r in case.racks.items() if r == rack} != set(ids):
         return brokers_named(ids)
-    return f"zone {rack} ({brokers_named(ids)})"
+    name = case.zones.get(rack, rack)
+    return f"zone {name} ({'' if name == rack else f'rack {rack}, '}{brokers_named(ids)})"
 
 
 def clients_of(case: CaseFile, brokers: Iterable[int]) -> str:
     """Returns which clients are affected: `clients in az1` if these share a rack, otherwise `clients near broker 1`."""
     racks = {case.racks.get(b) or "" for b in brokers}
-    return (
-        f"clients in {racks.pop()}" if len(racks) == 1 and racks != {""} else f"clients near {brokers_named(brokers)}"
-    )
+    rack = racks.pop() if len(racks) == 1 else ""
+    return f"clients in {case.zones.get(rack, rack)}" if rack else f"clients near {brokers_named(brokers)}"
 
 
 def since(case: CaseFile, cut: Cut) -> str:

@@ -64,7 +64,7 @@ def _none(live: list[int]) -> Finding:
 
 
 def _some(without: list[int], case: CaseFile) -> Finding:
-    known = [f"{broker}: {rack}" for broker, rack in sorted(case.racks.items())]
+    known = [f"{broker}: {case.rack_named(rack)}" for broker, rack in sorted(case.racks.items())]
     return Finding(
         code=CODE,
         severity=Severity.WARNING,

@@ -91,7 +91,9 @@ def _racks(case: CaseFile) -> Evidence:
     members: dict[str, list[int]] = {}
     for broker, rack in sorted(case.racks.items()):
         members.setdefault(rack, []).append(broker)
-    said = "; ".join(f"{rack}: {', '.join(map(str, brokers))}" for rack, brokers in sorted(members.items()))
+    said = "; ".join(
+        f"{case.rack_named(rack)}: {', '.join(map(str, brokers))}" for rack, brokers in sorted(members.items())
+    )
     return Evidence("brokers", "broker.rack", said)
 
 

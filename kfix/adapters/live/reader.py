@@ -59,7 +59,7 @@ class LiveReader:
     ) -> None:
         self._target = target
         self._authority = authority
-        self._identity = replace(identity, security=target.security.recorded)
+        self._identity = replace(identity, security=target.security.recorded, controllers=target.controllers_text)
         self._lines = BrokerLines(target.security, addresses, authority.address)
 
     def close(self) -> None:

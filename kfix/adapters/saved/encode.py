@@ -18,7 +18,7 @@ FORMAT = "kfix.snapshot"
 VERSION = 1
 
 #: Known of a live cluster only.
-_LIVE_ONLY = frozenset({"security"})
+_LIVE_ONLY = frozenset({"security", "controllers"})
 
 
 def encode(snapshot: Snapshot) -> dict[str, Any]:

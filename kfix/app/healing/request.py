@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -139,7 +140,8 @@ def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Match
     but not everything could be read.
     """
     runbook = asked.runbook
-    refuse_while_cut(diagnosis.findings)
+    at = "".join(f" {shlex.quote(word)}" for word in snapshot.reached_by.options)
+    refuse_while_cut(diagnosis.findings, at)
     if snapshot.foreign:
         given = ", ".join(f"{address} is of cluster {other}" for address, other in sorted(snapshot.foreign.items()))
         raise RefusedError(
@@ -157,7 +159,7 @@ def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Match
     if runbook.request:
         topic = asked.topic or str(asked.params.get(matching.TOPIC, ""))
         user = str(whoami()["user"])
-        return Matched((matching.request(runbook, topic, snapshot, user),), _warnings(diagnosis))
+        return Matched((matching.request(runbook, topic, snapshot, user),), _warnings(diagnosis, at))
     if diagnosis.could_not_read:
         unread = "; ".join(diagnosis.could_not_read)
         raise UnreachableError(f"no finding for {runbook.id}, but the diagnosis is incomplete: could not read {unread}")
@@ -166,12 +168,15 @@ def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Match
     return Matched((), nothing=nothing)
 
 
-def _warnings(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """Returns critical findings and unread sources, which an operator should know before a change on request."""
+def _warnings(diagnosis: Diagnosis, at: str) -> tuple[str, ...]:
+    """Returns critical findings and unread sources, which an operator should know before a change on request.
+
+    `at` ends the command that names the others.
+    """
     critical = [f for f in diagnosis.walk() if f.severity is Severity.CRITICAL]
     lines = [f"{f.key}: {f.summary}" for f in critical[:_SHOWN]]
     lines += (
-        [f"and {several(len(critical) - _SHOWN, 'more critical finding')}: kfix diagnose"]
+        [f"and {several(len(critical) - _SHOWN, 'more critical finding')}: kfix diagnose{at}"]
         if len(critical) > _SHOWN
         else []
     )

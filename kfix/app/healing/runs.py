@@ -21,11 +21,15 @@ from kfix.runbook.journal.unfinished import process_here
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """A requested throttle. `gone` means that the run's process has ended, so only `resume` will apply the rate."""
+    """A requested throttle. `gone` means that the run's process has ended, so only `resume` will apply the rate.
+
+    `resume` is the command for that, which names the cluster as the run did.
+    """
 
     run: str
     bytes_per_second: int
     gone: bool
+    resume: str
 
 
 def all_runs(site: Site) -> tuple[RunSummary, ...]:
@@ -55,9 +59,11 @@ def rethrottle(site: Site, text: str, rate: str, policy: Path | None) -> Throttl
     plan, journal = found.plan(), found.journal()
     if site.policy(policy).gate("throttle.rate") > Gate.PLAN:
         raise RefusedError("the site's policy requires approval for each throttle: stop the run and make a new plan")
-    ended = replay(journal.records).outcome
-    if ended:
-        raise RefusedError(f"{found.id} has ended ({ended}): its throttle can no longer be changed")
+    before = replay(journal.records)
+    if before.outcome:
+        raise RefusedError(f"{found.id} has ended ({before.outcome}): its throttle can no longer be changed")
     bytes_per_second = request_throttle(found.path, plan, utf8("RATE", rate), str(whoami()["user"]))
     last = journal.records[-1] if journal.records else {}
-    return Throttled(found.id, bytes_per_second, gone=process_here(last.get("who", {})) is False)
+    gone = process_here(last.get("who", {})) is False
+    resume = f"kfix runbook resume {found.id}{f' {before.at}' if before.at else ''}"
+    return Throttled(found.id, bytes_per_second, gone, resume)

@@ -7,7 +7,6 @@ site's policy.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -137,7 +136,7 @@ class Healing:
             given=given,
             listener=attendance.listener,
             step_by_step=approval.step_by_step,
-            at="".join(f" {shlex.quote(word)}" for word in self._access.beside_the_address()),
+            at=self._access.at,
         )
 
     def _door(self, policy: Policy, diagnosis: Diagnosis | None) -> Door:
@@ -146,7 +145,7 @@ class Healing:
         age = 0.0 if diagnosis is None else max(0.0, clock.now() - diagnosis.taken_at)
         just_now = None if diagnosis is None else Diagnosed(diagnosis.findings, clock.monotonic() - age)
         diagnose = self._app.clusters.findings_before_change
-        return Door(self._cluster.changer, policy, lambda: diagnose(self._access), clock, just_now)
+        return Door(self._cluster.changer, policy, lambda: diagnose(self._access), clock, just_now, self._access.at)
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kfix.app.diagnosis import combined
@@ -24,13 +25,14 @@ _PARTS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """All in seconds, as in `DiagnoseOptions`; `every` is the usual pause between two snapshots."""
+    """As in `DiagnoseOptions`, times in seconds; `every` is the usual pause between two snapshots."""
 
     every: float = 15.0
     debounce: float = TIMING.debounce
     restart_grace: float = TIMING.restart_grace
     transaction_grace: float = TIMING.transaction_grace
     prevention: bool = False
+    zones: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,9 @@ class RoundJudge:
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415 - as in a diagnosis
 
         asked = self._options
-        options = Options(asked.restart_grace, asked.prevention, transaction_grace=asked.transaction_grace)
+        options = Options(
+            asked.restart_grace, asked.prevention, transaction_grace=asked.transaction_grace, zones=asked.zones
+        )
         seen = examine(snapshot, options)
         pause = settle_seconds(seen, asked.debounce)
         earlier = self._earlier(snapshot, pause)

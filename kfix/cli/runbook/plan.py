@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,7 @@ from kfix.cli.options import (
     Ack,
     Approve,
     AsJson,
+    BootstrapController,
     BootstrapServer,
     ClusterName,
     CommandConfig,
@@ -46,6 +48,7 @@ from kfix.cli.options import (
     RunbookName,
     StepByStep,
     Timeout,
+    TransactionGrace,
     ZooKeeper,
 )
 from kfix.cli.reaching import access_of
@@ -56,6 +59,7 @@ from kfix.harmless import lines
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.plan.plan import Gate, Plan
+from kfix.model.timing import TIMING
 from kfix.report.runbook.plan_notes import print_differences
 from kfix.report.terminal import say_document, say_json
 from kfix.wording import several
@@ -71,9 +75,11 @@ def plan(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
-    debounce: Debounce = 10.0,
+    debounce: Debounce = TIMING.debounce,
+    transaction_grace: TransactionGrace = TIMING.transaction_grace,
     finding: FindingKey = None,
     param: Params = None,
     runbooks: RunbookFolder = None,
@@ -98,12 +104,13 @@ def plan(
 ) -> None:
     """Plan a remedy or a request, and show the plan. Nothing is changed."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
-    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, debounce)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+    out = Out.of(json_output)
+    options = _options(debounce, transaction_grace, out)
+    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy)
     _refuse_existing(output, json_out)
     older = None if diff is None else read_plan(diff)
-    out = Out.of(json_output)
-    found, _, snapshot = _matched(app, access, asked, debounce, out)
+    found, _, snapshot = _matched(app, access, asked, options, out)
     if len(found.findings) > 1:
         keys = (f"  --finding {shlex.quote(f.key)}" for f in found.findings)
         raise UsageError(
@@ -135,11 +142,8 @@ def _asked(
     param: list[str] | None,
     given: tuple[Path | None, Path | None],
     policy: Path | None,
-    debounce: float,
 ) -> HealRequest:
     """`given` are the files of moves and of saved offsets."""
-    if not 0 <= debounce <= _LONGEST:
-        raise UsageError(f"--debounce must be 0 to {_LONGEST} seconds")
     return read_request(
         Site(app.environ),
         name,
@@ -152,13 +156,19 @@ def _asked(
     )
 
 
+def _options(debounce: float, transaction_grace: float, out: Out) -> DiagnoseOptions:
+    if not all(0 <= seconds <= _LONGEST for seconds in (debounce, transaction_grace)):
+        raise UsageError(f"--debounce and --transaction-grace must be 0 to {_LONGEST} seconds")
+    return DiagnoseOptions(debounce=debounce, transaction_grace=transaction_grace, waiting=out.waiting)
+
+
 def _matched(
-    app: App, access: Access, asked: HealRequest, debounce: float, out: Out
+    app: App, access: Access, asked: HealRequest, options: DiagnoseOptions, out: Out
 ) -> tuple[Matched, Diagnosis, Snapshot]:
     # Findings about one group rest on a reading of it, which a diagnosis makes only for the groups that are named.
     group = str(asked.params.get("group", ""))
-    options = DiagnoseOptions(groups=(group,) if group else (), debounce=debounce, waiting=out.waiting)
-    diagnosis, snapshot = app.clusters.diagnose(access, options)
+    wanted = replace(options, groups=(group,) if group else (), zones=access.zones)
+    diagnosis, snapshot = app.clusters.diagnose(access, wanted)
     found = match(asked, diagnosis, snapshot)
     out.warn(found.warnings)
     if found.nothing:
@@ -225,9 +235,11 @@ def apply(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
-    debounce: Debounce = 10.0,
+    debounce: Debounce = TIMING.debounce,
+    transaction_grace: TransactionGrace = TIMING.transaction_grace,
     plan_file: Annotated[
         Path | None, typer.Option("--plan", metavar="FILE", help="Carry out this plan instead, exactly as it is.")
     ] = None,
@@ -249,7 +261,14 @@ def apply(
     """
     app = the_app(ctx)
     access = access_of(
-        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=plan_file is not None
+        ctx,
+        bootstrap_server,
+        cluster,
+        zookeeper,
+        command_config,
+        timeout,
+        bootstrap_controller,
+        of_a_plan=plan_file is not None,
     )
     out = Out.of(json_output)
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
@@ -263,12 +282,14 @@ def apply(
     if name is None:
         raise UsageError("name a runbook, or give --plan FILE", hint="kfix runbook list")
     if approval.given:
+        first = shlex.join(["kfix", "runbook", "plan", name, *access.options(), "-o", "plan.json"])
         raise UsageError(
             "--approve, --ack and --countersign are for one plan, so they require --plan FILE",
-            hint=f"kfix runbook plan {name} -o plan.json, review it, then kfix runbook apply --plan plan.json",
+            hint=f"{first}, review it, then kfix runbook apply --plan plan.json{access.at}",
         )
-    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, debounce)
-    found, diagnosis, snapshot = _matched(app, access, asked, debounce, out)
+    options = _options(debounce, transaction_grace, out)
+    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy)
+    found, diagnosis, snapshot = _matched(app, access, asked, options, out)
     keys = ", ".join(f.key for f in found.findings)
     changed: list[str] = []
     for number, one in enumerate(found.findings, 1):
@@ -282,7 +303,7 @@ def apply(
                 if made is not None:
                     out.show(made)
                     result = session.carry_out(made, approval, asked.policy, out.attendance(made, app.human), diagnosis)
-                    out.close(made, result)
+                    out.close(made, result, access)
                     changed += result.changed
 
 
@@ -293,7 +314,7 @@ def _apply_plan(app: App, access: Access, given: Plan, approval: Approval, polic
     approval.to(given)
     with healing(app, access.for_plan(given)) as session:
         out.show(given)
-        out.close(given, session.carry_out(given, approval, rules, out.attendance(given, app.human)))
+        out.close(given, session.carry_out(given, approval, rules, out.attendance(given, app.human)), access)
 
 
 def countersign(

@@ -15,6 +15,7 @@ from kfix.cli.options import (
     Ack,
     Approve,
     AsJson,
+    BootstrapController,
     BootstrapServer,
     ClusterName,
     CommandConfig,
@@ -43,6 +44,7 @@ def resume(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     did: Annotated[
@@ -58,7 +60,9 @@ def resume(
 ) -> None:
     """Continue a run that was killed or stopped; no change is sent twice."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     plan = found.plan()
@@ -67,7 +71,8 @@ def resume(
     rules.refuse(plan)
     approval.to(plan)
     with healing(app, access.for_plan(plan)) as session:
-        out.close(plan, session.resume(found, tuple(did or ()), approval, rules, out.attendance(plan, app.human)))
+        person = out.attendance(plan, app.human)
+        out.close(plan, session.resume(found, tuple(did or ()), approval, rules, person), access)
 
 
 def abort(
@@ -77,13 +82,16 @@ def abort(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
     """End a killed or stopped run: remove its throttles, restore compaction; the rest stays."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
     why = a_reason(reason)
     found = Site(app.environ).store().find(run)
     plan = found.plan()
@@ -99,6 +107,7 @@ def rollback(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     everything: Annotated[
@@ -114,7 +123,9 @@ def rollback(
     Without a terminal, -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
     """
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     out = Out.of(json_output)
@@ -127,7 +138,7 @@ def rollback(
                 say_document(plan_json(undo))
             return
         approval = Approval(step_by_step=step)
-        out.close(undo, session.carry_out(undo, approval, rules, out.attendance(undo, app.human)))
+        out.close(undo, session.carry_out(undo, approval, rules, out.attendance(undo, app.human)), access)
 
 
 def throttle(
@@ -141,7 +152,7 @@ def throttle(
     done = rethrottle(Site(the_app(ctx).environ), run, rate, policy)
     people = Out.of(json_output).people
     if done.gone:
-        when = f"the run's process has ended: kfix runbook resume {done.run} will apply it"
+        when = f"the run's process has ended: {done.resume}   will apply it"
     else:
         when = f"the run applies it within seconds: kfix runbook history {done.run}"
     people.print(f"{done.run}: {rate_text(done.bytes_per_second)} requested; {when}", soft_wrap=True)
@@ -155,13 +166,16 @@ def verify(
     bootstrap_server: BootstrapServer = None,
     cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
     """Prove again that what a run healed is still healthy. Nothing is changed."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, of_a_plan=True)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
     found = Site(app.environ).store().find(run)
     with healing(app, access.for_plan(found.plan())) as session:
         proof, standing = session.verify(found)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kfix.app import Human, RunResult
+from kfix.app import Access, Human, RunResult
 from kfix.app.healing.plans import steps_of
 from kfix.app.healing.session import Attendance
 from kfix.errors import KfixError, NotProvedError, RollbackFailedError, RolledBackError, StoppedError
@@ -42,8 +42,16 @@ class Out:
     def show(self, plan: Plan) -> None:
         print_plan(plan, steps_of(plan), self.people)
 
-    def close(self, plan: Plan, result: RunResult) -> None:
-        words = closing(plan, result.changed, result.seconds, result.run, standing=result.standing, left=result.left)
+    def close(self, plan: Plan, result: RunResult, access: Access) -> None:
+        words = closing(
+            plan,
+            result.changed,
+            result.seconds,
+            result.run,
+            standing=result.standing,
+            left=result.left,
+            at=access.at,
+        )
         self.people.print()
         self.people.print(words, soft_wrap=True)
 

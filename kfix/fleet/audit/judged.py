@@ -134,7 +134,9 @@ def judged_run(
 ) -> Iterator[JudgedRun]:
     """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too."""
     tasks = {
-        name: JudgeTask(name, where, run.day, entries[name].expected, entries[name].restart_grace)
+        name: JudgeTask(
+            name, where, run.day, entries[name].expected, entries[name].restart_grace, zones=entries[name].zones
+        )
         for name, where in run.stored().items()
     }
     checked: list[Past] = []

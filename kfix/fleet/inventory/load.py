@@ -93,6 +93,7 @@ def _entry(name: str, given: ClusterModel, defaults: DefaultsModel, properties: 
         windows=tuple(map(_window, (*defaults.windows, *given.windows))),
         bootstrap_controller=given.bootstrap_controller,
         id=given.id or "",
+        zones=dict(given.zones),
     )
 
 

@@ -82,6 +82,9 @@ def problems_of(data: Any, properties: PropertiesFiles) -> Iterator[Problem]:
             yield from _settings(path, cluster, properties)
             yield from _expected(path, cluster, defaults)
             yield from _reached(path, cluster, properties)
+            for rack in _mapping(cluster.get("zones")):
+                if not str(rack).isprintable() or not str(rack).strip():
+                    yield Problem((*path, "zones", rack), f"zones: {rack!r} is not the rack of a broker", at_key=True)
         elif cluster is None:
             yield Problem(path, _nowhere(name), at_key=True)
     for i, mute in enumerate(_list(data.get("mutes"))):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from kfix.documents.shapes import StrictModel
 from kfix.model.plan.args import parse_duration
@@ -13,6 +13,7 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 #: The longest timeout in seconds that `kfix.adapters.target` accepts.
 LONGEST_TIMEOUT = 3600.0
 _DAY = 86400.0
+_LONGEST_ZONE = 60
 
 
 def plain(text: str) -> str:
@@ -37,20 +38,41 @@ def _one_is_a_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _one_or_several(**text: int) -> dict[str, Any]:
+    """Returns the JSON Schema of a text, or of a list of such texts."""
+    one = {"type": "string", **text}
+    return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+
+
 def _bounded(value: float, low: float, high: float, words: str) -> float:
     if not low < value <= high:
         raise ValueError(f"{value:g} s is not {words}")
     return value
 
 
-Text = Annotated[str, AfterValidator(plain)]
-Servers = Annotated[str, BeforeValidator(_joined)]
-Duration = Annotated[float, BeforeValidator(parse_duration)]
+def _short(text: str) -> str:
+    if len(text) > _LONGEST_ZONE:
+        raise ValueError(f"the name is longer than {_LONGEST_ZONE} characters")
+    return text
+
+
+Text = Annotated[str, AfterValidator(plain), WithJsonSchema({"type": "string", "minLength": 1})]
+Zone = Annotated[
+    Text, AfterValidator(_short), WithJsonSchema({"type": "string", "minLength": 1, "maxLength": _LONGEST_ZONE})
+]
+Servers = Annotated[str, BeforeValidator(_joined), WithJsonSchema(_one_or_several())]
+Duration = Annotated[
+    float,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(ms|s|m|h)$"}),
+]
 Timeout = Annotated[
     Duration, AfterValidator(lambda v: _bounded(v, 0, LONGEST_TIMEOUT, "more than 0 s and at most 1 h"))
 ]
 Grace = Annotated[Duration, AfterValidator(lambda v: _bounded(v, -1, _DAY, "between 0 s and 24 h"))]
-Patterns = Annotated[list[Text], BeforeValidator(_one_is_a_list), Field(min_length=1)]
+Patterns = Annotated[
+    list[Text], BeforeValidator(_one_is_a_list), Field(min_length=1), WithJsonSchema(_one_or_several(minLength=1))
+]
 
 
 #: `meaning` reports an empty field in plainer words.
@@ -91,6 +113,7 @@ class ClusterModel(DefaultsModel):
     zookeeper: Servers = ""
     bootstrap_controller: Servers = ""
     id: Text | None = None
+    zones: dict[str, Zone] = Field(default_factory=dict)
 
 
 class MuteModel(StrictModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from typing import Any, Final, get_type_hints
 
@@ -24,7 +24,7 @@ from kfix.model.timing import TIMING
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
     """The input of a worker: names and numbers, never rows. `stored` is where the cluster is in the store,
-    `picked` are the rows that an engine has picked.
+    `picked` are the rows that an engine has picked, `zones` the names of racks, by rack.
     """
 
     cluster: str
@@ -33,6 +33,7 @@ class JudgeTask:
     expected: Expected = EXPECTED
     restart_grace: float = TIMING.restart_grace
     picked: Picked | None = None
+    zones: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Judged:
     digest: ClusterDigest
 
 
-#: A task as a row.
+#: A task as a row; `zones` is JSON.
 TASKS: Final = pa.schema(
     [
         ("cluster", pa.string()),
@@ -65,6 +66,7 @@ TASKS: Final = pa.schema(
         ("expected_rf", pa.int64()),
         ("expected_min_isr", pa.int64()),
         ("restart_grace", pa.float64()),
+        ("zones", pa.string()),
     ]
 )
 _FINDING: Final = pa.struct([pa.field(f.name, f.type) for f in FINDINGS.file_schema])
@@ -103,6 +105,7 @@ def tasks_table(tasks: Iterable[JudgeTask]) -> Any:
             t.expected.rf,
             t.expected.min_isr,
             t.restart_grace,
+            json.dumps(dict(t.zones)),
         )
         for t in tasks
     ]
@@ -117,7 +120,7 @@ def task_of(row: Mapping[str, Any], picked: Picked | None) -> JudgeTask:
         name, row["partitions"], row["document"], row["row"], None if groups is None else tuple(groups)
     )
     expected = Expected(row["expected_rf"], row["expected_min_isr"])
-    return JudgeTask(name, stored, row["day"], expected, row["restart_grace"], picked)
+    return JudgeTask(name, stored, row["day"], expected, row["restart_grace"], picked, json.loads(row["zones"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,8 @@ class ClusterEntry:
 
     `bootstrap_controller` are listeners of KRaft controllers. `id` is Kafka's id of the cluster: another cluster that
     answers instead is refused. `command_config` is the path of a client properties file. `timeout` limits reading the
-    cluster, `restart_grace` is the time in which a missing broker may be restarting; both are in seconds.
+    cluster, `restart_grace` is the time in which a missing broker may be restarting; both are in seconds. `zones` are
+    {rack: the name that people know it by}.
     """
 
     name: str
@@ -96,6 +97,7 @@ class ClusterEntry:
     windows: tuple[MaintenanceWindow, ...] = ()
     bootstrap_controller: str = ""
     id: str = ""
+    zones: Mapping[str, str] = field(default_factory=dict)
 
     def in_maintenance(self, when: datetime) -> MaintenanceWindow | None:
         return next((w for w in self.windows if w.covers(when)), None)

@@ -262,7 +262,8 @@ class Vantage:
 class ClusterIdentity:
     """`id` is Kafka's own cluster id, "" if it is unknown.
 
-    `security` is known of a live cluster only: no snapshot file stores it.
+    `security` and `controllers`, the KRaft controllers that the caller named, are known of a live cluster only: no
+    snapshot file stores them.
     """
 
     id: str
@@ -270,6 +271,7 @@ class ClusterIdentity:
     bootstrap: str = ""
     zookeeper: str = ""
     security: ClientSecurity = field(default_factory=ClientSecurity)
+    controllers: str = ""
 
     @property
     def name(self) -> str:
@@ -280,15 +282,16 @@ class ClusterIdentity:
 class ReachedBy:
     """How the caller named the cluster, as commands to paste have to name it again; each is "" if it was not given.
 
-    `profile` is the cluster's name in an inventory, `command_config` the file of client properties, and `zookeeper` the
-    address of ZooKeeper, where it is not left to the brokers' settings. `besides` are the options that were given
-    besides the name, since the inventory has other values or none.
+    `profile` is the cluster's name in an inventory, `command_config` the file of client properties, and `zookeeper` and
+    `controllers` are addresses, where they are not left to the brokers' settings. `besides` are the options that were
+    given besides the name, since the inventory has other values or none.
     """
 
     profile: str = ""
     command_config: str = ""
     zookeeper: str = ""
     besides: tuple[str, ...] = ()
+    controllers: str = ""
 
     @property
     def options(self) -> tuple[str, ...]:

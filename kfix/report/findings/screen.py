@@ -26,6 +26,7 @@ from kfix.report.findings.table import (
     headline,
     looked_at_line,
     muted_lines,
+    named_again,
     not_read_lines,
     note_lines,
     sentence,
@@ -78,8 +79,8 @@ def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     triage, diagnosis = [*_triage(diagnosis)], grouped(diagnosis)
     heads = [finding for finding in diagnosis.findings if finding.code != UNREAD]
     top = [headline(diagnosis), *triage, *note_lines(diagnosis)]
-    bottom = [looked_at_line(diagnosis, probes=False), *([_more(heads)] if heads else [])]
-    muted = [*muted_lines(diagnosis.muted, shown=_MUTED_SHOWN)]
+    bottom = [looked_at_line(diagnosis, probes=False), *([_more(heads, diagnosis.profile)] if heads else [])]
+    muted = [*muted_lines(diagnosis.muted, shown=_MUTED_SHOWN, profile=diagnosis.profile)]
     left = MOST_LINES - _height([*top, *muted, *bottom], width) - 2  # empty lines
     body = [*reach_lines(diagnosis.vantages)]
     body += [Line(""), *_heads(heads, left, width, told=_most_urgent(diagnosis))] if heads else []
@@ -137,8 +138,9 @@ def _blocked(each: Iterable[Blocked]) -> list[str]:
     return [*parts, *who[:_BLOCKED_SHOWN], *more]
 
 
-def _more(heads: Iterable[Finding]) -> Line:
-    text = f"details and evidence: kfix diagnose --verbose; about a code: kfix explain {worst_of(heads).code}"
+def _more(heads: Iterable[Finding], profile: str) -> Line:
+    code = worst_of(heads).code
+    text = f"details and evidence: kfix diagnose{named_again(profile)} --verbose; about a code: kfix explain {code}"
     return Line(text, style="dim", hang=STEP)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def findings_lines(diagnosis: Diagnosis) -> Iterator[Line]:
             yield Line("")
             yield from finding_lines(finding, full=finding.worst > Severity.INFO)
     yield from not_read_lines(diagnosis)
-    yield from muted_lines(diagnosis.muted, shown=len(diagnosis.muted))
+    yield from muted_lines(diagnosis.muted, shown=len(diagnosis.muted), profile=diagnosis.profile)
     yield from unfinished_lines(diagnosis.unfinished)
     if any(f.code != UNREAD for f in diagnosis.findings):
         yield Line("")
@@ -114,7 +115,12 @@ def not_read_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     yield from (Line(each, STEP, hang=STEP) for each in others)
 
 
-def muted_lines(muted: Sequence[MutedFinding], *, shown: int) -> Iterator[Line]:
+def named_again(profile: str) -> str:
+    """Returns how a command names the cluster again that was read by its name in the inventory, else ""."""
+    return f" -c {shlex.quote(profile)}" if profile else ""
+
+
+def muted_lines(muted: Sequence[MutedFinding], *, shown: int, profile: str) -> Iterator[Line]:
     """Yields the muted findings with reason and last day, a line each, the worst first; at most `shown` by name."""
     if muted:
         yield Line("")
@@ -125,7 +131,8 @@ def muted_lines(muted: Sequence[MutedFinding], *, shown: int) -> Iterator[Line]:
         why = f"({each.reason}; until {each.until}{by})"
         yield Line(f"{title(each.finding)}: {sentence(each.finding.summary)} {why}", STEP, hang=STEP)
     if rest := ordered[shown:]:
-        yield Line(f"and {several(len(rest), 'more muted finding')}: kfix diagnose --verbose", STEP, hang=STEP)
+        command = f"kfix diagnose{named_again(profile)} --verbose"
+        yield Line(f"and {several(len(rest), 'more muted finding')}: {command}", STEP, hang=STEP)
 
 
 def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evidence: bool = True) -> Iterator[Line]:

@@ -88,8 +88,12 @@ def closing(
     *,
     standing: tuple[tuple[CheckCall, Answer], ...] = (),
     left: tuple[str, ...] = (),
+    at: str = "",
 ) -> Text:
-    """Returns the last lines: what healed the finding, the time from approval to proof, and what is still pending."""
+    """Returns the last lines: what healed the finding, the time from approval to proof, and what is still pending.
+
+    `at` ends the command that verifies it again.
+    """
     if not changed and plan.undoes:
         return styled(f"NOTHING TO ROLL BACK  of run {plan.undoes}; nothing was changed (run {run})", "bold green")
     if not changed:
@@ -104,7 +108,7 @@ def closing(
         styled(f"still pending:  {call}: {answer.observed}; expected: {answer.wanted}", "yellow")
         for call, answer in standing
     ]
-    return block(*words, styled(f"to verify again later:  kfix runbook verify {run}"))
+    return block(*words, styled(f"to verify again later:  kfix runbook verify {run}{at}"))
 
 
 def aborted(ended: Aborted) -> Text:

@@ -1,7 +1,7 @@
 """The JSON Schemas (draft 2020-12) of JSON outputs, one file an output; docs/json.md has the same fields in words.
 
-A schema allows further fields, since fields may be added within a version. The schemas of `diagnosis` and `group` refer
-to definitions in `finding`, which the published text includes.
+A schema allows further fields, since fields may be added within a version. The schemas of `diagnosis`, `group` and
+`watch` refer to definitions in `finding`, which the published text includes.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any, Final
 from kfix.report.failure import SCHEMA as ERROR
 from kfix.report.findings.group_story import SCHEMA as GROUP
 from kfix.report.findings.json_findings import SCHEMA as DIAGNOSIS
+from kfix.report.watch.json_turn import SCHEMA as WATCH
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 #: The name of each schema, and the value of `schema` in the documents that it describes.
-OUTPUTS: Final = {"diagnosis": DIAGNOSIS, "group": GROUP, "error": ERROR}
+OUTPUTS: Final = {"diagnosis": DIAGNOSIS, "group": GROUP, "error": ERROR, "watch": WATCH}
 
 
 def output_schema(name: str) -> dict[str, Any]:

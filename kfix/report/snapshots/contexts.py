@@ -51,6 +51,7 @@ def shown_lines(found: ContextList, row: ContextRow) -> Iterator[str]:
         ("expected", f"replication factor {entry.expected.rf}, min.insync.replicas {entry.expected.min_isr}"),
         ("restart", f"{entry.restart_grace:g} s"),
         ("timeout", f"{entry.timeout:g} s"),
+        *(("zone", f"{rack}: {name}") for rack, name in entry.zones.items()),
         *(("window", window_words(window)) for window in entry.windows),
         *(("mute", f"{', '.join(m.findings)} until {m.until}: {m.reason}") for m in mutes),
     )

@@ -62,6 +62,7 @@ def entry_json(entry: ClusterEntry) -> dict[str, Any]:
         "windows": [window_words(w) for w in entry.windows],
         "bootstrap_controller": entry.bootstrap_controller,
         "id": entry.id,
+        "zones": dict(entry.zones),
     }
 
 

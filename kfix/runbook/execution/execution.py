@@ -97,6 +97,7 @@ class Execution:
             title=plan.title,
             undoes=plan.undoes,
             kfix=__version__,
+            reached_by=self.context.at.strip(),
         )
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
         if self.locked.cluster is None:
@@ -108,7 +109,14 @@ class Execution:
     ) -> Components:
         baseline = PlannedFacts(self.plan.facts, before.facts)
         components = self._components(journal, baseline, before.spent)
-        journal.write("run.resumed", torn=back.torn, did=list(did), done=before.done, open=list(before.open))
+        journal.write(
+            "run.resumed",
+            torn=back.torn,
+            did=list(did),
+            done=before.done,
+            open=list(before.open),
+            reached_by=self.context.at.strip(),
+        )
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
         taken = TakenOver(self.plan, self.run.id + self.context.at, self.context.reader, self.progress, self._abort)
         taken.take(components, before, did, adopt=adopt)
@@ -210,7 +218,10 @@ class Execution:
         seconds = self.context.clock.monotonic() - self.progress.approved_at
         if found.verdict is not Verdict.PASS:
             outcome = Outcome.NOT_PROVED if found.verdict is Verdict.FAIL else Outcome.INCONCLUSIVE
-            hint = f"kfix runbook verify {self.run.id} repeats the proof; kfix diagnose checks the whole cluster"
+            at = self.context.at
+            hint = (
+                f"kfix runbook verify {self.run.id}{at} repeats the proof; kfix diagnose{at} checks the whole cluster"
+            )
             raise Stop(outcome, lines(f"not proved ({found.verdict}):", found.words), hint)
         if good is Outcome.PROVED:
             for batch in walk(self.plan, Phase.AFTER_GOAL):

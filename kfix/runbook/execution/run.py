@@ -43,7 +43,7 @@ def run_plan(plan: Plan, context: Context) -> RunResult:
     audit(plan, f"plan {plan.short_id}")
     _refuse_foreign(plan, context)
     if plan.undoes:
-        refuse_altered_rollback(plan, context.store, context.reader)
+        refuse_altered_rollback(plan, context.store, context.reader, context.at)
     now = context.clock.now()
     if now > plan.expires_at:
         text = f"plan {plan.short_id} expired at {utc_iso(plan.expires_at)} (now {utc_iso(now)}); nothing was changed"
@@ -76,7 +76,7 @@ def resume(run: RunDir, context: Context, did: tuple[str, ...] = ()) -> RunResul
         _, back, before = _read(run)
         if before.outcome in FINAL:
             text = f"{run.id} has ended ({before.outcome}): there is nothing to resume"
-            raise RefusedError(text, hint=f"kfix runbook verify {run.id}")
+            raise RefusedError(text, hint=f"kfix runbook verify {run.id}{context.at}")
         _refuse_to_resume(run, plan, before, context)
         begin_again(before, plan)
         return Execution(plan, context, run, who, held, passage).resume(back, before, did)
@@ -106,7 +106,7 @@ def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, context: Context)
         text = f"{run.id} left no changes, and its plan has expired; nothing was changed"
         raise RefusedError(text, hint=hint)
     if plan.undoes:
-        refuse_altered_rollback(plan, context.store, context.reader)
+        refuse_altered_rollback(plan, context.store, context.reader, context.at)
     _refuse_repeated(plan, context, run.id)
 
 

@@ -23,7 +23,8 @@ class Replay:
     with the facts before it; `facts` the values that the run's own changes left. `unmoved` holds changes whose new
     facts were not recorded yet, each with the facts before it; `rates` the throttles (bytes per second) that were
     changed during the run. `outcome` is "" if the run has no end. `nothing_stands` means that the run reverted
-    everything it had changed. `spent` is the time in seconds during which a process carried the run out.
+    everything it had changed. `spent` is the time in seconds during which a process carried the run out. `at`
+    are the options, as a shell reads them, that the last of these processes had besides the addresses in the plan.
     """
 
     done: list[str] = field(default_factory=list)
@@ -35,6 +36,7 @@ class Replay:
     outcome: str = ""
     nothing_stands: bool = False
     spent: float = 0.0
+    at: str = ""
 
 
 def replay(records: Iterable[Mapping[str, Any]]) -> Replay:
@@ -45,6 +47,7 @@ def replay(records: Iterable[Mapping[str, Any]]) -> Replay:
         now = record.get("mono")
         if record.get("type") in {"run.start", "run.resumed"}:
             last = None
+            found.at = str(record.get("reached_by", ""))
         if isinstance(now, int | float) and last is not None:
             found.spent += max(0.0, now - last)
         last = now if isinstance(now, int | float) else last

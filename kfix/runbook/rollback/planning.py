@@ -162,8 +162,11 @@ class _Maker:
         return made
 
 
-def refuse_altered_rollback(plan: Plan, store: RunStore, reader: ClusterReader) -> None:
-    """Raises RefusedError if a rollback plan has a step that is no inverse of a change of that run."""
+def refuse_altered_rollback(plan: Plan, store: RunStore, reader: ClusterReader, at: str = "") -> None:
+    """Raises RefusedError if a rollback plan has a step that is no inverse of a change of that run.
+
+    `at` ends the command that the hint names.
+    """
     run = RunDir(store.runs_dir / plan.undoes)
     if not _RUN_ID.fullmatch(plan.undoes) or not run.plan_path.exists():
         raise RefusedError(
@@ -177,4 +180,6 @@ def refuse_altered_rollback(plan: Plan, store: RunStore, reader: ClusterReader) 
     odd = [s.id for s in plan.steps if (s.action, without_estimates(s.args)) not in allowed]
     if odd:
         text = f"plan {plan.short_id}: step {odd[0]} does not revert run {plan.undoes} as the cluster is now"
-        raise RefusedError(f"{text}; nothing was changed", hint=f"make a new plan: kfix runbook rollback {plan.undoes}")
+        raise RefusedError(
+            f"{text}; nothing was changed", hint=f"make a new plan: kfix runbook rollback {plan.undoes}{at}"
+        )

@@ -21,13 +21,13 @@ def cuts_in(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(f for each in findings for f in each.walk() if f.code in CODES and f.cause.confidence in _SURE)
 
 
-def refuse_while_cut(findings: Iterable[Finding]) -> None:
-    """Raises RefusedError, which names the cut and the remedy, if the findings report one."""
+def refuse_while_cut(findings: Iterable[Finding], at: str = "") -> None:
+    """Raises RefusedError, which names the cut and the remedy, if the findings report one; `at` ends its command."""
     for finding in cuts_in(findings):
         if finding.unsettled:
             raise RefusedError(
                 lines(finding.summary, "kfix changes nothing while the network may be partitioned"),
-                hint="diagnose again in a few seconds: kfix diagnose",
+                hint=f"diagnose again in a few seconds: kfix diagnose{at}",
             )
         raise RefusedError(
             lines(
@@ -35,5 +35,5 @@ def refuse_while_cut(findings: Iterable[Finding]) -> None:
                 "no election, no reassignment and no other change while the network is cut: "
                 "each could lose records or make recovery harder",
             ),
-            hint="repair the network; Kafka recovers by itself within seconds. Then check: kfix diagnose",
+            hint=f"repair the network; Kafka recovers by itself within seconds. Then check: kfix diagnose{at}",
         )

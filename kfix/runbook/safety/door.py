@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import ReadOnlyViolationError
@@ -43,7 +44,8 @@ class Door:
     """Keeps the changer of one cluster.
 
     `policy` is the site's. `diagnose` is called before the first change, and again if the last diagnosis is older than
-    `DIAGNOSIS_SECONDS`. `just_now` is a diagnosis that the caller made for this run; it saves the first call.
+    `DIAGNOSIS_SECONDS`. `just_now` is a diagnosis that the caller made for this run; it saves the first call. `at` ends
+    the command that a refusal names.
     """
 
     def __init__(
@@ -53,14 +55,16 @@ class Door:
         diagnose: Diagnose,
         clock: Clock,
         just_now: Diagnosed | None = None,
+        at: str = "",
     ) -> None:
         self.policy = policy
+        self._refuse = partial(refuse_while_cut, at=at)
         self._changer = changer
         self._diagnose = diagnose
         self._clock = clock
         self._at = float("-inf")
         if just_now is not None:
-            refuse_while_cut(just_now.findings)
+            self._refuse(just_now.findings)
             self._at = just_now.at
 
     def admit(self, plan: Plan) -> Passage:
@@ -81,7 +85,7 @@ class Door:
         now = self._clock.monotonic()
         if now - self._at <= DIAGNOSIS_SECONDS:
             return
-        refuse_while_cut(self._diagnose())
+        self._refuse(self._diagnose())
         self._at = self._clock.monotonic()
 
 

@@ -26,7 +26,11 @@ def commands(snapshot: Snapshot) -> set[str]:
 
 
 #: By which option Kafka's tools take the client properties, where it is another one.
-OPTIONS = {"kafka-leader-election.sh": "--admin.config", "kafka-console-consumer.sh": "--consumer.config"}
+OPTIONS = {
+    "kafka-leader-election.sh": "--admin.config",
+    "kafka-console-consumer.sh": "--consumer.config",
+    "kafka-cluster.sh": "--config",
+}
 
 
 @pytest.fixture(scope="module")

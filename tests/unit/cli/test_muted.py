@@ -172,3 +172,12 @@ def test_the_line_of_a_plugin_says_that_findings_are_muted() -> None:
     assert "no alarm; " in line
     assert "muted" in line
     assert "nothing found" not in line
+
+
+def test_the_names_of_racks_in_the_inventory_are_those_of_a_diagnosis_by_name(site: Callable[..., Site]) -> None:
+    one = site("    zones: {az1: Hamburg}\n")
+    one.run("diagnose", "-c", "shop")
+    one.run("diagnose", "--bootstrap-server", "localhost:1")
+    assert [options.zones for options in one.cluster.options] == [{"az1": "Hamburg"}, {}]
+    assert "az1: Hamburg" in one.run("context", "show", "shop")[1]
+    assert json.loads(one.run("context", "show", "shop", "--json")[1])["contexts"][0]["zones"] == {"az1": "Hamburg"}

@@ -164,3 +164,12 @@ def test_a_runbook_that_restores_offsets_needs_a_file_and_others_take_none(wired
     assert (said.exit_code, "--offsets FILE" in said.output) == (2, True)
     said = run.invoke(app, ["runbook", "plan", "sweep-throttles", "--offsets", str(file), *SERVER], obj=behind)
     assert (said.exit_code, "commits no saved offsets" in said.output) == (2, True)
+
+
+def test_offsets_are_restored_with_the_controllers_that_are_named(wired):
+    wiring, app_, file = wired
+    given = (*SERVER, "--bootstrap-controller", "c1:1")
+    for more in ((), ("--dry-run",)):
+        kfix("restore", file, *given, *more, obj=app_)
+    assert wiring.targets
+    assert {(each.bootstrap_servers, each.controllers) for each in wiring.targets} == {("b:9092", "c1:1")}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -13,9 +16,14 @@ from kfix.app.application import App
 from kfix.cli.app import app
 from kfix.cli.watch import size_of
 from kfix.errors import UnreachableError, UsageError
+from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
+from kfix.model.watch import Turn, TurnKind, WatchState
 from kfix.report.plain import PlainConsole
+from kfix.report.schemas import output_schema
+from kfix.report.watch.json_turn import turn_json
 from kfix.report.watch.view import WatchScreen
 from tests.unit.app.watching.test_watching import Clock, Story, healthy, run, stuck
+from tests.unit.report.findings.test_machine_formats import strict
 
 
 def watch(*args: str, story: Story | None = None, clock: Clock | None = None) -> Result:
@@ -112,3 +120,58 @@ def test_a_terminal_is_drawn_anew_and_names_changes_recorder_and_cost(tmp_path: 
     assert "no change in" in frames[0]
     for part in ("blocked", "KFX102", "changes:", "new critical", "recorder ", "of 48 h", "metrics: http://", "cost: "):
         assert part in frames[2], frames[2]
+
+
+def rows_of(done: Result) -> list[dict[str, Any]]:
+    """Returns the objects of the lines, each checked against the published schema without room for more fields."""
+    schema = output_schema("watch")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    for row in rows:
+        jsonschema.Draft202012Validator(strict(schema)).validate(row)
+    return rows
+
+
+def test_json_is_one_object_a_line_for_each_change_and_nothing_else(tmp_path: Path) -> None:
+    ring = str(tmp_path / "ring")
+    done = watch("--bootstrap-server", "localhost:1", "--snapshots", "8", "--recorder", ring, "--json")
+    assert done.exit_code == 0
+    new, fixed = rows_of(done)
+    assert (new["kind"], new["severity"], new["key"]) == ("new", "critical", "KFX102:orders-3")
+    assert new["text"].startswith("new critical KFX102 orders-3: orders-3 has")
+    assert new["finding"]["key"] == new["key"]
+    assert any(remedy["command"] for remedy in new["finding"]["remedies"])
+    assert (fixed["kind"], fixed["key"], fixed["at"] - fixed["since"]) == ("fixed", "KFX102:orders-3", 30.0)
+    assert (new["cluster"], new["name"]) == ("paper", "paper")
+    again = rows_of(watch("--from-recorder", ring, "--json"))
+    assert [(row["kind"], row["key"], row["text"]) for row in again] == [
+        (row["kind"], row["key"], row["text"]) for row in (new, fixed)
+    ]
+
+
+def test_json_shows_that_the_cluster_is_lost_and_back() -> None:
+    clock = Clock()
+    gone = UnreachableError("the cluster cannot be reached: refused")
+    story = Story(clock, lambda at: gone if 30 <= at < 60 else healthy())
+    lost, back = rows_of(
+        watch("--bootstrap-server", "localhost:1", "--snapshots", "8", "--json", story=story, clock=clock)
+    )
+    assert (lost["kind"], lost["error"], lost["finding"]) == ("lost", "the cluster cannot be reached: refused", None)
+    assert (back["kind"], back["key"], back["error"]) == ("back", "unreachable", "")
+    assert back["since"] == lost["at"]
+
+
+def test_an_explained_finding_names_the_one_that_explains_it() -> None:
+    finding = Finding("KFX302", Severity.WARNING, "orders-3", "x", Cause("y", Confidence.UNKNOWN))
+    turn = Turn(
+        TurnKind.EXPLAINED, finding.key, 2.0, 1.0, Severity.WARNING, Severity.WARNING, finding, "KFX401:broker 1"
+    )
+    row = turn_json(turn, WatchState("paper", 2.0, 15.0))
+    jsonschema.Draft202012Validator(strict(output_schema("watch"))).validate(json.loads(json.dumps(row)))
+    assert (row["kind"], row["explained_by"], row["error"]) == ("explained", "KFX401:broker 1", "")
+
+
+def test_json_of_a_watch_that_cannot_begin_is_an_error_and_excludes_lines() -> None:
+    done = watch("--bootstrap-server", "localhost:1", "--json", "--lines")
+    assert done.exit_code == 2
+    assert "--lines is for people, and --json for programs" in done.output

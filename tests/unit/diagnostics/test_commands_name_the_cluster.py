@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kfix.adapters.target import make_target
 from kfix.app.whatif import forecast_of
 from kfix.derive.casefile import open_case
 from kfix.model.cluster.snapshot import ReachedBy, Snapshot
 from kfix.report.forecast.advice import remedies_of
 from kfix_diagnostics._advice import cluster_options, servers
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.clusters import coordinator_stuck, offsets_rf1
 
 
@@ -39,6 +41,16 @@ def test_a_name_and_a_given_zookeeper_are_repeated() -> None:
     assert cluster_options(open_case(replace(snapshot, reached_by=besides))) == "-c orders --zookeeper 'a b:2181'"
     given = replace(snapshot, reached_by=ReachedBy(zookeeper="zk1:2181,zk2:2181/kafka"))
     assert cluster_options(open_case(given)) == "--bootstrap-server one:9092 --zookeeper zk1:2181,zk2:2181/kafka"
+
+
+def test_controllers_that_were_given_are_repeated() -> None:
+    asked = make_target("one:9092", None, controllers="c1:9093, c2:9093")
+    snapshot = replace(snapshot_with("one:9092"), reached_by=asked.reached_by)
+    words = "--bootstrap-server one:9092 --bootstrap-controller c1:9093,c2:9093"
+    assert cluster_options(open_case(snapshot)) == words
+    commands = [r.command for f in diagnose(snapshot).walk() for r in f.remedies if r.command.startswith("kfix ")]
+    assert commands
+    assert all(words in command for command in commands)
 
 
 def test_a_forecast_names_the_cluster_as_a_diagnosis_does() -> None:

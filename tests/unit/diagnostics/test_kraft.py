@@ -12,6 +12,7 @@ from kfix.derive.casefile import open_case
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import ChangeKind, Finding
 from kfix.report.findings.verdict import exit_code
+from kfix.runbook.file.catalogue import load
 from kfix_diagnostics._advice import ON_KRAFT
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from tests.unit.diagnostics import kraft_clusters
@@ -172,6 +173,33 @@ def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_star
     assert "KFX302" not in {f.code for f in diagnosis.findings}
     assert "KFX403" not in found
     assert not [r.text for f in diagnosis.findings for r in f.remedies if r.text.startswith("Start broker 1")]
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "advice"),
+    [
+        (kraft_clusters.eligible_dead, "Start broker 2 with its old disk: it is elected, and no record is lost. "),
+        (
+            kraft_clusters.two_eligible_dead,
+            "Start brokers 1, 2 with their old disks: one of them is elected, and no record is lost. ",
+        ),
+    ],
+)
+def test_one_eligible_broker_is_elected_and_of_several_one_is(snapshot: Callable[[], Snapshot], advice: str) -> None:
+    first = find(diagnose(snapshot()), "KFX119").remedies[0].text
+    assert first.startswith(advice)
+
+
+def test_without_the_new_coordinator_only_a_runbook_is_named_that_accepts_the_finding() -> None:
+    """With `group.version` 0, Kafka 4 shows a coordinator that failed as any other that does not answer."""
+    diagnosis = diagnose(kraft_clusters.coordinator_failed(new=False))
+    finding = find(diagnosis, "KFX106")
+    named = {remedy.runbook for each in diagnosis.walk() for remedy in each.remedies if remedy.runbook}
+    assert named == {"coordinator-not-answering"}
+    runbook = load("coordinator-not-answering", None)
+    assert finding.code in runbook.codes
+    assert Mode.KRAFT in runbook.modes
+    assert not any("coordinator-failed" in f"{remedy.text} {remedy.command}" for remedy in finding.remedies)
 
 
 def test_where_the_only_replica_is_dead_no_isr_shrank_and_no_election_is_offered() -> None:

@@ -70,3 +70,15 @@ def test_a_raised_grace_counts_also_beyond_half_of_the_timeout(grace: float, fou
     snapshot = read(held(since=40), held(since=40), transaction_log=log)
     codes = [f.code for f in diagnose(snapshot, options=Options(transaction_grace=grace)).findings]
     assert codes == found
+
+
+@pytest.mark.parametrize(
+    ("grace", "option"), [(60, ""), (0, " --transaction-grace 0"), (7.5, " --transaction-grace 7.5")]
+)
+def test_commands_to_paste_repeat_the_grace_that_found_the_transaction(grace: float, option: str) -> None:
+    found = diagnose(read(held(), held(), transaction_log=transaction_log()), options=Options(transaction_grace=grace))
+    [finding] = found.findings
+    commands = [remedy.command for remedy in finding.remedies if remedy.command]
+    assert [command.split()[1] for command in commands] == ["diagnose", "runbook"]
+    assert all(command.endswith(option) for command in commands)
+    assert all(("--transaction-grace" in command) == bool(option) for command in commands)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ REPORTS = {
 }
 
 
-def judged(paper: Paper, **options: int) -> Diagnosis:
+def judged(paper: Paper, **options: Any) -> Diagnosis:
     return diagnose(paper.snapshot(), options=Options(prevention=True, **options))
 
 

@@ -70,8 +70,18 @@ def test_what_could_not_be_read_is_told_before_a_request(weak: FakeWiring) -> No
         (["raise-topic-rf", "-p", "topic=orders", "--json-in", "x.json"], "computes its own moves"),
         (["move-replicas", "--json-in", "/nowhere/x.json"], "cannot read the moves"),
         (["move-replicas", "--json-in", "/"], "cannot read the moves"),
-        (["raise-topic-rf", "-p", "topic=orders", "--debounce", "nan"], "--debounce must be 0 to"),
-        (["raise-topic-rf", "-p", "topic=orders", "--debounce", "-1"], "--debounce must be 0 to"),
+        (
+            ["raise-topic-rf", "-p", "topic=orders", "--debounce", "nan"],
+            "--debounce and --transaction-grace must be 0 to",
+        ),
+        (
+            ["raise-topic-rf", "-p", "topic=orders", "--debounce", "-1"],
+            "--debounce and --transaction-grace must be 0 to",
+        ),
+        (
+            ["raise-topic-rf", "-p", "topic=orders", "--transaction-grace", "-1"],
+            "--debounce and --transaction-grace must be 0 to",
+        ),
         (["raise-topic-rf", "-p", "topic=\udcff"], "is not UTF-8 text"),
         (["raise-topic-rf", "-p", "topic=orders", "--diff", "/nowhere/p.json"], "no such plan file"),
         (["raise-topic-rf", "-p", "topic=orders", "--policy", "/nowhere/p.yaml"], "there is no such policy"),
@@ -221,6 +231,15 @@ def test_the_wait_for_a_second_look_can_be_chosen(weak: FakeWiring) -> None:
     kfix("plan", "raise-topic-rf", "-p", "topic=orders", "--debounce", "2.5")
     kfix("plan", "raise-topic-rf", "-p", "topic=orders")
     assert [look.debounce for look in weak.looks] == [2.5, 10.0]
+
+
+@pytest.mark.parametrize("command", ["plan", "apply"])
+def test_the_grace_of_transactions_reaches_the_diagnosis_that_the_plan_rests_on(weak: FakeWiring, command: str) -> None:
+    asked = (command, "abort-transaction", "-p", "group=g2")
+    kfix(*asked, "--transaction-grace", "0")
+    kfix(*asked)
+    assert [look.transaction_grace for look in weak.looks] == [0, 60]
+    assert {look.groups for look in weak.looks} == {("g2",)}
 
 
 def test_nothing_of_the_clients_settings_is_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -277,3 +277,76 @@ def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytes
     assert "1 of 2 findings, one after the other" in result.output
     assert "KFX102:__consumer_offsets-26 is already healthy" in one_line(result.output)
     assert fake.snapshots == 1
+
+
+CONTROLLERS = ("--bootstrap-server", "b:1", "--bootstrap-controller", "c1:1,c2:1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("resume", "RUN", "--approve", "step:ID"),
+        ("abort", "RUN", "--reason", "x"),
+        ("rollback", "RUN"),
+        ("verify", "RUN"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_the_commands_of_a_run_reach_the_controllers_that_are_named(
+    weak: FakeWiring, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    run = _stop(weak, tmp_path)
+    weak.targets.clear()
+    result = kfix(*(word.replace("RUN", run.name).replace("ID", run.name[-8:]) for word in words), *CONTROLLERS)
+    assert result.exit_code != 2, result.output
+    assert {(each.bootstrap_servers, each.controllers) for each in weak.targets} == {("b:1", "c1:1,c2:1")}
+
+
+def test_a_plan_and_its_run_reach_the_controllers_that_are_named(weak: FakeWiring, tmp_path: Path) -> None:
+    path, _ = plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders", *CONTROLLERS)
+    kfix("apply", "raise-topic-rf", "-p", "topic=orders", *CONTROLLERS)
+    kfix("apply", "--plan", str(path), *CONTROLLERS)
+    assert len(weak.targets) == 5
+    assert {(each.bootstrap_servers, each.controllers) for each in weak.targets} == {("b:1", "c1:1,c2:1")}
+
+
+@pytest.fixture
+def named(weak: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeWiring:
+    """The cluster is `shop` of the inventory."""
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text("apiVersion: kfix/v1\nkind: Fleet\nclusters:\n  shop:\n    bootstrap: localhost:1\n")
+    monkeypatch.setenv("KFIX_FLEET", str(fleet))
+    return weak
+
+
+def test_the_command_that_applies_a_requested_throttle_names_the_cluster_as_the_run_did(
+    named: FakeWiring, tmp_path: Path
+) -> None:
+    path, plan = plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders", "-c", "shop")
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    named.cluster.faults.before("reassign", interrupt)
+    kfix("apply", "--plan", str(path), "-c", "shop", "--approve", f"step:{plan['plan_id'][:8]}")
+    run = last_run(tmp_path)
+    lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)[:-1]
+    with subprocess.Popen(["true"]) as child:
+        child.wait()
+    dead = [line.replace(f'"pid":{os.getpid()}'.encode(), f'"pid":{child.pid}'.encode()) for line in lines]
+    (run / "journal.ndjson").write_bytes(b"".join(dead))
+    said = one_line(kfix("throttle", run.name, "5MB/s").output)
+    assert f"kfix runbook resume {run.name} -c shop will apply it" in said
+
+
+def test_what_is_to_be_done_next_names_the_cluster_as_the_caller_did(named: FakeWiring, tmp_path: Path) -> None:
+    path, plan = plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders", "-c", "shop")
+    done = kfix("apply", "--plan", str(path), "-c", "shop", "--approve", f"step:{plan['plan_id'][:8]}")
+    run = last_run(tmp_path).name
+    assert f"to verify again later: kfix runbook verify {run} -c shop" in one_line(done.output)
+    again = kfix("resume", run, "-c", "shop")
+    assert f"kfix runbook verify {run} -c shop" in one_line(again.output)
+    refused = kfix("apply", "raise-topic-rf", "-p", "topic=orders", "-c", "shop", "--approve", "plan:00000000")
+    said = one_line(refused.output)
+    assert "kfix runbook plan raise-topic-rf -c shop -o plan.json" in said
+    assert "kfix runbook apply --plan plan.json -c shop" in said

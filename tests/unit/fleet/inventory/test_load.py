@@ -7,6 +7,7 @@ import pytest
 
 from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.load import load_inventory, parse_inventory, the_path
+from kfix.fleet.inventory.recorded import record_entry, recorded_inventory
 from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory
 from kfix.model.expected import Expected
 from tests.places import ROOT
@@ -200,3 +201,27 @@ def test_what_is_not_there_is_said_in_one_line(tmp_path):
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidFileError, match="not UTF-8"):
         load_inventory(tmp_path / "binary.yaml")
+
+
+def test_racks_may_have_names():
+    body = "clusters: {a: {bootstrap: 'h:1', zones: {az1: Hamburg, 2: 'Bremen, 2nd floor'}}, b: {bootstrap: 'h:1'}}\n"
+    a, b = read(body).clusters.values()
+    assert (a.zones, b.zones) == ({"az1": "Hamburg", "2": "Bremen, 2nd floor"}, {})
+    recorded = recorded_inventory({"clusters": {"a": 1}, "failed": {}, "entries": {"a": record_entry(a)}})
+    assert recorded.clusters["a"] == a
+
+
+def test_a_wrong_name_of_a_rack_is_reported_with_its_position(tmp_path):
+    body = (
+        HEAD + "clusters:\n  a:\n    bootstrap: h:1\n    zones:\n      az1: 7\n      az2: ''\n      '': x\n"
+        f"      az3: {'x' * 61}\n  b: {{bootstrap: h:1, zones: [az1]}}\n"
+    )
+    with pytest.raises(InvalidFileError) as caught:
+        parse_inventory(body, "f", tmp_path)
+    assert caught.value.problems == (
+        "f:7:12: az1: input should be a valid string",
+        "f:8:12: az2: '' is not plain text on one line",
+        "f:9:7: zones: '' is not the rack of a broker",
+        "f:10:12: az3: the name is longer than 60 characters",
+        "f:11:30: zones: input should be a valid dictionary",
+    )

@@ -99,6 +99,9 @@ def test_it_may_wait_for_one_of_several_partitions_that_are_shown_as_one_finding
 def test_the_name_of_the_cluster_stands_beside_its_id() -> None:
     named = replace(diagnosis(cluster="Kx3"), profile="orders-eu")
     assert screen_text(named).startswith("orders-eu (Kx3): healthy")
+    sick = replace(diagnosis(fault(1)), profile="orders eu")
+    assert "details and evidence: kfix diagnose -c 'orders eu' --verbose;" in screen_text(sick)
+    assert "details and evidence: kfix diagnose --verbose;" in screen_text(diagnosis(fault(1)))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +70,17 @@ def test_a_name_counts_more_than_client_properties_and_an_address_is_in_the_plan
         "--zookeeper",
         "z:1",
     ]
+
+
+def test_a_plan_is_made_again_with_its_own_addresses_and_the_client_properties(stage: Stage) -> None:
+    made = stage.plan()
+    plan = replace(made, cluster=replace(made.cluster, bootstrap="b:1", zookeeper="", controllers="c:1,c:2"))
+    addresses = "--bootstrap-server b:1 --bootstrap-controller c:1,c:2"
+    assert f"coordinator-stuck {addresses} --finding" in plan_again(plan)
+    assert f"coordinator-stuck {addresses} --command-config my.p --finding" in plan_again(
+        plan, " --command-config my.p"
+    )
+    assert "b:1" not in plan_again(plan, AT)
+    # What reaches the cluster of a run again: the plan has it, unless the caller gives another.
+    assert Access(command_config=Path("my.p")).for_plan(plan).controllers == "c:1,c:2"
+    assert Access(controllers="d:1").for_plan(plan).controllers == "d:1"

@@ -26,7 +26,11 @@ def test_every_kind_of_cut_refuses(make):
     with pytest.raises(RefusedError, match="no election, no reassignment") as caught:
         refuse_while_cut(found)
     assert cuts_in(found)[0].key in str(caught.value)
+    assert caught.value.hint.endswith("kfix diagnose")
+    with pytest.raises(RefusedError, match="no election, no reassignment") as caught:
+        refuse_while_cut(found, " -c shop")
     assert "repair the network" in caught.value.hint
+    assert caught.value.hint.endswith("kfix diagnose -c shop")
 
 
 @pytest.mark.parametrize(

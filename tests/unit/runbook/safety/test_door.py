@@ -148,6 +148,9 @@ def test_a_diagnosis_of_just_now_saves_another_and_an_old_one_does_not(stage: St
     assert looks == [1]
     with pytest.raises(RefusedError, match="while the network is cut"):
         door_of(stage, looks, just_now=Diagnosed(CUT, now))
+    with pytest.raises(RefusedError) as caught:
+        Door(stage.cluster, NO_POLICY, lambda: CUT, stage.cluster.clock, at=" -c shop").admit(stage.plan())
+    assert caught.value.hint.endswith("kfix diagnose -c shop")
 
 
 def test_the_network_is_looked_at_again_after_a_person_thought_for_long(stage: Stage) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.live.authority import ZooKeeperAuthority
+from kfix.adapters.live.kraft_authority import KraftAuthority
 from kfix.adapters.live.reader import LiveReader
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.target import Target
@@ -16,7 +17,7 @@ from kfix.adapters.tls.settings import Tls
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import RefusedError
 from kfix.model.cluster.client_security import ClientSecurity
-from kfix.model.cluster.snapshot import ClusterIdentity, Mode, Snapshot
+from kfix.model.cluster.snapshot import ClusterIdentity, Endpoint, Mode, Snapshot
 from kfix.runbook.execution.run import abort, resume
 from kfix.runbook.plan import planfile
 from kfix.runbook.rollback.planning import make_rollback
@@ -110,3 +111,11 @@ def test_a_live_reader_says_how_it_was_let_in_and_no_secret(tmp_path: Path) -> N
 def test_a_snapshot_does_not_say_how_it_was_taken() -> None:
     cluster = ClusterIdentity("c", Mode.ZOOKEEPER, security=SCRAM)
     assert "security" not in encode(Snapshot(1.0, "0", cluster, (), {}))["cluster"]
+
+
+def test_a_live_reader_states_the_controllers_that_the_caller_named_and_no_snapshot_file_does() -> None:
+    target = Target((), controllers=(Endpoint("c1", 9093), Endpoint("c2", 9093)))
+    identity = ClusterIdentity("c", Mode.KRAFT, "b:1")
+    reader = LiveReader(target, KraftAuthority(target, "c", {}, target.controllers), identity, {})
+    assert reader.identity().controllers == "c1:9093,c2:9093"
+    assert "controllers" not in encode(Snapshot(1.0, "0", reader.identity(), (), {}))["cluster"]

@@ -1,0 +1,45 @@
+"""The audit names racks as the inventory does: a worker gets the names with its task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import newest_run
+from kfix.adapters.fleet.staging import RunWriter
+from kfix.app.audit import audit, judge_for_audit, report
+from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.judging.tasks import JudgeTask, task_of, tasks_table
+from kfix.model.audit.inventory import ClusterEntry, Inventory
+from tests.unit.diagnostics.cut_clusters import zone_isolated
+
+DAY = date(2026, 3, 1)
+NAMED = "zone Hamburg (rack az1, broker 1)"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    writer = RunWriter(place_of(tmp_path), DAY, "r1")
+    writer.write("shop", zone_isolated())
+    writer.finish({}, inputs="one")
+    return tmp_path
+
+
+def test_a_task_keeps_the_names_as_a_row_and_a_worker_uses_them(store: Path) -> None:
+    run = newest_run(place_of(store), DAY, "r1")
+    task = JudgeTask("shop", run.stored()["shop"], run.day, zones={"az1": "Hamburg"})
+    [row] = tasks_table([task]).to_pylist()
+    assert task_of(row, None) == task
+    assert any(NAMED in found.summary for found in judge_for_audit(task).rows)
+    assert not any(NAMED in found.summary for found in judge_for_audit(replace(task, zones={})).rows)
+
+
+def test_an_audit_takes_the_names_of_the_inventory(store: Path) -> None:
+    run, engine = newest_run(place_of(store), DAY, "r1"), EmbeddedEngine(1)
+    entry = ClusterEntry("shop", bootstrap="h:1", zones={"az1": "Hamburg"})
+    found = report(place_of(store), audit(place_of(store), run, Inventory({"shop": entry}), engine), engine)
+    assert any(NAMED in each.summary for each in found.findings)
