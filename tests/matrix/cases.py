@@ -90,6 +90,7 @@ CASES: Mapping[str, Case] = {
     "packed-replicas": Case(("KFX104", "KFX119"), (_START,)),
     "whole-isr-dead": Case(("KFX103", "KFX119"), (_START,)),
     "stuck-reassignment": Case(("KFX501",), (Apply("cancel-reassignment"),)),
+    "move-never-ends": Case(("KFX504",), (Apply("cancel-reassignment"),)),
     "foreign-reassignment": Case(
         (), (Refused("sweep-throttles", "no_foreign_reassignment"), Mended("wait for its end"))
     ),
