@@ -317,10 +317,16 @@ CASES: list[Case] = [
     ("topic_isr_at_least", dead_isr, {"topic": "orders", "n": 1}, "fail", "orders-0: leader none"),
     ("topic_isr_at_least", four_brokers, {"topic": "none", "n": 1}, "fail", "none does not exist"),
     ("elr_not_needed", four_brokers, {"topic": TP.topic}, "pass", "ZooKeeper"),
-    ("elr_not_needed", lambda: INCIDENTS["weak-topic-rf3-kraft"]().cluster, {"topic": "orders"}, "pass", "have none"),
+    (
+        "elr_not_needed",
+        lambda: INCIDENTS["weak-topic-rf3-kraft"]().cluster,
+        {"topic": "orders"},
+        "pass",
+        "partitions do",
+    ),
     ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": "orders"}, "fail", "eligible [2, 1]"),
     ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": ""}, "fail", "last known leader [1]"),
-    ("elr_not_needed", lambda: INCIDENTS["eligible-forgotten"]().cluster, {"topic": "orders"}, "pass", "have none"),
+    ("elr_not_needed", lambda: INCIDENTS["eligible-forgotten"]().cluster, {"topic": "orders"}, "fail", "leader none"),
     ("no_unclean_at_start", four_brokers, ON_TP, "pass", "ZooKeeper"),
     ("no_unclean_at_start", lambda: INCIDENTS["eligible-waits"]().cluster, ON_ELIGIBLE, "pass", "enable false"),
     (
