@@ -39,6 +39,12 @@ class BringBack(Idle):
         assigned, isr, live = (brokers(read(key)) for key in about(args.tp(), "assignment", "isr", "live_replicas"))
         elr, last = (brokers(read(key)) for key in about(args.tp(), "elr", "last_known"))
         leaderless = not set(isr) & set(live)
+        if gone := tuple(b for b in last if b not in assigned):
+            raise RefusedError(
+                f"{args.tp()}: its last known leader {list(gone)} is no replica any more: the controllers fail, one "
+                f"after the other, when a broker of {list(assigned)} registers (KFX120)",
+                hint="set eligible.leader.replicas.version=0 first (kafka-features.sh downgrade), as KFX120 describes",
+            )
         eligible = tuple(dict.fromkeys((*last, *elr))) if leaderless and not isr else ()
         if leaderless and not isr and not eligible:
             raise NotApplicable(
@@ -58,7 +64,10 @@ class BringBack(Idle):
         return args.with_(wanted=wanted, dead=dead, useless=others, leaderless=leaderless, eligible=eligible)
 
     def guards(self, args: Args) -> Checks:
-        return (CheckCall("no_unclean_at_start", args.only("partition")),) if args.flag("leaderless") else ()
+        if not args.flag("leaderless"):
+            return ()
+        partition = args.only("partition")
+        return (CheckCall("no_unclean_at_start", partition), CheckCall("last_known_is_replica", partition))
 
     def preview(self, args: Args) -> Preview:
         what = _words(args)

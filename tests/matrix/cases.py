@@ -90,7 +90,6 @@ CASES: Mapping[str, Case] = {
     "packed-replicas": Case(("KFX104", "KFX119"), (_START,)),
     "whole-isr-dead": Case(("KFX103", "KFX119"), (_START,)),
     "stuck-reassignment": Case(("KFX501",), (Apply("cancel-reassignment"),)),
-    "move-never-ends": Case(("KFX504",), (Apply("cancel-reassignment"),)),
     "foreign-reassignment": Case(
         (), (Refused("sweep-throttles", "no_foreign_reassignment"), Mended("wait for its end"))
     ),
@@ -111,6 +110,7 @@ CASES: Mapping[str, Case] = {
     "last-known-leader-gone": Case(
         ("KFX120",), (ByHand("eligible.leader.replicas.version=0, then start the broker", downgrade_eligible_leaders),)
     ),
+    "move-never-ends": Case(("KFX504",), (Apply("cancel-reassignment"),)),
     "metadata-version-behind": Case(
         ("KFX816",), (ByHand("kafka-features.sh upgrade", raise_eligible_leaders),), asked=_LATENT
     ),

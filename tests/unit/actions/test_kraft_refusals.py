@@ -169,6 +169,16 @@ def test_a_led_partition_elects_nobody_when_a_replica_starts() -> None:
     assert guards_pass("manual.bring_back", args, cluster)
 
 
+def test_no_broker_is_named_whose_registration_the_controller_does_not_outlive() -> None:
+    cluster = waits()
+    args = on_tp("manual.bring_back", cluster)
+    assert guards_pass("manual.bring_back", args, cluster)
+    cluster.kraft.last_known[TP] = (3,)
+    assert not guards_pass("manual.bring_back", args, cluster)
+    with pytest.raises(RefusedError, match=r"last known leader \[3\] is no replica any more"):
+        on_tp("manual.bring_back", cluster)
+
+
 # --- a reassignment to a part of the target of one that is under way
 
 
