@@ -46,6 +46,7 @@ from kfix_diagnostics.leftovers import (
     kfx501_stale_reassignment,
     kfx502_stuck_deletion,
     kfx503_left_over_throttle,
+    kfx504_move_never_ends,
     kfx810_not_taken_back,
 )
 from kfix_diagnostics.network import (
@@ -129,6 +130,7 @@ ALL: tuple[Check, ...] = (
     kfx501_stale_reassignment.CHECK,
     kfx502_stuck_deletion.CHECK,
     kfx503_left_over_throttle.CHECK,
+    kfx504_move_never_ends.CHECK,
     kfx601_rf_below_policy.CHECK,
     kfx602_min_isr_below_policy.CHECK,
     kfx603_min_isr_equals_rf.CHECK,

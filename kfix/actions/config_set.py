@@ -7,7 +7,8 @@ value that someone has set since. The gate depends on the key and on the directi
 `min.insync.replicas` of a topic is raised only to a value that every partition can meet: it is refused above the number
 of replicas less `spare` of them that may be down, and blocked while fewer are in sync. Where the same plan adds
 replicas before, `replicas` is their future number. On KRaft any change of it makes Kafka forget which replicas may lead
-without a loss, even to the same value: it is refused while a partition has such replicas (`elr_not_needed`).
+without a loss, even to the same value: it is refused while a partition has such replicas, or no leader
+(`elr_not_needed`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from kfix.wording import several
 #: A value of `expect` that any present value satisfies.
 ANYTHING = ""
 _MORE_FIRST = "raise the replication factor first: kfix runbook plan raise-topic-rf"
+_BACK_FIRST = "bring the brokers back first (isr-dead)"
 _KEY = re.compile(r"[a-z0-9._-]+")
 
 
@@ -128,17 +130,26 @@ def _elr_guard(args: Args) -> Checks:
 
 
 def _must_forget_none(args: Args, read: ReadFact) -> None:
-    """Raises RefusedError where Kafka would forget which replicas may lead without a loss."""
-    (mode,) = about_cluster("mode")
-    if args.text("key") != MIN_ISR or resource_of(args)[0] is not ResourceKind.TOPIC or read(mode).value != Mode.KRAFT:
+    """Raises RefusedError where Kafka would forget which replicas may lead, or where there is no leader."""
+    mode, waiting = about_cluster("mode", "eligible_needed")
+    if args.text("key") != MIN_ISR or read(mode).value != Mode.KRAFT:
         return
-    for tp in _partitions(args.text("name"), read):
+    kind, name = resource_of(args)
+    if kind is not ResourceKind.TOPIC:
+        count = read(waiting).value
+        if isinstance(count, int) and count > 0:
+            text = f"{kind} {name}: {MIN_ISR} concerns every topic, and Kafka forgets which replicas may lead"
+            raise RefusedError(f"{text} {several(count, 'partition')} without a loss", hint=_BACK_FIRST)
+        return
+    for tp in _partitions(name, read):
         eligible = dict.fromkeys(b for key in about(tp, "elr", "last_known") for b in brokers(read(key)))
         if eligible:
             text = f"{tp}: {show_value(tuple(eligible))} may lead it without a loss, and Kafka forgets that when"
-            raise RefusedError(
-                f"{text} {MIN_ISR} is set, even to the same value", hint="bring the brokers back first (isr-dead)"
-            )
+            raise RefusedError(f"{text} {MIN_ISR} is set, even to the same value", hint=_BACK_FIRST)
+        leader, live = about(tp, "leader", "live_replicas")
+        if read(leader).value not in brokers(read(live)):
+            text = f"{tp} has no leader: {MIN_ISR}, set to any value, elects none on KRaft"
+            raise RefusedError(f"{text}, and Kafka forgets which replicas may lead", hint=_BACK_FIRST)
 
 
 def _raises_min_isr(args: Args) -> bool:

@@ -2,7 +2,8 @@
 
 Where the whole ISR is dead only its members hold every acknowledged record: starting another replica does not help, and
 an election among the others loses records (docs/facts/controller.md). On KRaft with eligible leader replicas the ISR is
-empty then: the last known leader comes first, and the eligible ones after it, all of them if they were killed
+empty then: the last known leader comes first, and the eligible ones after it, all of them if they were killed. It is
+refused there while unclean elections are allowed: the start of any broker would elect a replica that lacks records
 (docs/facts/kraft.md).
 """
 
@@ -12,10 +13,14 @@ from typing import ClassVar
 
 from kfix.actions.base import Checks, Kinds, NotApplicable, Preview
 from kfix.actions.idle import ESTIMATE, Idle
+from kfix.errors import RefusedError
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import Mode
 from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import ReadFact, about, brokers
+from kfix.model.plan.facts import ReadFact, about, about_cluster, about_effective, brokers
 from kfix.model.plan.plan import CheckCall
 from kfix.probes.base import ON_PARTITION
+from kfix.probes.isr.no_unclean_at_start import KEY as UNCLEAN
 
 
 class BringBack(Idle):
@@ -34,6 +39,12 @@ class BringBack(Idle):
         assigned, isr, live = (brokers(read(key)) for key in about(args.tp(), "assignment", "isr", "live_replicas"))
         elr, last = (brokers(read(key)) for key in about(args.tp(), "elr", "last_known"))
         leaderless = not set(isr) & set(live)
+        if gone := tuple(b for b in last if b not in assigned):
+            raise RefusedError(
+                f"{args.tp()}: its last known leader {list(gone)} is no replica any more: the controllers fail, one "
+                f"after the other, when a broker of {list(assigned)} registers (KFX120)",
+                hint="set eligible.leader.replicas.version=0 first (kafka-features.sh downgrade), as KFX120 describes",
+            )
         eligible = tuple(dict.fromkeys((*last, *elr))) if leaderless and not isr else ()
         if leaderless and not isr and not eligible:
             raise NotApplicable(
@@ -46,9 +57,17 @@ class BringBack(Idle):
         )
         if not wanted:
             raise NotApplicable(_all_there(args, isr, eligible))
+        if leaderless:
+            _must_elect_no_other(args, read)
         others = tuple(b for b in live if b not in whole) if leaderless else ()
         dead = tuple(b for b in wanted if b not in live)
         return args.with_(wanted=wanted, dead=dead, useless=others, leaderless=leaderless, eligible=eligible)
+
+    def guards(self, args: Args) -> Checks:
+        if not args.flag("leaderless"):
+            return ()
+        partition = args.only("partition")
+        return (CheckCall("no_unclean_at_start", partition), CheckCall("last_known_is_replica", partition))
 
     def preview(self, args: Args) -> Preview:
         what = _words(args)
@@ -57,6 +76,16 @@ class BringBack(Idle):
     def proves(self, args: Args) -> Checks:
         name = "partition_has_leader" if args.flag("leaderless") else "isr_full"
         return (CheckCall(name, args.only("partition")),)
+
+
+def _must_elect_no_other(args: Args, read: ReadFact) -> None:
+    """Raises RefusedError where the start of the broker would elect another replica on KRaft."""
+    (mode,), (unclean,) = about_cluster("mode"), about_effective(ResourceKind.TOPIC, args.tp().topic, UNCLEAN)
+    if read(mode).value == Mode.KRAFT and str(read(unclean).value).lower() == "true":
+        raise RefusedError(
+            f"{args.tp()}: {UNCLEAN} is true: starting the broker elects a replica that lacks records",
+            hint=f"set {UNCLEAN}=false on topic {args.tp().topic} first",
+        )
 
 
 def _all_there(args: Args, isr: tuple[int, ...], eligible: tuple[int, ...]) -> str:

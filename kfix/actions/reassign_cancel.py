@@ -43,8 +43,7 @@ class ReassignCancel(Reassigning):
             raise NotApplicable(
                 f"{tp}: of the replicas {ids(original)} from before the move none is alive and in sync (those are "
                 f"{ids(live)}): a cancel would leave it without a leader (KAFKA-14424); "
-                f"start a broker of {ids(original)} and let it catch up, or let the move end: start the brokers that "
-                "it waits for"
+                f"start a broker of {ids(original)} and let it catch up, or {_way_to_the_end(move)}"
             )
         return args.with_(original=original, target=target_of(move), adding=move.adding, removing=move.removing)
 
@@ -83,6 +82,12 @@ class ReassignCancel(Reassigning):
     def proves(self, args: Args) -> Checks:
         there = CheckCall("assignment_is", args.only("partition").with_(replicas=args.brokers("original")))
         return (there, CheckCall("partition_has_leader", args.only("partition")))
+
+
+def _way_to_the_end(move: Assignment) -> str:
+    if move.contradicted:
+        return f"reassign it to {ids(move.ending_target)}, which ends the move: it never ends by itself (KFX504)"
+    return "let the move end: start the brokers that it waits for"
 
 
 ACTION = ReassignCancel()

@@ -18,9 +18,10 @@ from kfix.actions.moving import Moving, added, assigned, back, removed
 from kfix.actions.words import rate_words, reassign_command
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import Mode
 from kfix.model.numbers import whole_number
 from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import ReadFact, about, about_brokers, about_effective, brokers, show_value
+from kfix.model.plan.facts import ReadFact, about, about_brokers, about_cluster, about_effective, brokers, show_value
 from kfix.model.plan.plan import CheckCall, Estimate, Gate
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import ids
@@ -43,6 +44,7 @@ class ReassignMove(Moving):
         producers.
         """
         replicas = args.brokers("replicas")
+        _must_end(args, read)
         before = assigned(args, read)
         if not replicas or len(set(replicas)) < len(replicas):
             raise RefusedError(f"{args.tp()}: {ids(replicas)} is not a list of different brokers")
@@ -134,6 +136,24 @@ class ReassignMove(Moving):
 
     def gate_for(self, args: Args) -> Gate:
         return Gate.STEP if len(args.brokers("replicas")) < len(args.brokers("before")) else Gate.PLAN
+
+
+def _must_end(args: Args, read: ReadFact) -> None:
+    """Raises RefusedError where, while a move is under way, Kafka 4.3 would both add and remove a replica for ever."""
+    tp, replicas = args.tp(), args.brokers("replicas")
+    moving_key, adding_key = about(tp, "reassigning", "adding")
+    (mode,) = about_cluster("mode")
+    present = brokers(read(moving_key))
+    if not present or read(mode).value != Mode.KRAFT:
+        return
+    adding = brokers(read(adding_key))
+    dropped = tuple(b for b in adding if b not in replicas)
+    if dropped and set(replicas) <= set(present):
+        raise RefusedError(
+            f"{tp}: a reassignment that adds {ids(adding)} is under way; one to {ids(replicas)} would remove "
+            f"{ids(dropped)} and keep adding it, and never ends on Kafka 4.3 (KFX504)",
+            hint="wait for its end, or cancel it: kfix runbook plan cancel-reassignment",
+        )
 
 
 def _must_leave_enough(args: Args, read: ReadFact) -> None:

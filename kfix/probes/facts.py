@@ -169,6 +169,9 @@ def _about_group(once: FactReader, key: str, parts: FactKey) -> Fact:
 def _about_cluster(once: FactReader, key: str, name: str) -> Fact:
     if name == "mode":
         return Fact(key, once.reader.identity().mode.value, "settings of the brokers")
+    if name == "eligible_needed":
+        found = once.reader.every_partition().values()
+        return Fact(key, sum(each.eligible_needed is not False for each in found), _PARTITIONS)
     if name == "migrating":
         return Fact(key, once.reader.migrating(), "/migration and /controller")
     node = once.controller()

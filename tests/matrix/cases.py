@@ -110,6 +110,7 @@ CASES: Mapping[str, Case] = {
     "last-known-leader-gone": Case(
         ("KFX120",), (ByHand("eligible.leader.replicas.version=0, then start the broker", downgrade_eligible_leaders),)
     ),
+    "move-never-ends": Case(("KFX504",), (Apply("cancel-reassignment"),)),
     "metadata-version-behind": Case(
         ("KFX816",), (ByHand("kafka-features.sh upgrade", raise_eligible_leaders),), asked=_LATENT
     ),

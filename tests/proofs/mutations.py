@@ -10,7 +10,7 @@ from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
-from kfix.model.cluster.snapshot import Assignment, LogEnd, Mode, TopicPartition
+from kfix.model.cluster.snapshot import NO_LEADER, Assignment, LogEnd, Mode, TopicPartition
 from kfix.model.plan.facts import (
     BROKER_FACTS,
     CLUSTER_FACTS,
@@ -97,6 +97,16 @@ def _eligible(cluster: MemoryCluster, key: FactKey) -> None:
 def _last_known(cluster: MemoryCluster, key: FactKey) -> None:
     if isinstance(cluster, MemoryKraftCluster):
         cluster.kraft.last_known[_tp(key)] = () if cluster.kraft.last_known.get(_tp(key)) else (99,)
+
+
+def _one_more_or_less_led(cluster: MemoryCluster, key: FactKey) -> None:
+    states, live = cluster.records.states, cluster.control.live
+    led = [tp for tp, state in states.items() if state.leader in live]
+    if led:
+        states[max(led)] = states[max(led)]._replace(leader=NO_LEADER)
+    elif isinstance(cluster, MemoryKraftCluster):
+        states[max(states)] = states[max(states)]._replace(leader=min(live))
+        cluster.kraft.forget(max(states))
 
 
 def _migrated(cluster: MemoryCluster, key: FactKey) -> None:
@@ -342,6 +352,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "controller_epoch_version": (_number("epoch_version"), _failed_over),
     "migrating": (_migrating,),
     "mode": (_migrated,),
+    "eligible_needed": (_one_more_or_less_led,),
     "registration": (_registers, _removed),
     "voter": (_voter,),
     "replicas": (_assigned_there,),

@@ -5,7 +5,8 @@ Why it matters
     back (before 3.4), throttles stay on, and the topic cannot be deleted.
 
 How kfix knows
-    The list of reassignments under way against the registrations, and the age of the partition's state.
+    The list of reassignments under way against the registrations, and the age of the partition's state. A reassignment
+    that adds and removes the same replica is KFX504: no start of a broker ends it.
 
 Remedies, safest first
     Start the broker it waits for. If that broker will not come back, reassign again to live brokers, or cancel; cancel
@@ -41,6 +42,8 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_dead: dict[tuple[int, ...], list[PartitionFacts]] = {}
     for row in rows:
         assignment = case.assignment(row.tp)
+        if case.kraft and assignment.contradicted:
+            continue  # KFX504: no start of a broker ends it
         target = [b for b in assignment.replicas if b not in assignment.removing]
         # One finding a broker: its key stays when another comes back.
         keys: list[tuple[int, ...]] = [(broker,) for broker in case.away(target)]

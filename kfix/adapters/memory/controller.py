@@ -16,6 +16,10 @@ _OK = ChangeResult(0, "NONE")
 
 
 class MemoryController:
+    """`merges_moves` is whether a reassignment keeps what it does not replace of the one under way (Kafka 4.3)."""
+
+    merges_moves = False
+
     def __init__(self, records: Records, brokers: dict[int, MemoryBroker], logs: Logs, settings: Settings) -> None:
         self.records = records
         self.brokers = brokers

@@ -23,6 +23,7 @@ class KraftController(MemoryController):
     """`keeps_eligible` is whether partitions have an ELR; `killed` are the brokers that did not shut down."""
 
     keeps_eligible = True
+    merges_moves = True
 
     def prepare(self) -> None:
         self.elr: dict[TopicPartition, tuple[int, ...]] = {}

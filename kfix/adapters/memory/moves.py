@@ -36,15 +36,23 @@ class Moves:
         if not all(control.takes(broker) for broker in adding):
             # Dead ones that are in the list already are no obstacle (seen on 2.7.1).
             return ChangeResult(39, "INVALID_REPLICA_ASSIGNMENT", "Replica assignment has brokers that are not alive.")
-        self._stop(tp, set(old.adding) - set(replicas))
-        control.records.assignments[tp] = Assignment((*replicas, *removing), adding, removing)
-        if not adding and not removing:
+        if control.merges_moves and old.adding:
+            control.records.assignments[tp] = _merged(old, replicas)
+        else:
+            self._stop(tp, set(old.adding) - set(replicas))
+            control.records.assignments[tp] = Assignment((*replicas, *removing), adding, removing)
+        if not adding and not removing and not old.adding:
             control.reordered(tp, replicas)
-        elif set(replicas) <= set(control.records.states[tp].isr):
+        elif self._ends(tp):
             self._finish(tp, replicas)
         else:
             control.move_began(tp)
         return _OK
+
+    def _ends(self, tp: TopicPartition) -> bool:
+        move = self._control.records.assignments[tp]
+        target = {b for b in move.replicas if b not in move.removing}
+        return not move.contradicted and target <= set(self._control.records.states[tp].isr)
 
     def _cancel(self, tp: TopicPartition, old: Assignment) -> ChangeResult:
         """If no original replica is alive, this leaves no leader and deletes the copies that were made (KAFKA-14424).
@@ -97,10 +105,8 @@ class Moves:
                 self._control.remember(tp, control.memory[tp].phase)
                 control.tell((tp,))
         for tp, assignment in list(control.records.assignments.items()):
-            if (assignment.adding or assignment.removing) and self._is_led(tp):
-                target = tuple(b for b in assignment.replicas if b not in assignment.removing)
-                if set(target) <= set(control.records.states[tp].isr):
-                    self._finish(tp, target)
+            if (assignment.adding or assignment.removing) and self._is_led(tp) and self._ends(tp):
+                self._finish(tp, tuple(b for b in assignment.replicas if b not in assignment.removing))
 
     def _is_led(self, tp: TopicPartition) -> bool:
         belief, state = self._control.memory.get(tp), self._control.records.states[tp]
@@ -149,3 +155,10 @@ class Moves:
 def _origin(assignment: Assignment) -> tuple[int, ...]:
     """Returns the replicas from before the reassignment in progress."""
     return tuple(b for b in assignment.replicas if b not in assignment.adding)
+
+
+def _merged(old: Assignment, replicas: tuple[int, ...]) -> Assignment:
+    """What Kafka 4.3 makes of a reassignment while one is under way: an empty list leaves that of before in place."""
+    adding = tuple(b for b in replicas if b not in old.replicas)
+    removing = tuple(b for b in old.replicas if b not in replicas)
+    return Assignment((*replicas, *removing), adding or old.adding, removing or old.removing)

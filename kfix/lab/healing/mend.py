@@ -206,6 +206,7 @@ class _Mender:
 
     def _end_moves(self, topics: list[str]) -> None:
         """A deletion during a reassignment never ends: seen on 2.7.1, also after the end of the reassignment."""
+        self._cancel_moves(topics, endless=True)
         if not any(self.access.being_reassigned(topic) for topic in topics):
             return
         with contextlib.suppress(LabError):
@@ -215,8 +216,12 @@ class _Mender:
                 _MOVED_SECONDS,
             )
             return
-        for where in moves(self.access):
-            if where.topic in topics:
+        self._cancel_moves(topics, endless=False)
+
+    def _cancel_moves(self, topics: list[str], *, endless: bool) -> None:
+        """With `endless`, only those that never end by themselves."""
+        for where, move in moves(self.access).items():
+            if where.topic in topics and (move.contradicted or not endless):
                 start_move(self.access, where, None)
                 self.report(f"cancelled the reassignment of {where}")
 

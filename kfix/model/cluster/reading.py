@@ -49,6 +49,13 @@ class PartitionReading:
         return self.state.leader == NO_LEADER or self.state.leader not in self.registered
 
     @property
+    def eligible_needed(self) -> bool | None:
+        """On KRaft: a leader can be found only, or no longer, among replicas outside the ISR. None: cannot know."""
+        if self.eligible is not None and (self.eligible.replicas or self.eligible.last_known):
+            return True
+        return self.leaderless
+
+    @property
     def diverged(self) -> bool | None:
         """A registered broker's view names another leader or leader epoch than the record. None: cannot know."""
         if self.state is None or not self.views:

@@ -74,6 +74,20 @@ class Assignment(NamedTuple):
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
 
+    @property
+    def contradicted(self) -> tuple[int, ...]:
+        """Returns the replicas that are both added and removed: the move never ends (docs/facts/kraft.md)."""
+        return tuple(b for b in self.adding if b in self.removing)
+
+    @property
+    def ending_target(self) -> tuple[int, ...]:
+        """Returns the replicas to which a contradicted move has to be reassigned in order to end.
+
+        That removes a replica and none that is added: with nothing to remove Kafka leaves the contradiction in place.
+        """
+        first = tuple(b for b in self.replicas if b in self.adding or b not in self.removing)
+        return first if first != self.replicas else tuple(b for b in self.replicas if b in self.adding)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

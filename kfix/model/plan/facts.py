@@ -34,7 +34,9 @@ PARTITION_FACTS = (
     "last_known",
     "load_conflicts",
 )
-CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode")
+#: `eligible_needed` is the number of partitions on KRaft that have eligible leader replicas outside the ISR, or no
+#: leader.
+CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode", "eligible_needed")
 #: `registered` is whether it is alive; `registration`, `voter` and `replicas` are of a KRaft cluster's record of it.
 BROKER_FACTS = ("registered", "registration", "voter", "replicas")
 CLUSTER = "cluster"

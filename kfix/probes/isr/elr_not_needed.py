@@ -1,4 +1,4 @@
-"""On KRaft, no partition has eligible leader replicas outside its ISR: then min.insync.replicas may be set.
+"""On KRaft, every partition has a leader and no eligible leader replicas: then min.insync.replicas may be set.
 
 Setting it, even to the same value, makes Kafka 4 forget them. A partition without a leader then stays dead even with
 all of its brokers back; and where the topic is deleted later, the controller of 4.3.1 fails whenever one of these
@@ -15,7 +15,7 @@ from kfix.ports import ClusterReader
 from kfix.probes.base import Probe
 from kfix.probes.words import state_words
 
-_WANTED = "no eligible leader replica outside the ISR: to set min.insync.replicas makes Kafka forget it"
+_WANTED = "a leader, and no eligible leader replica outside the ISR: to set min.insync.replicas makes Kafka forget it"
 
 
 def _ask(args: Args, reader: ClusterReader) -> Answer:
@@ -24,25 +24,25 @@ def _ask(args: Args, reader: ClusterReader) -> Answer:
     topic = args.text("topic")
     tps = sorted(reader.assignments(topic)) if topic else []
     readings = [reader.recorded(tp) for tp in tps] if topic else list(reader.every_partition().values())
-    bad = [r for r in readings if _needs(r)]
+    bad = [r for r in readings if r.eligible_needed]
     if bad:
-        return judge(False, f"{len(bad)} of {len(readings)} partitions have some; {_words(bad[0])}", _WANTED)
-    return judge(True, f"{len(readings)} partitions have none", _WANTED)
-
-
-def _needs(reading: PartitionReading) -> bool:
-    return reading.eligible is not None and bool(reading.eligible.replicas or reading.eligible.last_known)
+        return judge(False, f"{len(bad)} of {len(readings)} partitions do not; {_words(bad[0])}", _WANTED)
+    unknown = [r for r in readings if r.eligible_needed is None]
+    if unknown:
+        return judge(None, f"{len(unknown)} of {len(readings)} partitions unknown; {_words(unknown[0])}", _WANTED)
+    return judge(True, f"all {len(readings)} partitions do", _WANTED)
 
 
 def _words(reading: PartitionReading) -> str:
-    assert reading.eligible is not None
+    if reading.eligible is None:
+        return f"{reading.tp}: {state_words(reading)}"
     eligible = f"eligible {list(reading.eligible.replicas)}, last known leader {list(reading.eligible.last_known)}"
     return f"{reading.tp}: {state_words(reading)}, {eligible}"
 
 
 PROBE = Probe(
     "elr_not_needed",
-    "on KRaft, no partition of the topic (of any with an empty name) has eligible leader replicas outside its ISR",
+    "on KRaft, every partition of the topic (of any with an empty name) has a leader, and no eligible leader replicas",
     _ask,
     {"topic": ArgKind.TEXT},
 )

@@ -14,17 +14,17 @@ from kfix.model.plan.args import Args
 from kfix.ports import ClusterReader
 from kfix.probes.base import partition_probe
 
-_KEY = "unclean.leader.election.enable"
-_WANTED = f"{_KEY} false: with true, starting the broker elects a replica that lacks records"
+KEY = "unclean.leader.election.enable"
+_WANTED = f"{KEY} false: with true, starting the broker elects a replica that lacks records"
 
 
 def _rule(args: Args, _reading: PartitionReading, reader: ClusterReader) -> Answer:
     if reader.identity().mode is not Mode.KRAFT:
         return judge(True, "a cluster on ZooKeeper", _WANTED)
-    found = reader.configs(ResourceKind.TOPIC, args.tp().topic, (_KEY,)).get(_KEY)
+    found = reader.configs(ResourceKind.TOPIC, args.tp().topic, (KEY,)).get(KEY)
     value = None if found is None else found.value
     good = None if value is None else value.lower() != "true"
-    return judge(good, f"topic {args.tp().topic}: {_KEY} {value or 'unknown'}", _WANTED)
+    return judge(good, f"topic {args.tp().topic}: {KEY} {value or 'unknown'}", _WANTED)
 
 
 PROBE = partition_probe(

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from kfix.adapters.kafka import requests
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.lab.clients.moves import start_move
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.kraft_healing.conftest import chain, committed
 from tests.cluster.remedy import moves_file, operating
@@ -159,6 +160,26 @@ def test_a_move_is_cancelled_only_where_an_original_replica_lives(operator, clus
     before = cluster.moves()
     assert "a cancel would leave it without a leader" in operator.not_planned("cancel-reassignment")
     assert cluster.moves() == before
+
+
+def test_a_move_that_never_ends_is_cancelled_or_ends_at_the_target_that_is_named(operator, cluster):
+    told = cluster.lab.break_("move-never-ends").details
+    found = operator.diagnose().findings
+    assert ("KFX504" in found, "KFX501" in found) == (True, False)
+    operator.healed(operator.plan("cancel-reassignment"))
+    assert (cluster.moves(), cluster.access.assignment("ledger")[0]) == ({}, (told["origin"],))
+    cluster.lab.mend()
+    told = cluster.lab.break_("move-never-ends").details
+    before = cluster.moves()
+    file = moves_file(operator, {LEDGER: [told["kept"]]})
+    assert "1 under way: ledger-0" in operator.not_planned("move-replicas", "--json-in", file)
+    assert cluster.moves() == before
+    end = before[LEDGER].ending_target
+    text = operator.diagnose().findings["KFX504"]["remedies"][1]["text"]
+    assert f"reassign 1 partition to {list(end)}" in text
+    start_move(cluster.access, LEDGER, end)
+    wait_until(lambda: cluster.moves() == {}, "the move ends")
+    assert set(cluster.access.assignment("ledger")[0]) == {told["kept"], told["both"]}
 
 
 def test_the_eligible_broker_is_named_and_its_start_elects_the_last_leader_without_a_loss(operator, cluster):

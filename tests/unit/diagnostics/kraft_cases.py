@@ -19,6 +19,11 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: kraft_clusters.ghost(fetched=-1), "broker 4", INFO),
         Sick(lambda: kraft_clusters.ghost(reported=False), "broker 4", INFO),
     ],
+    "KFX504": [
+        Sick(kraft_clusters.move_never_ends, "topic ledger", WARNING),
+        Sick(lambda: kraft_clusters.move_never_ends(dead=2), "topic ledger", WARNING),
+        Sick(lambda: kraft_clusters.move_never_ends(dead=3, partitions=3), "topic ledger", WARNING),
+    ],
     "KFX817": [
         Sick(lambda: kraft_clusters.two_clusters("other"), "cluster other", WARNING),
         Sick(lambda: base().snapshot(foreign={"localhost:9999": "another"}), "cluster another", WARNING),
@@ -38,6 +43,12 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: kraft_clusters.ghost(sources=(Source("topics of broker 1", False, "TOPIC_AUTHORIZATION_FAILED"),)),
         # Before Kafka 4.0 the controller forgets it after 5 minutes.
         lambda: kraft_clusters.ghost(fetched=-1, reported=False),
+    ],
+    "KFX504": [
+        kraft_clusters.healthy,
+        # Under way, and with a dead target: KFX501.
+        lambda: kraft_clusters.move_never_ends(removing=(2,)),
+        lambda: kraft_clusters.move_never_ends(removing=(2,), dead=3),
     ],
     "KFX817": [kraft_clusters.healthy, lambda: base().snapshot()],
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, OldLeader, QuorumReplica, QuorumView
-from kfix.model.cluster.snapshot import EpochEnd, Mode, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import Assignment, EpochEnd, Mode, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import base
 
@@ -47,6 +47,18 @@ def quorum(ages: Mapping[int, float] = {}, **changes: Any) -> QuorumView:
 def _replica(node: int, ages: Mapping[int, float]) -> QuorumReplica:
     age = ages.get(node, 0.2)
     return QuorumReplica(node, HIGH if 0 <= age < 1 else HIGH - 100, age, age)
+
+
+def move_never_ends(
+    *, adding: tuple[int, ...] = (1, 3), removing: tuple[int, ...] = (2, 3), dead: int = 0, partitions: int = 1
+) -> Snapshot:
+    """Partitions of ledger were on [2] and were reassigned to [1,3], then to [1]; broker 2 leads, all are in sync."""
+    paper = kraft(base().topic("ledger", partitions, replicas=[[1, 2, 3]] * partitions))
+    if dead:
+        paper.kill(dead)
+    move = Assignment((1, 2, 3), adding, removing)
+    moves = {TopicPartition("ledger", number): move for number in range(partitions)}
+    return paper.snapshot(quorum=quorum({dead: 600.0}), reassignments=moves)
 
 
 def lost(*, later: Mapping[int, int] | None = None, **errors: str) -> QuorumView:

@@ -12,6 +12,7 @@ from kfix.model.cluster.reading import ResourceKind
 from kfix.model.plan.args import ABSENT, ArgValue
 from kfix.probes.leadership.coordinator_answers import group_on
 from tests.unit.actions.acting import ON_TP, RATES, TOPIC_LISTS, TP, dead_isr, four_brokers, moving
+from tests.unit.probes.eligible_cases import CASES as ELIGIBLE
 from tests.unit.probes.load_failure_cases import CASES as LOAD_FAILURES
 from tests.unit.probes.load_failure_cases import USUAL
 from tests.unit.probes.registration_cases import CASES as REGISTRATIONS
@@ -175,7 +176,6 @@ def silent(cluster: MemoryCluster, *brokers: int) -> MemoryCluster:
 
 
 Case = tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str, str]
-ON_ELIGIBLE: Mapping[str, ArgValue] = {"partition": "orders-2"}
 
 
 CASES: list[Case] = [
@@ -326,20 +326,7 @@ CASES: list[Case] = [
     ("topic_isr_at_least", alone, {"topic": "orders", "n": 2}, "fail", "1 of 2 partitions do not; orders-0"),
     ("topic_isr_at_least", dead_isr, {"topic": "orders", "n": 1}, "fail", "orders-0: leader none"),
     ("topic_isr_at_least", four_brokers, {"topic": "none", "n": 1}, "fail", "none does not exist"),
-    ("elr_not_needed", four_brokers, {"topic": TP.topic}, "pass", "ZooKeeper"),
-    ("elr_not_needed", lambda: INCIDENTS["weak-topic-rf3-kraft"]().cluster, {"topic": "orders"}, "pass", "have none"),
-    ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": "orders"}, "fail", "eligible [2, 1]"),
-    ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": ""}, "fail", "last known leader [1]"),
-    ("elr_not_needed", lambda: INCIDENTS["eligible-forgotten"]().cluster, {"topic": "orders"}, "pass", "have none"),
-    ("no_unclean_at_start", four_brokers, ON_TP, "pass", "ZooKeeper"),
-    ("no_unclean_at_start", lambda: INCIDENTS["eligible-waits"]().cluster, ON_ELIGIBLE, "pass", "enable false"),
-    (
-        "no_unclean_at_start",
-        lambda: INCIDENTS["eligible-waits-unclean-allowed"]().cluster,
-        ON_ELIGIBLE,
-        "fail",
-        "enable true",
-    ),
+    *ELIGIBLE,
     ("enough_stay", four_brokers, {**ON_TP, "replicas": (1, 2)}, "pass", "[1,2] of [1,2]"),
     ("enough_stay", lambda: without(3), {**ON_TP, "replicas": (3,)}, "fail", "[3] dead"),
     ("enough_stay", lambda: without(3), {**ON_TP, "replicas": (1, 3)}, "fail", "[3] dead"),
@@ -369,6 +356,7 @@ CASES: list[Case] = [
 ]
 ON_A_PARTITION_ALONE = (
     "isr_full",
+    "last_known_is_replica",
     "isr_holds_leader_log",
     "no_reassignment",
     "partition_has_leader",

@@ -64,6 +64,8 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "metadata-divergence": coordinators.metadata_divergence,
     "metadata-divergence-short-log": coordinators.metadata_divergence_short_log,
     "metadata-divergence-unread-log": coordinators.metadata_divergence_unread_log,
+    "move-never-ends": replicas.move_never_ends,
+    "move-never-ends-unsafe": replicas.move_never_ends_unsafe,
     "no-live-replica": leaders.no_live_replica,
     "offsets-not-loaded": offsets.offsets_not_loaded,
     "offsets-not-loaded-committed-since": offsets.offsets_not_loaded_committed_since,

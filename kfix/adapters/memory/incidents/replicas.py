@@ -131,6 +131,26 @@ def stuck_reassignment_unsafe(kind: type[MemoryCluster] = MemoryCluster) -> Prep
     return PreparedIncident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
 
 
+def move_never_ends() -> PreparedIncident:
+    """On Kafka 4.3, a reassignment of [2] to [1,3] was under way and it was reassigned to [1]; all are in sync."""
+    cluster = MemoryKraftCluster.healthy(4, topics={"other": 4})
+    tp = TopicPartition("orders", 0)
+    cluster.add_partition(tp, (2,))
+    cluster.copy_seconds = 3600.0
+    cluster.moves.reassign(tp, (1, 3))
+    cluster.moves.reassign(tp, (1,))
+    cluster.copy_seconds = 0.0
+    cluster.advance(5)
+    return PreparedIncident(cluster, found("KFX504", "topic orders", (tp,), severity=Severity.WARNING))
+
+
+def move_never_ends_unsafe() -> PreparedIncident:
+    """The same, and the original replica, broker 2, died."""
+    incident = move_never_ends()
+    incident.cluster.kill(2)
+    return incident
+
+
 def left_over_throttles(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """Throttled rates on all brokers and throttled replicas on topic orders, with no reassignment in progress."""
     cluster = kind.healthy(topics={"orders": 6})

@@ -1,0 +1,127 @@
+"""KFX504 move-never-ends: a reassignment adds and removes the same replica, so that it never ends.
+
+Why it matters
+    All brokers may be alive and all replicas in sync, and it still does not end. Until it is changed or cancelled,
+    other tools refuse to plan, throttles stay on, and the partition keeps replicas that were to be removed.
+
+How kfix knows
+    The active controller lists the reassignment (ListPartitionReassignments), and a broker is among both its adding and
+    its removing replicas. Kafka 4.3 makes that of a reassignment to a part of the target of one that is under way: it
+    keeps the list of replicas that the first one adds, and never adds one that it removes.
+
+Remedies, safest first
+    Cancel it: the partition returns to its replicas from before the first reassignment, of which one must be alive and
+    in sync. Or reassign it to the target of the first reassignment, which ends it, and only then to the replicas that
+    you want.
+
+Do not
+    Do not wait, and do not restart brokers for it. Do not send the same reassignment again, nor one to all of the
+    present replicas: Kafka accepts both, and nothing changes. Do not cancel where the original replicas are dead: with
+    unclean elections allowed, Kafka deletes the only live copy (KAFKA-14424).
+
+Sources
+    Kafka 4.3.1: PartitionReassignmentReplicas; Kafka 3.9.2 ends such a reassignment at once. Reproduced on real
+    brokers. See docs/facts/kraft.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
+from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several, some
+from kfix_diagnostics._advice import runbook
+from kfix_diagnostics._evidence import live_row, view_rows
+from kfix_diagnostics._words import ids, per_topic
+
+CODE = "KFX504"
+_SHOWN = 3
+
+
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    if not case.kraft:
+        return
+    topics: dict[str, list[TopicPartition]] = {}
+    for row in rows:
+        if case.assignment(row.tp).contradicted:
+            topics.setdefault(row.topic, []).append(row.tp)
+    for topic, tps in sorted(topics.items()):
+        yield _never_ends(topic, tuple(sorted(tps)), case)
+
+
+def _never_ends(topic: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Finding:
+    both = brokers_named(b for tp in tps for b in case.assignment(tp).contradicted)
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj=f"topic {topic}",
+        summary=f"the reassignment of {per_topic(tps)} never ends: it both adds and removes a replica on {both}",
+        cause=Cause(
+            "a reassignment to a part of the target of one that was under way: Kafka 4.3 keeps the replicas that the "
+            "first one adds, and never adds one that it removes",
+            Confidence.CERTAIN,
+        ),
+        evidence=(*(_row(tp, case) for tp in tps[:_SHOWN]), *view_rows(case, tps[0]), *live_row(case)),
+        remedies=tuple(_remedies(tps, case)),
+        never=(
+            "Do not wait for it, and do not restart brokers: it does not end by itself",
+            "Do not reassign to the same replicas again, nor to all present ones: Kafka accepts it, to no effect",
+            "Do not cancel where the original replicas are dead: the partition is left without a leader",
+        ),
+        partitions=tps,
+        headline=f"the reassignment of {per_topic(tps)} never ends",
+    )
+
+
+def _row(tp: TopicPartition, case: CaseFile) -> Evidence:
+    move = case.assignment(tp)
+    said = f"replicas {ids(move.replicas)}, adding {ids(move.adding)}, removing {ids(move.removing)}"
+    return Evidence("reassignment", str(tp), f"{said}: {brokers_named(move.contradicted)} in both")
+
+
+def _remedies(tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
+    safe = [tp for tp in tps if _origin_in_sync(tp, case)]
+    if safe:
+        back = "the partitions return" if len(tps) > 1 else f"{tps[0]} returns"
+        text = f"Cancel it: {back} to {_lists(safe, case, _origin)}. Then reassign to the replicas that you want"
+        yield runbook(case, "cancel-reassignment", text)
+    first = "Or reassign" if safe else "Reassign"
+    yield Remedy(
+        f"{first} {several(len(tps), 'partition')} to {_lists(tps, case, _ending)} (kafka-reassign-partitions.sh with "
+        "--additional), which ends the reassignment, and only then to the replicas that you want",
+        changes=(ChangeKind.REASSIGNMENT,),
+    )
+
+
+def _origin_in_sync(tp: TopicPartition, case: CaseFile) -> bool:
+    origin = _origin(case.assignment(tp))
+    return bool(set(origin) & set(case.isr(tp)) - set(case.away(origin)))
+
+
+def _origin(move: Assignment) -> tuple[int, ...]:
+    return tuple(b for b in move.replicas if b not in move.adding)
+
+
+def _ending(move: Assignment) -> tuple[int, ...]:
+    return move.ending_target
+
+
+def _lists(tps: Sequence[TopicPartition], case: CaseFile, of: Callable[[Assignment], tuple[int, ...]]) -> str:
+    lists = [ids(of(case.assignment(tp))) for tp in tps]
+    if len(tps) == 1:
+        return lists[0]
+    return some([f"{found} ({tp})" for tp, found in zip(tps, lists, strict=True)], _SHOWN)
+
+
+CHECK = PartitionCheck(
+    code=CODE,
+    slug="move-never-ends",
+    title="a reassignment adds and removes the same replica, and never ends",
+    severity=Severity.WARNING,
+    rows="reassigning and not deleting",
+    describe=describe,
+    debounce=Debounce.HELD,
+)
