@@ -43,7 +43,7 @@ def one_acted(two, said):
 def test_of_two_who_elect_the_controller_at_once_one_does(two, cluster, attempt):
     plans = [one.plan("controller-reelect") for one in two]
     before = int(cluster.access._zk.get("/controller_epoch")[0])
-    # On a busy machine the second one may begin when the first has ended: then its goal is reached, and it does nothing.
+    # The second one may begin when the first has ended: then its goal is reached, and it changes nothing.
     one_acted(two, at_once(two, plans))
     assert int(cluster.access._zk.get("/controller_epoch")[0]) == before + 1
 
