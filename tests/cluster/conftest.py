@@ -21,13 +21,15 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 SIDES = {
     "one": {"test_contexts", "test_faults", "test_incidents", "test_killed_runs", "test_remedies_isr", "test_watch"},
     "kraft": {
-        "test_kraft_coordinators",
         "test_kraft_diagnose",
-        "test_kraft_groups",
         "test_kraft_lab",
+        "test_kraft_rolling",
+    },
+    "kraft-healing": {
+        "test_kraft_coordinators",
+        "test_kraft_groups",
         "test_kraft_quorum",
         "test_kraft_remedies",
-        "test_kraft_rolling",
     },
     "own": {
         "test_kerberos",
