@@ -103,6 +103,7 @@ bench: setup-dev
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.wire
 	@$(BIN)/python -m benchmarks.multi_read
+	@$(BIN)/python -m benchmarks.ensemble
 	@$(BIN)/python -m benchmarks.judging
 	@$(BIN)/python -m benchmarks.first_verdict
 
