@@ -41,6 +41,7 @@ from kfix_diagnostics.leadership import (
     kfx107_leaderless_unjudged,
     kfx119_eligible_waits,
     kfx120_last_known_leader_gone,
+    kfx121_partition_not_created,
 )
 from kfix_diagnostics.leftovers import (
     kfx501_stale_reassignment,
@@ -113,6 +114,7 @@ ALL: tuple[Check, ...] = (
     kfx118_coordinator_failed.CHECK,
     kfx119_eligible_waits.CHECK,
     kfx120_last_known_leader_gone.CHECK,
+    kfx121_partition_not_created.CHECK,
     kfx201_metadata_divergence.CHECK,
     kfx202_controller.CHECK,
     kfx203_stale_view.CHECK,

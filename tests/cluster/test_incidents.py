@@ -5,6 +5,8 @@ import shlex
 import threading
 import time
 
+from kazoo.client import KazooClient
+
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.derive.coordinator import OFFSETS_TOPIC
@@ -245,6 +247,32 @@ def test_one_dead_broker_is_one_finding(kfix, lab):
     assert [h["code"] for h in heads] == ["KFX401"]
     assert said.code == 20
     lab.restart(lab.broker_ids[0])
+
+
+def test_a_partition_that_no_controller_has_created_is_named_and_the_start_of_its_replica_creates_it(kfix, lab):
+    """What `kafka-topics --zookeeper --replica-assignment 3` writes while broker 3 is dead: no state, no leader."""
+    lab.kill(3)
+    client = KazooClient(lab.zookeeper_connect)
+    client.start()
+    try:
+        content = {"version": 2, "partitions": {"0": [3]}, "adding_replicas": {}, "removing_replicas": {}}
+        client.create("/brokers/topics/not-created", json.dumps(content).encode())
+        said = kfix.diagnose()
+        assert said.code == 21, said.out
+        found = said.findings["KFX121"]
+        assert found["partitions"] == ["not-created-0"]
+        assert found["remedies"][0]["text"].startswith("Start broker 3: the controller creates the partition")
+        assert client.exists("/brokers/topics/not-created/partitions/0/state") is None
+        lab.restart(3)
+        wait_until_healthy(kfix, {"KFX121"})
+        assert client.exists("/brokers/topics/not-created/partitions/0/state") is not None
+        client.create("/admin/delete_topics/not-created")
+        ends = time.monotonic() + 30
+        while client.exists("/brokers/topics/not-created") and time.monotonic() < ends:
+            time.sleep(0.2)
+    finally:
+        client.stop()
+        client.close()
 
 
 def test_a_clean_rolling_restart_gives_no_alarm(kfix, lab):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import Mode, Snapshot, ZooKeeperNode
+from kfix.model.cluster.snapshot import Mode, Snapshot, Source, ZooKeeperNode
 from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics import (
     cut_clusters,
@@ -31,6 +31,7 @@ from tests.unit.diagnostics.clusters import (
     metadata_divergence,
     never_told,
     no_zookeeper,
+    not_created,
     offsets_not_loaded,
     offsets_rf1,
     offsets_uncompacted,
@@ -54,6 +55,16 @@ INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
 
 _LEADERLESS = "Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"
 _LED = "Topic: x Partition: {0} Leader: {1} Replicas: 1,2,3 Isr: 1,{1}"
+
+
+def _unreadable(snapshot: Snapshot) -> Snapshot:
+    paths = (f"/brokers/topics/orders/partitions/{n}/state" for n in (12, 13))
+    return replace(snapshot, sources=(*snapshot.sources, *(Source(f"zookeeper {p}", False, "no JSON") for p in paths)))
+
+
+def _migrating(snapshot: Snapshot) -> Snapshot:
+    assert snapshot.zookeeper is not None
+    return replace(snapshot, zookeeper=replace(snapshot.zookeeper, migrating=True))
 
 
 SICK: dict[str, list[Sick]] = {
@@ -99,6 +110,10 @@ SICK: dict[str, list[Sick]] = {
     "KFX108": [Sick(pending_offsets, "producer id 4000", CRITICAL)],
     "KFX109": [Sick(offsets_not_loaded, "coordinator on broker 2", CRITICAL)],
     **group_cases.SICK,
+    "KFX121": [
+        Sick(lambda: not_created(base(), (1, 2, 3)), "topics in ZooKeeper", CRITICAL),
+        Sick(lambda: not_created(base().kill(3), (3,)), "replicas on broker 3", CRITICAL),
+    ],
     "KFX201": [
         Sick(lambda: metadata_divergence().snapshot(), str(G2), WARNING),
         Sick(
@@ -250,6 +265,14 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX108": [lambda: base().snapshot(), offsets_not_loaded],
     "KFX109": [lambda: base().snapshot(), pending_offsets],
     **group_cases.WELL,
+    "KFX121": [
+        lambda: base().snapshot(),
+        lambda: deleting().snapshot(),
+        # The state is there, and could not be decoded.
+        lambda: _unreadable(not_created(base(), (1, 2, 3))),
+        # The record of a cluster whose KRaft controller has taken over.
+        lambda: _migrating(not_created(base(), (1, 2, 3))),
+    ],
     "KFX201": [
         lambda: coordinator_stuck().snapshot(),
         lambda: stale_view().snapshot(),

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kfix.adapters.pasted.reader import parse_pasted
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.offsets_size import OffsetsLogSize
-from kfix.model.cluster.snapshot import LoggedGroup, Mode, OffsetsLog, OpenTransaction, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import (
+    Assignment,
+    LoggedGroup,
+    Mode,
+    OffsetsLog,
+    OpenTransaction,
+    Snapshot,
+    TopicPartition,
+)
 from tests.unit.diagnostics.build import NOW, Paper
 
 #: g2 hashes to 43 of 50 partitions.
@@ -204,3 +213,12 @@ def another_epoch_at_zookeeper() -> Snapshot:
 
 def healthy() -> Snapshot:
     return base().snapshot()
+
+
+def not_created(paper: Paper, replicas: tuple[int, ...], *, topic: str = "orders") -> Snapshot:
+    """Two more partitions in the znode of the topic, which the controller has not taken up."""
+    snapshot = paper.snapshot()
+    record = snapshot.zookeeper
+    assert record is not None
+    new = {TopicPartition(topic, n): Assignment(replicas) for n in (12, 13)}
+    return replace(snapshot, zookeeper=replace(record, assignments={**record.assignments, **new}))
