@@ -5,7 +5,8 @@ Why it matters
     back (before 3.4), throttles stay on, and the topic cannot be deleted.
 
 How kfix knows
-    The list of reassignments under way against the registrations, and the age of the partition's state. A reassignment
+    The list of reassignments under way against the registrations, and the age of the partition's state. KRaft keeps no
+    such age: there, only a reassignment that waits for a dead broker is found, and any other is a note. A reassignment
     that adds and removes the same replica is KFX504: no start of a broker ends it.
 
 Remedies, safest first

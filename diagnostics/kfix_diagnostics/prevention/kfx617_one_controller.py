@@ -1,9 +1,10 @@
-"""KFX617 one-controller: the KRaft quorum has one voter; its loss stops every change.
+"""KFX617 one-controller: the KRaft quorum has one voter or two; the loss of one stops every change.
 
 Why it matters
     Without an active controller no leader is elected when a broker dies, no ISR shrinks, no topic is created, and no
     broker that starts gets in (KFX811). With one voter the loss of one process is enough, and the loss of one disk
-    loses the metadata of the whole cluster.
+    loses the metadata of the whole cluster. With two voters, too, the loss of either is enough, since both are the
+    majority; only the metadata is on two disks.
 
 How kfix knows
     The active controller lists the voters of the quorum (DescribeQuorum).
@@ -26,22 +27,27 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import several, some
 
 CODE = "KFX617"
+_TOO_FEW = (1, 2)
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
-    if quorum is None or len(quorum.voters) != 1:
+    if quorum is None or len(quorum.voters) not in _TOO_FEW:
         return
-    only = quorum.voters[0].node
+    nodes = sorted(v.node for v in quorum.voters)
+    alone = len(nodes) == 1
     yield Finding(
         code=CODE,
         severity=Severity.INFO,
         obj="controller quorum",
-        summary=f"controller {only} is the only voter of the quorum: without it no leader can be elected",
-        cause=Cause("the cluster was set up with one controller", Confidence.CERTAIN),
-        evidence=(Evidence(f"controller {only}", "DescribeQuorum", "1 voter"),),
+        summary=f"controller {nodes[0]} is the only voter of the quorum: without it no leader can be elected"
+        if alone
+        else f"controllers {some(nodes)} are the only voters of the quorum: without either no leader can be elected",
+        cause=Cause(f"the cluster was set up with {several(len(nodes), 'voter')}", Confidence.CERTAIN),
+        evidence=(Evidence(f"controller {quorum.leader}", "DescribeQuorum", several(len(nodes), "voter")),),
         remedies=(Remedy("Run three controllers on three hosts"),),
         never=("Do not run two voters: then both have to be alive",),
     )
@@ -50,7 +56,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 CHECK = ClusterCheck(
     code=CODE,
     slug="one-controller",
-    title="the KRaft quorum has one voter",
+    title="the KRaft quorum has fewer than three voters",
     severity=Severity.INFO,
     check=check,
     debounce=Debounce.NONE,

@@ -44,18 +44,20 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if quorum is None or not quorum.read:
         return
     asked = {each.node: each for each in quorum.controllers}
-    lame = [v for v in quorum.voters if v.node != quorum.leader and _lame(v, asked.get(v.node))]
+    dated = any(each.fetched >= 0 for each in (*quorum.voters, *quorum.observers))
+    lame = [v for v in quorum.voters if v.node != quorum.leader and _lame(v, asked.get(v.node), dated=dated)]
     left = len(quorum.voters) - len(lame)
     for voter in lame:
         yield _finding(voter, asked.get(voter.node), quorum, left, case)
 
 
-def _lame(voter: QuorumReplica, answer: ControllerAnswer | None) -> bool:
+def _lame(voter: QuorumReplica, answer: ControllerAnswer | None, *, dated: bool) -> bool:
     gone = answer is not None and not answer.answered
     if voter.fetched >= 0:
         return voter.fetched >= (_SILENT_AND_GONE if gone else _SILENT) or voter.caught_up >= _SILENT
-    # It has not fetched since this controller was elected, a moment or a week ago.
-    return gone
+    # It has not fetched since this controller was elected; a follower does so within moments. Before Kafka 3.3 no fetch
+    # is dated.
+    return gone or dated
 
 
 def _finding(

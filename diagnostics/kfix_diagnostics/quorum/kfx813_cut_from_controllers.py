@@ -8,7 +8,8 @@ Why it matters
 How kfix knows
     Every broker reports up to which offset it has applied the metadata. kfix first asks the active controller for the
     high watermark: a broker that has not reached it, neither at once nor at a second reading, is of an older moment.
-    The active controller reports when it last fetched, which dates the cut. Only then kfix asks this broker for its
+    The active controller reports when it last fetched, which dates the cut; a broker that fetches, and a second later
+    is still behind the high watermark of then, does not apply what it fetches. Only then kfix asks this broker for its
     partitions with the leader epoch of its successors (OffsetForLeaderEpoch): UNKNOWN_LEADER_EPOCH proves that it leads
     still. The forecast is the end of its log less the end of its leader epoch at the new leader, where it will be
     truncated (KIP-101). kfix does not see what the producers wait for.
@@ -55,11 +56,13 @@ _ROWS = 8
 class OutdatedLeader:
     """A broker with old metadata. `twice` are the partitions that it still leads beside a newer leader.
 
-    `cut` is whether the controllers do not hear it either; `proved` are the partitions that it was asked for.
+    `cut` is whether the controllers do not hear it either, `fetches` whether it fetches what it does not apply, and
+    `proved` are the partitions that it was asked for.
     """
 
     broker: int
     cut: bool
+    fetches: bool
     gone: float | None
     twice: tuple[TopicPartition, ...]
     proved: tuple[TopicPartition, ...]
@@ -97,12 +100,14 @@ def _judged(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Outd
         and view.leader == broker
         and (f.tp not in asked or asked[f.tp].leads_still)
     }
+    fetches = quorum.fetches(broker)
     gone, alive = absence(quorum, broker), case.live is not None and broker in case.live
     # Until its session has ended, a broker that is cut off is listed as alive, too.
-    heard = alive and gone is not None and gone > session_seconds(case.snapshot)
+    heard = fetches or (alive and gone is not None and gone > session_seconds(case.snapshot))
     return OutdatedLeader(
         broker,
         cut=not heard,
+        fetches=fetches,
         gone=gone,
         twice=tuple(sorted(pairs)),
         proved=tuple(sorted(tp for tp in pairs if tp in asked)),
@@ -114,6 +119,8 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
     broker, twice = old.broker, old.twice
     when = f" for {ago(old.gone)}" if old.gone is not None and old.gone >= 1 else ""
     text = f"has not received metadata{when}" if when else "does not receive metadata"
+    if old.fetches:
+        text = f"fetches metadata, but does not apply it: it is {several(_missing(broker, quorum), 'record')} behind"
     more = f"; it acts as a second leader of {per_topic(twice)}{_forecast(old)}" if twice else ""
     return Finding(
         code=CODE,
@@ -135,6 +142,11 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
         follows=() if head == broker else (f"{CODE}:broker {head}",),
         lasted=old.gone if old.gone is not None else -1.0,
     )
+
+
+def _missing(broker: int, quorum: QuorumView) -> int:
+    """Returns how many committed records of the metadata log the broker has not applied."""
+    return quorum.high_watermark - 1 - quorum.applied(broker)
 
 
 def _forecast(old: OutdatedLeader) -> str:

@@ -1,4 +1,4 @@
-"""The metadata authority behind the brokers: ZooKeeper. The reader of a KRaft quorum will be added here."""
+"""The metadata authority behind the brokers: ZooKeeper. The KRaft quorum is read in `quorum.py` and `kraft.py`."""
 
 from __future__ import annotations
 

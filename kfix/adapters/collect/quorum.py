@@ -81,7 +81,7 @@ class QuorumQuestion:
         self._began = time.monotonic()
         self._find_active(self._deadline.within(_FIRST))
         view = self._view(offsets)
-        behind = [b for b in brokers if view.stale(b)] if self._active is not None else list(brokers)
+        behind = [b for b in brokers if view.doubtful(b)] if self._active is not None else list(brokers)
         if self._active is None and brokers:
             through = {b: brokers[b] for b in sorted(brokers, key=lambda b: -offsets.get(b, -1))}
             self._forwarded = self._aside.start("quorum through a broker", lambda: self._through(through))

@@ -17,6 +17,8 @@ ELR_FEATURE = "eligible.leader.replicas.version"
 METADATA_FEATURE = "metadata.version"
 #: Seconds since the last fetch of a broker that follows: the active controller answers a fetch after at most 0.5 s.
 _FOLLOWS = 1.0
+#: In records of the metadata log. A broker that follows is a fetch behind, and an idle controller writes two a second.
+_FAR_BEHIND = 20
 
 
 class QuorumReplica(NamedTuple):
@@ -145,16 +147,25 @@ class QuorumView:
     def stale(self, broker: int) -> bool:
         """Returns whether the broker's metadata is of an older moment, and not just a record behind.
 
-        One that has fetched within the last second follows: it learns of the high watermark with its next fetch.
+        One that has fetched within the last second learns of the high watermark with its next fetch. If it is a second
+        later still behind the high watermark of then, it does not apply what it fetches.
         """
-        return self.reached(broker) is False and not self.fetches(broker)
+        if self.reached(broker) is not False:
+            return False
+        return not self.fetches(broker) or (broker in self.later and self.apart >= _FOLLOWS)
+
+    def doubtful(self, broker: int) -> bool:
+        """Returns whether the metadata offset of the broker has to be read again: it is stale, or far behind."""
+        if self.stale(broker):
+            return True
+        return self.reached(broker) is False and self.high_watermark - self.applied(broker) > _FAR_BEHIND
 
     def fetches(self, broker: int) -> bool:
         """Returns whether the broker has fetched metadata within the last second, by the active controller."""
         return any(0 <= r.fetched < _FOLLOWS for r in (*self.observers, *self.voters) if r.node == broker)
 
     def follows(self, broker: int) -> bool:
-        return bool(self.reached(broker)) or self.fetches(broker)
+        return bool(self.reached(broker)) or (self.fetches(broker) and not self.stale(broker))
 
     @property
     def behind(self) -> tuple[int, ...]:

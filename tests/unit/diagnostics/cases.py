@@ -225,6 +225,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.one_controller_gone_since_the_election, "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_does_not_follow, "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_lags, "controller 102", WARNING),
+        Sick(lambda: kraft_clusters.never_fetched(102), "controller 102", WARNING),
     ],
     **quorum_cases.SICK,
     "KFX901": [
@@ -382,6 +383,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         kraft_clusters.healthy,
         kraft_clusters.one_controller_not_reached_but_alive,
         kraft_clusters.one_controller_pauses,
+        kraft_clusters.no_fetch_is_dated,
         kraft_clusters.two_controllers_dead,
     ],
     **quorum_cases.WELL,

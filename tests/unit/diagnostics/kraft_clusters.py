@@ -95,6 +95,24 @@ def controllers_unreachable_and_metadata_moves() -> Snapshot:
     return kraft().snapshot(quorum=lost(later=moved, c100=SILENT, c101=SILENT, c102=SILENT))
 
 
+def metadata_is_not_applied(*, later: int = HIGH - 500, apart: float = 1.6) -> Snapshot:
+    """Broker 2 fetches metadata and was 500 records behind at the first reading."""
+    offsets = {1: HIGH, 2: HIGH - 500, 3: HIGH}
+    return kraft().snapshot(quorum=quorum(offsets=offsets, later={2: later}, apart=apart))
+
+
+def never_fetched(*nodes: int) -> Snapshot:
+    """These voters answer at their addresses and have not fetched since the active controller was elected."""
+    voters = tuple(QuorumReplica(n, -1, -1.0, -1.0) if n in nodes else _replica(n, {}) for n in ADDRESS)
+    return kraft().snapshot(quorum=quorum(voters=voters))
+
+
+def no_fetch_is_dated() -> Snapshot:
+    """DescribeQuorum version 0, before Kafka 3.3, has no times."""
+    undated = [tuple(QuorumReplica(n, HIGH, -1.0, -1.0) for n in nodes) for nodes in (tuple(ADDRESS), (1, 2, 3))]
+    return kraft().snapshot(quorum=quorum(voters=undated[0], observers=undated[1]))
+
+
 def last_known_is_no_replica() -> Snapshot:
     """Partition logs-0 has its only replica on the dead broker 2, and remembers broker 1, which led it last."""
     paper = kraft(base().topic("logs", 1, replicas=[[2]])).kill(2)
@@ -139,6 +157,10 @@ def one_controller_not_reached_but_alive() -> Snapshot:
 def single_controller() -> Snapshot:
     only = quorum().voters[:1]
     return kraft().snapshot(quorum=quorum(voters=only, controllers=(answer(100, active=True),)))
+
+
+def two_voters() -> Snapshot:
+    return kraft().snapshot(quorum=quorum(voters=quorum().voters[:2]))
 
 
 def broker_cut_from_controllers(answer_to_epoch: str | None = "UNKNOWN_LEADER_EPOCH") -> Snapshot:

@@ -179,7 +179,10 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: kraft_clusters.featured(20, {1: 21}), "metadata.version", INFO),
         Sick(lambda: kraft_clusters.featured(21, dead=True), "metadata.version", INFO),
     ],
-    "KFX617": [Sick(kraft_clusters.single_controller, "controller quorum", INFO)],
+    "KFX617": [
+        Sick(kraft_clusters.single_controller, "controller quorum", INFO),
+        Sick(kraft_clusters.two_voters, "controller quorum", INFO),
+    ],
 }
 
 WELL: dict[str, list[Callable[[], Snapshot]]] = {

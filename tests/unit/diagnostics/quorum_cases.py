@@ -17,6 +17,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.broker_cut_from_controllers, "broker 1", CRITICAL),
         Sick(lambda: kraft_clusters.broker_cut_from_controllers(None), "broker 1", CRITICAL),
         Sick(kraft_clusters.broker_that_hangs, "broker 1", WARNING),
+        Sick(kraft_clusters.metadata_is_not_applied, "broker 2", WARNING),
     ],
     "KFX814": [
         Sick(kraft_clusters.broker_fenced_but_alive, "broker 1", WARNING),
@@ -45,6 +46,10 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         kraft_clusters.broker_caught_up_late,
         lambda: kraft_clusters.broker_dead_for(60),
         kraft_clusters.broker_fenced_but_alive,
+        # It was behind for a moment.
+        lambda: kraft_clusters.metadata_is_not_applied(later=kraft_clusters.HIGH - 1),
+        # The deadline left too little time between the two readings.
+        lambda: kraft_clusters.metadata_is_not_applied(apart=0.3),
     ],
     "KFX814": [
         kraft_clusters.healthy,
