@@ -135,8 +135,8 @@ CASES: Mapping[str, Case] = {
     "zookeeper-quorum-lost": _cut("KFX806"),
     "link-to-leader-cut": _cut("KFX801"),
     "link-to-controller-cut": _cut("KFX802"),
-    "zone-isolated": _cut("KFX803"),
-    "zone-isolated-with-leader": _cut("KFX803"),
-    "controller-zone-isolated": _cut("KFX804"),
-    "controller-zone-isolated-with-leader": _cut("KFX804"),
+    "zone-isolated": _cut("KFX803", "KFX813"),
+    "zone-isolated-with-leader": _cut("KFX803", "KFX813"),
+    "controller-zone-isolated": _cut("KFX804", "KFX813"),
+    "controller-zone-isolated-with-leader": _cut("KFX804", "KFX813"),
 }

@@ -86,7 +86,7 @@ def waits_for_a_person(run: Ran) -> bool:
 
 @dataclass(frozen=True)
 class Refused(Remedy):
-    """A runbook must not be planned now; its refusal has these words in it."""
+    """A runbook must not be planned now. Its refusal has these words; with `anything` it may have nothing to do."""
 
     runbook: str
     words: str = ""
@@ -94,8 +94,10 @@ class Refused(Remedy):
 
     def carry_out(self, scene: Scene) -> str:
         said, path = scene.operator.planning(self.runbook)
-        assert said.code != 0, f"{self.runbook} was planned: {said.out}"
-        assert not path.exists(), said.out
+        assert not path.exists(), f"{self.runbook} was planned: {said.out}"
+        if said.code == 0 and self.anything and "nothing to do" in said.out:
+            return f"runbook `{self.runbook}` has nothing to do"
+        assert said.code != 0, said.out
         assert self.anything or self.words in said.out + said.err, said.out + said.err
         return f"runbook `{self.runbook}` is refused"
 
