@@ -15,6 +15,7 @@ from tests.matrix.remedies import (
     NothingToDo,
     Refused,
     Remedy,
+    RemoveRegistration,
     continue_controller,
     downgrade_eligible_leaders,
     heal_network,
@@ -116,7 +117,7 @@ CASES: Mapping[str, Case] = {
     ),
     "ghost-registration": Case(
         ("KFX405",),
-        (Apply("remove-ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),),
+        (RemoveRegistration("remove-ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),),
     ),
     "quorum-at-risk": Case(("KFX812",), (ByHand("start the controller", start_controllers),), layout=QUORUM),
     "quorum-lost": Case(
