@@ -33,7 +33,8 @@ class Case:
     """`codes` are the findings that name the incident, each of which suffices; none: nothing may be found.
 
     `watched` is whether kfix has diagnosed the healthy cluster before, as a site does that runs it from cron: what a
-    broker's address was, only an earlier snapshot shows. `options` are of the incident, `asked` are further words of
+    broker's address was, only an earlier snapshot shows. `whole` is whether nothing at all is found in the end: what a
+    cut has done passes by itself. `options` are of the incident, `asked` are further words of
     `kfix diagnose`; `{name}` in them is a detail of the incident, or its group.
     """
 
@@ -43,6 +44,7 @@ class Case:
     asked: tuple[str, ...] = ()
     layout: str = PLAIN
     watched: bool = False
+    whole: bool = False
 
 
 _GROUP = ("--group", "{group}")
@@ -54,7 +56,7 @@ _LOST = NothingToDo("the records are gone: the finding states how many, and of w
 
 
 def _cut(*codes: str) -> Case:
-    return Case(codes, (Refused("leader-balance", anything=True), _HEAL), layout=ZONES)
+    return Case(codes, (Refused("leader-balance", anything=True), _HEAL), layout=ZONES, whole=True)
 
 
 CASES: Mapping[str, Case] = {
