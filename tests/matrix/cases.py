@@ -15,6 +15,7 @@ from tests.matrix.remedies import (
     NothingToDo,
     Refused,
     Remedy,
+    RemoveRegistration,
     continue_controller,
     downgrade_eligible_leaders,
     heal_network,
@@ -32,7 +33,8 @@ class Case:
     """`codes` are the findings that name the incident, each of which suffices; none: nothing may be found.
 
     `watched` is whether kfix has diagnosed the healthy cluster before, as a site does that runs it from cron: what a
-    broker's address was, only an earlier snapshot shows. `options` are of the incident, `asked` are further words of
+    broker's address was, only an earlier snapshot shows. `whole` is whether nothing at all is found in the end: what a
+    cut has done passes by itself. `options` are of the incident, `asked` are further words of
     `kfix diagnose`; `{name}` in them is a detail of the incident, or its group.
     """
 
@@ -42,6 +44,7 @@ class Case:
     asked: tuple[str, ...] = ()
     layout: str = PLAIN
     watched: bool = False
+    whole: bool = False
 
 
 _GROUP = ("--group", "{group}")
@@ -53,7 +56,7 @@ _LOST = NothingToDo("the records are gone: the finding states how many, and of w
 
 
 def _cut(*codes: str) -> Case:
-    return Case(codes, (Refused("leader-balance", anything=True), _HEAL), layout=ZONES)
+    return Case(codes, (Refused("leader-balance", anything=True), _HEAL), layout=ZONES, whole=True)
 
 
 CASES: Mapping[str, Case] = {
@@ -116,7 +119,7 @@ CASES: Mapping[str, Case] = {
     ),
     "ghost-registration": Case(
         ("KFX405",),
-        (Apply("remove-ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),),
+        (RemoveRegistration("remove-ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),),
     ),
     "quorum-at-risk": Case(("KFX812",), (ByHand("start the controller", start_controllers),), layout=QUORUM),
     "quorum-lost": Case(
@@ -135,8 +138,8 @@ CASES: Mapping[str, Case] = {
     "zookeeper-quorum-lost": _cut("KFX806"),
     "link-to-leader-cut": _cut("KFX801"),
     "link-to-controller-cut": _cut("KFX802"),
-    "zone-isolated": _cut("KFX803"),
-    "zone-isolated-with-leader": _cut("KFX803"),
-    "controller-zone-isolated": _cut("KFX804"),
-    "controller-zone-isolated-with-leader": _cut("KFX804"),
+    "zone-isolated": _cut("KFX803", "KFX813"),
+    "zone-isolated-with-leader": _cut("KFX803", "KFX813"),
+    "controller-zone-isolated": _cut("KFX804", "KFX813"),
+    "controller-zone-isolated-with-leader": _cut("KFX804", "KFX813"),
 }

@@ -149,7 +149,7 @@ def _well(case: Case, operator: Operator, asked: tuple[str, ...]) -> str:
     def gone() -> str:
         said = operator.diagnose("--debounce", "0", *asked)
         left = {each["code"] for each in said.every if each["severity"] != "info"}
-        if said.code in _NOT_WELL or left & set(case.codes):
+        if said.code in _NOT_WELL or left & set(case.codes) or (case.whole and said.code):
             return ""
         return "healthy" if said.code == 0 else f"no longer found (left: {', '.join(sorted(left))})"
 

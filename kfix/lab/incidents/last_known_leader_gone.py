@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.incident import Incident
-from kfix.lab.waiting import wait_for
+from kfix.lab.incidents.setup.waiting_move import begin_waiting_move, move_roles
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
@@ -24,13 +24,9 @@ _UNCLEAN = "unclean.leader.election.enable"
 
 def run(context: IncidentContext) -> Broken:
     groups = context.content()
-    controller = wait_for("there is a controller", context.access.controller, 10)
-    kept, origin, target = sorted(context.ids(), key=lambda each: each != controller)[:3]
-    context.topic(TOPIC, [[origin]])
-    context.lab.nodes.stop(context.lab.state, target)
-    context.begin_move(MOVED, (kept, target))
-    context.report(f"stopped broker {target}, then began to reassign {MOVED} from [{origin}] to [{kept}, {target}]")
-    context.wait_state(*MOVED, f"{kept} is in sync", lambda each: kept in each.isr)
+    roles = move_roles(context)
+    kept, origin, target = roles
+    begin_waiting_move(context, MOVED, roles, [origin])
     context.kill(target, origin)
     context.wait_state(*MOVED, f"led by {kept}", lambda each: each.leader == kept)
     context.set_config("topics", TOPIC, {_UNCLEAN: "true"})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.waiting_move import begin_waiting_move, move_roles
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -22,13 +23,9 @@ MOVED = TopicPartition(TOPIC, 0)
 
 def run(context: IncidentContext) -> Broken:
     groups = context.content()
-    controller = wait_for("there is a controller", context.access.controller, 10)
-    kept, origin, target = sorted(context.ids(), key=lambda each: each != controller)[:3]
-    context.topic(TOPIC, [[origin]])
-    context.lab.nodes.stop(context.lab.state, target)
-    context.begin_move(MOVED, (kept, target))
-    context.report(f"stopped broker {target}, then began to reassign {MOVED} from [{origin}] to [{kept}, {target}]")
-    context.wait_state(*MOVED, f"{kept} is in sync", lambda each: kept in each.isr)
+    roles = move_roles(context)
+    kept, origin, target = roles
+    begin_waiting_move(context, MOVED, roles, [origin])
     context.begin_move(MOVED, (kept,))
     context.report(f"reassigned {MOVED} to [{kept}], a part of the target of the move under way")
     context.lab.nodes.cont(context.lab.state, target)

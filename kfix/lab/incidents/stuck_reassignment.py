@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.lab.incidents.setup.incident import Incident
-from kfix.lab.waiting import wait_for
+from kfix.lab.incidents.setup.waiting_move import begin_waiting_move, move_roles
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
@@ -22,16 +22,12 @@ MOVED = TopicPartition(TOPIC, 0)
 
 def run(context: IncidentContext) -> Broken:
     groups = context.content()
-    controller = wait_for("there is a controller", context.access.controller, 10)
-    kept, origin, target = sorted(context.ids(), key=lambda each: each != controller)[:3]
+    roles = move_roles(context)
+    kept, origin, target = roles
     safe = context.options["cancel"] == "safe"
-    before, after = ((kept, origin), (kept, target)) if safe else ((origin,), (kept, target))
+    before = [kept, origin] if safe else [origin]
     dead = [target] if safe else [origin, target]
-    context.topic(TOPIC, [list(before)])
-    context.lab.nodes.stop(context.lab.state, target)
-    context.begin_move(MOVED, after)
-    context.report(f"stopped broker {target}, then began to reassign {MOVED} from {list(before)} to {list(after)}")
-    context.wait_state(*MOVED, f"{kept} is in sync", lambda each: kept in each.isr)
+    begin_waiting_move(context, MOVED, roles, before)
     context.kill(*dead)
     context.wait_state(*MOVED, f"led by {kept}", lambda each: each.leader == kept and not set(each.isr) & set(dead))
     move = context.wait_move(MOVED)
@@ -40,9 +36,9 @@ def run(context: IncidentContext) -> Broken:
     context.require(context.access.readable(*MOVED), f"{MOVED} can be read")
     context.report(f"checked: {MOVED} works, led by {kept}, and its move waits for broker {target}, which is dead")
     outcome = (
-        f"the original replicas {list(before)} are alive: cancelling the reassignment loses no data"
+        f"the original replicas {before} are alive: cancelling the reassignment loses no data"
         if safe
-        else f"the original replicas {list(before)} are dead: cancelling the move leaves {MOVED} without a leader, and "
+        else f"the original replicas {before} are dead: cancelling the move leaves {MOVED} without a leader, and "
         f"no election gives it a leader while broker {kept} is alive, in its ISR but no longer a replica"
     )
     return context.broken(
