@@ -116,6 +116,13 @@ def test_with_the_quorum_lost_no_remedy_changes_the_cluster() -> None:
         assert not remedy.command
 
 
+@pytest.mark.parametrize(("new", "logger"), [(True, "CoordinatorRuntime"), (False, "GroupMetadataManager")])
+def test_a_silent_coordinator_is_searched_for_under_the_name_that_its_kafka_logs(new: bool, logger: str) -> None:
+    snapshot = kraft_clusters.coordinator_failed(new=new, error=15)
+    [silent] = [f for f in diagnose(snapshot).walk() if f.code == "KFX106"]
+    assert silent.remedies[-1].text == f"Search the log of broker 2 for errors of {logger}"
+
+
 @pytest.mark.parametrize(
     ("applied", "said"),
     [
