@@ -13,9 +13,10 @@ from kfix.actions.base import Action, ActionStatus, Checks, Inverse, Kinds, Name
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.reading import ChangeResult, RegisteredAs
 from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import Fact, ReadFact, about_registration
+from kfix.model.plan.facts import Fact, ReadFact, about_registration, count
 from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
+from kfix.probes.brokers.broker_is_gone import hidden_replicas
 from kfix.wording import several
 
 _SECONDS = 1.0
@@ -31,7 +32,8 @@ class BrokerUnregister(Action):
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         broker = args.number("broker")
-        state, voter, replicas = (read(key).value for key in about_registration(broker))
+        of_state, voter, replicas, hidden = (read(key) for key in about_registration(broker))
+        state, held = of_state.value, count(replicas)
         if state == RegisteredAs.ABSENT:
             raise NotApplicable(f"broker {broker} is not registered")
         if state not in _REPORTED:
@@ -42,13 +44,15 @@ class BrokerUnregister(Action):
             )
         if state == RegisteredAs.ALIVE:
             raise RefusedError(f"broker {broker} is alive", hint="shut it down first, if it is to be removed")
-        if voter:
+        if voter.value:
             raise RefusedError(f"node {broker} is a voter of the quorum: remove it there first")
-        if replicas:
-            held = several(int(str(replicas)), "partition")
+        if held:
             raise RefusedError(
-                f"broker {broker} still holds replicas of {held}", hint="kfix runbook plan move-replicas"
+                f"broker {broker} still holds replicas of {several(held, 'partition')}",
+                hint="kfix runbook plan move-replicas",
             )
+        if hidden.value:
+            raise RefusedError(hidden_replicas(broker, str(hidden.value)))
         return args
 
     def preview(self, args: Args) -> Preview:

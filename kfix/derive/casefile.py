@@ -138,9 +138,16 @@ class CaseFile(SnapshotAnswers):
 
     @cached_property
     def missed(self) -> tuple[int, ...]:
-        """Returns brokers of earlier snapshots that no source of this one shows."""
+        """Returns brokers of earlier snapshots that no source of this one shows.
+
+        A dead broker of Kafka 4 stays registered: one that is not was unregistered, and is not missed.
+        """
         known = (self.live or frozenset()) | self.assigned | self.views.keys() | frozenset(self.ghosts)
-        return () if self.live is None else tuple(sorted(self.snapshot.remembered_brokers.keys() - known))
+        missed = self.snapshot.remembered_brokers.keys() - known
+        quorum = self.snapshot.quorum
+        if quorum is not None and quorum.read and quorum.fenced is not None:
+            missed &= set(quorum.fenced)
+        return () if self.live is None else tuple(sorted(missed))
 
     @property
     def fenced(self) -> tuple[int, ...]:

@@ -137,6 +137,7 @@ def _about_broker(once: FactReader, key: str, broker: int, name: str) -> Fact:
         "registration": found.state.value,
         "voter": found.voter,
         "replicas": found.replicas,
+        "hidden": found.hidden,
     }
     return Fact(key, values[name], "the record of the quorum")
 

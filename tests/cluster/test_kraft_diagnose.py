@@ -116,6 +116,9 @@ def test_with_a_dead_controller_the_lost_quorum_is_named_and_all_else_is_read(kf
     assert said.json["looked_at"]["brokers"] == len(lab.broker_ids)
     assert said.json["looked_at"]["milliseconds"] <= 1000 * (DEADLINE + 0.5)
     assert "kfix runbook" not in said.out
+    # No answer dates the loss; the snapshot before does, by the metadata that has not moved since.
+    later = kfix.diagnose("--debounce", "0", "--timeout", DEADLINE)
+    assert re.search(r"The metadata has stood still for [1-9]\d? s at least", later.findings["KFX811"]["summary"])
 
 
 def test_a_frozen_controller_delays_nothing_beyond_the_deadline(kfix, lab):

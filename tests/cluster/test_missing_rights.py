@@ -154,6 +154,21 @@ def test_a_right_that_is_missing_is_named_with_the_command_that_grants_it(lab, d
     assert [line for line in denials(lab) if "kfix" in line]
 
 
+def test_a_registration_that_may_have_hidden_replicas_is_no_ghost(lab):
+    if lab.state.spec.recipe.mode != "kraft":
+        return  # ZooKeeper forgets a broker with its session
+    principal, right = lab.state.spec.principal, Right("DESCRIBE", "TOPIC")
+    assert right in READING
+    with lab.access() as access, open_cluster(make_target(None, None, Path(lab.client_files[0]))) as run:
+        assert run.reader.registration(7).hidden == ""
+        revoke(access.admin(), principal, [right])
+        try:
+            wait_until(lambda: "TOPIC_AUTHORIZATION_FAILED for" in run.reader.registration(7).hidden, "hidden", 10)
+        finally:
+            grant(access.admin(), principal, [right])
+        wait_until(lambda: run.reader.registration(7).hidden == "", "the right is back", 10)
+
+
 def answered(run, call):
     """The result of a change, or the error of a reading, as one text."""
     try:

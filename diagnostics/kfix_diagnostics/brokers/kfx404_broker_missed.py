@@ -6,7 +6,8 @@ Why it matters
 
 How kfix knows
     The local store remembers every broker id that responded in an earlier snapshot of this cluster (the last 20
-    snapshots on this host). The id is now neither registered, nor responding, nor in any assignment.
+    snapshots on this host). The id is now neither registered, nor responding, nor in any assignment. A dead broker of
+    Kafka 4 stays registered (KFX405): one that is not registered there was unregistered on purpose, and is not named.
 
 Remedies, safest first
     If it was removed on purpose: nothing. Otherwise start it.

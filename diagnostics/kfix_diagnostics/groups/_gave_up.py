@@ -13,10 +13,15 @@ NOT_COORDINATOR = 16
 _FEATURE = "group.version"
 
 
+def new_coordinator(case: CaseFile) -> bool:
+    """Returns whether the cluster has the group coordinator of KIP-848."""
+    quorum = case.snapshot.quorum
+    return quorum is not None and quorum.features.get(_FEATURE, 0) >= 1
+
+
 def gave_up(case: CaseFile) -> Iterator[CoordinatorProbe]:
     """Yields the probes that the leader of their partition refuses, although every broker names it as coordinator."""
-    quorum = case.snapshot.quorum
-    if quorum is None or quorum.features.get(_FEATURE, 0) < 1:
+    if not new_coordinator(case):
         return
     for probe in case.probes:
         views = case.views_of(TopicPartition(OFFSETS_TOPIC, probe.partition)).values()

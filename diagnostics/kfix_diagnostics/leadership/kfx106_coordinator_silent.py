@@ -20,7 +20,8 @@ Do not
     unclean election: the leader is alive.
 
 Sources
-    Kafka 2.7.1: GroupCoordinator answers COORDINATOR_LOAD_IN_PROGRESS until it has read the partition to its end. See
+    Kafka 2.7.1: GroupCoordinator answers COORDINATOR_LOAD_IN_PROGRESS until it has read the partition to its end. A
+    failed load is logged by GroupMetadataManager there, and by CoordinatorRuntime of the coordinator of Kafka 4. See
     docs/facts/coordinators.md.
 """
 
@@ -41,7 +42,7 @@ from kfix_diagnostics._compaction import of_partitions, short_copies, size_rows,
 from kfix_diagnostics._evidence import group_rows, probe_words, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
-from kfix_diagnostics.groups._gave_up import gave_up
+from kfix_diagnostics.groups._gave_up import gave_up, new_coordinator
 
 CODE = "KFX106"
 NO_ANSWER = -1
@@ -152,7 +153,9 @@ def _remedies(leader: int, case: CaseFile, *, loading: bool) -> Iterator[Remedy]
         f"If it persists: {again}move the leadership from broker {leader} to another in-sync replica",
     )
     if not loading:
-        yield Remedy(f"Search the log of broker {leader} for errors of GroupMetadataManager")
+        # The new coordinator logs a failed load as CoordinatorRuntime, the old one as GroupMetadataManager.
+        name = "CoordinatorRuntime" if new_coordinator(case) else "GroupMetadataManager"
+        yield Remedy(f"Search the log of broker {leader} for errors of {name}")
 
 
 CHECK = ClusterCheck(

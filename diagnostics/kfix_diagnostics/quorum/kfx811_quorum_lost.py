@@ -11,7 +11,8 @@ How kfix knows
     None does: each voter answers that it is not active, or refuses the connection. Where controllers cannot be reached
     from kfix's host, it takes two signs together: the same question through a broker gets no answer, and no broker
     applies any new metadata, of which an active controller writes two records a second. An election takes seconds, so
-    it must persist.
+    it must persist. No answer dates the loss. If an earlier snapshot on this host found the metadata at the same
+    offset, it has stood still since then at least.
 
 Remedies, safest first
     Start controllers until a majority of the voters is alive; a frozen one has to be ended first. The cluster recovers
@@ -34,7 +35,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.quorum import answering, majority, not_answering, quorum_lost
 from kfix.model.cluster.quorum import ControllerAnswer, QuorumView
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several
+from kfix.wording import ago, several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import NO_CHANGES
 from kfix_diagnostics._words import are, does
@@ -53,9 +54,9 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         severity=Severity.CRITICAL,
         obj="controller quorum",
         summary=f"no KRaft controller is active: {_who(quorum)}. Clients continue to work from frozen metadata, but no "
-        "leader can be elected",
+        f"leader can be elected{_since(case)}",
         cause=_cause(quorum, missing),
-        evidence=tuple(_evidence(quorum)),
+        evidence=tuple(_evidence(case, quorum)),
         blocked=Blocked("every change: elections, ISR changes, new topics, brokers that start"),
         remedies=(*_remedies(quorum, missing), diagnose_again(case, "Then diagnose again, and change nothing before")),
         never=(
@@ -90,9 +91,23 @@ def _cause(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Cause:
     return Cause(text, Confidence.LIKELY)
 
 
-def _evidence(quorum: QuorumView) -> Iterator[Evidence]:
+def _evidence(case: CaseFile, quorum: QuorumView) -> Iterator[Evidence]:
     yield from controller_rows(quorum)
     yield from applied_row(quorum)
+    still = _still(case, quorum)
+    if still:
+        yield Evidence("earlier snapshots", "metadata offset applied", f"{quorum.newest_applied}, no more since", still)
+
+
+def _since(case: CaseFile) -> str:
+    still = _still(case, case.snapshot.quorum) if case.snapshot.quorum is not None else 0.0
+    return f". The metadata has stood still for {ago(still)} at least" if still else ""
+
+
+def _still(case: CaseFile, quorum: QuorumView) -> float:
+    """Returns for how many seconds no broker has applied new metadata, at least; 0 where no snapshot shows it."""
+    first = case.snapshot.remembered_applied.get(quorum.newest_applied)
+    return 0.0 if first is None else max(0.0, case.snapshot.taken_at - first)
 
 
 def _remedies(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Iterator[Remedy]:

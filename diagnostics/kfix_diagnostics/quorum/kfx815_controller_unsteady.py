@@ -8,7 +8,9 @@ How kfix knows
     The leader epoch of the quorum grows with each election. kfix remembers in which epoch it found the quorum, and when
     (the last hour of snapshots on this host). A failover adds one, a rolling restart one for each controller that was
     active, more before Kafka 4.0: fewer elections than two for each voter, or a controller or broker that was away in
-    that time, are advice and no alarm, and so is a quorum without an election for a minute.
+    that time, are advice and no alarm, and so is a quorum without an election for a minute. One snapshot shows an epoch
+    and not when it began: without a snapshot of the ten minutes before on this host, this finding cannot appear.
+    Diagnose again a minute later, or keep `kfix watch` running.
 
 Remedies, safest first
     Read the logs of the controllers: why the active one renounces, or why the others do not hear it. Pauses, a slow

@@ -334,5 +334,6 @@ class _Collection:
             remembered_dead=memory.dead,
             remembered_well=memory.well,
             remembered_epochs=memory.epochs,
+            remembered_applied=memory.applied,
             sources=with_rights(self._questions.sources(), self._target.security.principal),
         )

@@ -20,7 +20,7 @@ from kfix.derive.views import distinct
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import HIDDEN_TOPICS, BrokerView, Source
 
-_AUTHORIZER = "authorizer.class.name"
+AUTHORIZER = "authorizer.class.name"
 #: Most topics that are named, and most that are asked for.
 _MOST = 3
 _MOST_ASKED = 100
@@ -43,11 +43,11 @@ def note_hidden_topics(
 
     `known` returns the topics of the metadata. Nothing is asked of a cluster without an authorizer.
     """
-    if not any(each.get(_AUTHORIZER) for each in configs):
+    if not any(each.get(AUTHORIZER) for each in configs):
         return
     listed = known()
     tasks = [
-        questions.start(f"{HIDDEN_TOPICS} {broker}", lambda line=line: _check(line, listed, deadline))  # type: ignore[misc]
+        questions.start(f"{HIDDEN_TOPICS} {broker}", lambda line=line: refuse_hidden(line, listed, deadline))  # type: ignore[misc]
         for broker, line in lines.items()
     ]
     for task in tasks:
@@ -63,7 +63,7 @@ def with_rights(sources: Iterable[Source], principal: str) -> tuple[Source, ...]
     return tuple(source if source.ok else replace(source, error=_explained(source, principal)) for source in sources)
 
 
-def _check(line: BrokerConnection, known: frozenset[str], deadline: Deadline) -> None:
+def refuse_hidden(line: BrokerConnection, known: frozenset[str], deadline: Deadline) -> None:
     """Raises UnreachableError if the broker has other topics than the known ones, or does not tell them."""
     _, dirs = line.call(requests.describe_log_dirs(with_room=False), resources.log_dirs, deadline)
     if not dirs:  # version 1 has no error of its own

@@ -20,6 +20,7 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum, EligibleReplicas
 from kfix.adapters.kafka.responses import MetadataResponse
 from kfix.adapters.live.controllers import Controllers
+from kfix.adapters.live.hidden_topics import hidden_topics
 from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.target import Target
 from kfix.errors import UnreachableError
@@ -101,6 +102,9 @@ class KraftAuthority:
             answers=state is RegisteredAs.ALIVE or self._answers((fenced or self._known).get(broker), alive, end),
             fetched=last_fetch(quorum, broker),
             replicas=sum(broker in replicas for replicas in assigned.values()),
+            hidden=hidden_topics(
+                self._lines, newest.broker, alive, frozenset(tp.topic for tp in newest.metadata.partitions), end
+            ),
         )
 
     def _answers(self, endpoint: Endpoint | None, alive: Mapping[int, Endpoint], end: Deadline) -> bool:

@@ -33,6 +33,7 @@ class MemoryKraftCluster(MemoryCluster):
         self.fetched: dict[int, float] = {}
         self.voters: set[int] = set()
         self.cut: set[int] = set()
+        self.hidden = ""
         self.control = self.kraft
         self.moves = Moves(self.kraft)
         self.lock.missing = "a KRaft cluster offers no lock that ends with its holder"
@@ -65,6 +66,7 @@ class MemoryKraftCluster(MemoryCluster):
             answers=known is not None and (known.answers or broker in self.cut),
             fetched=0.2 if state is RegisteredAs.ALIVE else self.fetched.get(broker),
             replicas=sum(broker in a.replicas for a in self.records.assignments.values()),
+            hidden=self.hidden,
         )
 
     def _unregister(self, broker: int) -> ChangeResult:

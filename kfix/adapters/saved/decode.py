@@ -78,6 +78,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         remembered_dead=raw.remembered_dead,
         remembered_well=raw.remembered_well,
         remembered_epochs=raw.remembered_epochs,
+        remembered_applied=raw.remembered_applied,
         foreign=raw.foreign,
         stated_partitions=raw.stated_partitions,
         origin=origin,

@@ -278,5 +278,6 @@ class SnapshotShape(LenientModel):
     remembered_dead: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_well: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_epochs: dict[Int32, Moment] = Field(default_factory=dict)
+    remembered_applied: dict[Int32, Moment] = Field(default_factory=dict)
     foreign: dict[str, str] = Field(default_factory=dict)
     stated_partitions: dict[str, Int32] | None = None

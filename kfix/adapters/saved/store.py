@@ -18,7 +18,7 @@ from kfix.derive.views import distinct, offsets_partitions
 from kfix.documents.opening import read_file
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.numbers import LAST_MOMENT, broker_id
+from kfix.model.numbers import LAST_MOMENT, broker_id, is_int32
 from kfix.private import private_folder
 
 KEEP = 20
@@ -29,7 +29,7 @@ MOST_GROUPS = 5000
 
 
 #: The times of `Memory`, as its file names them.
-_TIMES = ("seen", "alive", "dead", "well", "epochs")
+_TIMES = ("seen", "alive", "dead", "well", "epochs", "applied")
 #: Seconds for which leader epochs of a quorum are kept, and most of them.
 _KEEP_EPOCHS, _MOST_EPOCHS = 3600.0, 50
 
@@ -41,7 +41,8 @@ class Memory:
     `seen` is when each broker was last seen, in seconds since the epoch. After `FORGET` seconds it is removed. `alive`
     is when each broker and controller answered last, `dead` when each broker was last known not to be alive, or a
     controller did not answer, and `well` when each was last in every ISR that it belongs to. `epochs` is when a quorum
-    was last in each leader epoch. The last two are of clusters on KRaft only, where nothing else dates a change.
+    was last in each leader epoch, and `applied` when the newest metadata offset that a broker had applied was found
+    first. The last three are of clusters on KRaft only, where nothing else dates a change.
     """
 
     groups: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class Memory:
     dead: Mapping[int, float] = field(default_factory=dict)
     well: Mapping[int, float] = field(default_factory=dict)
     epochs: Mapping[int, float] = field(default_factory=dict)
+    applied: Mapping[int, float] = field(default_factory=dict)
 
     def at(self, now: float) -> Memory:
         fresh = {b: a for b, a in self.brokers.items() if now - self.seen.get(b, now) <= FORGET}
@@ -58,7 +60,7 @@ class Memory:
         # Controllers have no address here, so their times are kept for as long by themselves.
         alive, dead = ({n: t for n, t in times.items() if now - t <= FORGET} for times in (self.alive, self.dead))
         late = sorted((t, epoch) for epoch, t in self.epochs.items() if 0 <= now - t <= _KEEP_EPOCHS)[-_MOST_EPOCHS:]
-        return Memory(self.groups, fresh, seen, alive, dead, well, {epoch: t for t, epoch in late})
+        return Memory(self.groups, fresh, seen, alive, dead, well, {epoch: t for t, epoch in late}, self.applied)
 
 
 class SnapshotStore:
@@ -123,7 +125,7 @@ class SnapshotStore:
 
 
 def _write(memory: Memory, path: Path) -> None:
-    times_of = (memory.seen, memory.alive, memory.dead, memory.well, memory.epochs)
+    times_of = (memory.seen, memory.alive, memory.dead, memory.well, memory.epochs, memory.applied)
     raw = {
         "groups": memory.groups,
         "brokers": {str(b): address for b, address in memory.brokers.items()},
@@ -178,7 +180,16 @@ def remember(snapshot: Snapshot, seen: Mapping[int, float] | None = None) -> Mem
     epochs = dict(snapshot.remembered_epochs)
     if snapshot.quorum is not None and snapshot.quorum.read:
         epochs[snapshot.quorum.epoch] = snapshot.taken_at
-    return Memory(tuple(groups)[:MOST_GROUPS], brokers, last, alive, dead, well, epochs)
+    return Memory(tuple(groups)[:MOST_GROUPS], brokers, last, alive, dead, well, epochs, _applied(snapshot))
+
+
+def _applied(snapshot: Snapshot) -> dict[int, float]:
+    """Returns the newest applied metadata offset, and when it was found first; what is known where none was read."""
+    known = snapshot.remembered_applied
+    offset = -1 if snapshot.quorum is None else snapshot.quorum.newest_applied
+    if offset < 0 or not is_int32(offset):
+        return dict(known)
+    return {offset: min(snapshot.taken_at, known.get(offset, snapshot.taken_at))}
 
 
 def _in_every_isr(snapshot: Snapshot) -> frozenset[int]:

@@ -44,6 +44,12 @@ def latest(parts: Iterable[Mapping[int, float]]) -> dict[int, float]:
     return dict(sorted((key, value) for part in parts for key, value in part.items()))
 
 
+def earliest(parts: Iterable[Mapping[int, float]]) -> dict[int, float]:
+    """Returns all entries in order; the smallest of several wins."""
+    entries = sorted((key, -value) for part in parts for key, value in part.items())
+    return {key: -value for key, value in entries}
+
+
 def authority(snapshot: Snapshot) -> tuple[int, int, float]:
     """Returns the rank of its view of ZooKeeper; snapshots of one rank stay in their order."""
     if snapshot.zookeeper is None:

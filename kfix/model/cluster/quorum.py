@@ -136,6 +136,11 @@ class QuorumView:
         """Returns the newest metadata offset that the broker reported, -1 if it reported none."""
         return max(self.offsets.get(broker, -1), self.later.get(broker, -1))
 
+    @property
+    def newest_applied(self) -> int:
+        """The newest metadata offset that any broker reported, -1 if none did."""
+        return max((self.applied(broker) for broker in self.offsets), default=-1)
+
     def reached(self, broker: int) -> bool | None:
         """Returns whether the broker's metadata is as new as the high watermark was before it was read, or became so.
 

@@ -80,7 +80,8 @@ class BrokerRegistration:
 
     `answers`: something answers at its address, which is no other broker's. `fetched` is the number of seconds since
     its last fetch of metadata, None if the active controller knows none. `replicas` is the number of partitions that
-    are assigned to it, those that are being moved there included.
+    are assigned to it, those that are being moved there included. `hidden` states why there may be more of them, of
+    topics that this client may not describe; "" if there are none.
     """
 
     state: RegisteredAs
@@ -88,6 +89,7 @@ class BrokerRegistration:
     answers: bool
     fetched: float | None
     replicas: int
+    hidden: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -328,7 +328,8 @@ class Snapshot:
     the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
     `remembered_alive` is when an earlier snapshot had the answer of a broker, `remembered_dead` when one found it dead,
     `remembered_well` when it was in every ISR that it belongs to (KRaft only). `remembered_epochs` is when an earlier
-    snapshot last found the quorum in each of its leader epochs.
+    snapshot last found the quorum in each of its leader epochs, and `remembered_applied` when one found first that no
+    broker had applied more of the metadata than up to this offset.
     `foreign` are {address: id of another cluster} of servers that were asked as this cluster's and are none of it.
     `pasted` is what only a pasted text has; no file stores it. Nor are `reached_by` and `traffic`, {address: what was
     asked of that server}, stored.
@@ -365,6 +366,7 @@ class Snapshot:
     remembered_dead: Mapping[int, float] = field(default_factory=dict)
     remembered_well: Mapping[int, float] = field(default_factory=dict)
     remembered_epochs: Mapping[int, float] = field(default_factory=dict)
+    remembered_applied: Mapping[int, float] = field(default_factory=dict)
     foreign: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     origin: str = ""

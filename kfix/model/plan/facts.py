@@ -37,8 +37,8 @@ PARTITION_FACTS = (
 #: `eligible_needed` is the number of partitions on KRaft that have eligible leader replicas outside the ISR, or no
 #: leader.
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode", "eligible_needed")
-#: `registered` is whether it is alive; `registration`, `voter` and `replicas` are of a KRaft cluster's record of it.
-BROKER_FACTS = ("registered", "registration", "voter", "replicas")
+#: `registered` is whether it is alive; the others are of a KRaft cluster's record of it.
+BROKER_FACTS = ("registered", "registration", "voter", "replicas", "hidden")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
 _GROUP, _MEMBER, _TRANSACTION = "group:", "member:", "transaction:"
@@ -198,6 +198,13 @@ def _of_group(key: str) -> FactKey:
 def brokers(fact: Fact) -> tuple[int, ...]:
     """Returns the value of a fact that lists brokers; empty where its subject does not exist."""
     return fact.value if isinstance(fact.value, tuple) else ()
+
+
+def count(fact: Fact) -> int:
+    """Returns the value of a fact that counts something. Raises TypeError for another one, a mistake in kfix."""
+    if type(fact.value) is not int:
+        raise TypeError(f"{fact.key} is no number: {fact.value!r}")
+    return fact.value
 
 
 def fact_lines(facts: Iterable[Fact]) -> list[str]:

@@ -2,7 +2,8 @@
 
 It is fenced, nothing answers at its address, it is no voter of the quorum, and no replica is assigned to it. If the
 active controller knows when it last fetched metadata, that is longer ago than a restart takes. The answer is
-inconclusive where the brokers do not report who is registered (before Kafka 4.0).
+inconclusive where the brokers do not report who is registered (before Kafka 4.0), and where there are topics that this
+client may not describe: it may hold replicas of them.
 """
 
 from __future__ import annotations
@@ -15,15 +16,22 @@ from kfix.ports import ClusterReader
 from kfix.probes.base import Probe
 from kfix.wording import ago, several
 
+SHOW_TOPICS = "grant Describe on all topics (docs/security.md)"
+
 
 def _ask(args: Args, reader: ClusterReader) -> Answer:
     broker, dead_for = args.number("broker"), args.seconds("dead_for")
     found = reader.registration(broker)
     why = why_not_gone(broker, found, dead_for)
+    unknown = "" if why or not found.hidden else hidden_replicas(broker, found.hidden)
     fetched = "no fetch known" if found.fetched is None else f"last fetch {ago(found.fetched)} ago"
-    observed = why or f"broker {broker}: {found.state}, {fetched}, {several(found.replicas, 'replica')}"
-    gone = None if found.state is RegisteredAs.UNREPORTED else not why
+    observed = why or unknown or f"broker {broker}: {found.state}, {fetched}, {several(found.replicas, 'replica')}"
+    gone = None if unknown or found.state is RegisteredAs.UNREPORTED else not why
     return judge(gone, observed, f"broker {broker} is fenced and gone for {ago(dead_for)}, and holds nothing")
+
+
+def hidden_replicas(broker: int, why: str) -> str:
+    return f"broker {broker} may hold replicas of topics that this client may not describe ({why}): {SHOW_TOPICS}"
 
 
 def why_not_gone(broker: int, found: BrokerRegistration, dead_for: float) -> str:

@@ -47,6 +47,7 @@ def test_the_registration_is_removed_and_proved_and_a_start_is_the_way_back() ->
         ("ghost-registration-with-replicas", "still holds replicas of 1 partition"),
         ("ghost-registration-voter", "is a voter"),
         ("ghost-registration-unreported", "do not report"),
+        ("ghost-registration-hidden", "may hold replicas of topics that this client may not describe"),
     ],
 )
 def test_it_is_refused_at_plan_time_and_by_the_guard(name: str, why: str) -> None:

@@ -166,6 +166,13 @@ SICK: dict[str, list[Sick]] = {
     "KFX402": [Sick(lambda: on_broker(2, base()).snapshot(), "broker 2", CRITICAL)],
     "KFX403": [Sick(lambda: zone_isolated_with_leader().snapshot(), "broker 1", CRITICAL)],
     "KFX404": [
+        Sick(
+            lambda: kraft_clusters.kraft().snapshot(
+                quorum=kraft_clusters.quorum(fenced=None), remembered_brokers={1: "h:1", 9: "h:9"}
+            ),
+            "broker 9",
+            INFO,
+        ),
         Sick(lambda: replace(base().snapshot(), remembered_brokers={3: "h:1", 9: "h:9"}), "broker 9", INFO),
     ],
     "KFX501": [Sick(lambda: stuck_reassignment().snapshot(), "waits for broker 4", WARNING)],
@@ -321,6 +328,10 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX404": [
         # One that is dead and holds replicas is KFX401; one that is there is no riddle.
         lambda: replace(base().kill(3).snapshot(), remembered_brokers={1: "h:1", 3: "h:3"}),
+        # On Kafka 4 a dead broker stays registered: this one was unregistered.
+        lambda: kraft_clusters.kraft().snapshot(
+            quorum=kraft_clusters.quorum(fenced=()), remembered_brokers={1: "h:1", 9: "h:9"}
+        ),
     ],
     "KFX501": [lambda: base().kill(3).snapshot()],
     "KFX502": [lambda: deleting().snapshot()],

@@ -116,6 +116,31 @@ def test_with_the_quorum_lost_no_remedy_changes_the_cluster() -> None:
         assert not remedy.command
 
 
+@pytest.mark.parametrize(("new", "logger"), [(True, "CoordinatorRuntime"), (False, "GroupMetadataManager")])
+def test_a_silent_coordinator_is_searched_for_under_the_name_that_its_kafka_logs(new: bool, logger: str) -> None:
+    snapshot = kraft_clusters.coordinator_failed(new=new, error=15)
+    [silent] = [f for f in diagnose(snapshot).walk() if f.code == "KFX106"]
+    assert silent.remedies[-1].text == f"Search the log of broker 2 for errors of {logger}"
+
+
+@pytest.mark.parametrize(
+    ("applied", "said"),
+    [
+        ({kraft_clusters.HIGH: NOW - 1800}, "The metadata has stood still for 30 min at least"),
+        ({kraft_clusters.HIGH - 1: NOW - 1800}, ""),
+        ({kraft_clusters.HIGH: NOW + 60}, ""),
+        ({}, ""),
+    ],
+)
+def test_an_earlier_snapshot_with_the_same_metadata_dates_the_loss_of_the_quorum(
+    applied: dict[int, float], said: str
+) -> None:
+    snapshot = replace(kraft_clusters.two_controllers_dead(), remembered_applied=applied)
+    [lost] = [f for f in diagnose(snapshot).walk() if f.code == "KFX811"]
+    assert lost.summary.endswith(said or "no leader can be elected"), lost.summary
+    assert [e.age for e in lost.evidence if e.source == "earlier snapshots"] == ([1800.0] if said else [])
+
+
 def test_a_broker_that_fetches_is_not_stale_because_it_is_a_record_behind() -> None:
     behind = {1: kraft_clusters.HIGH - 2, 2: kraft_clusters.HIGH}
     following = kraft_clusters.quorum(offsets=behind, later=behind)

@@ -49,6 +49,7 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "foreign-reassignment": replicas.foreign_reassignment,
     "ghost-registration": registrations.ghost_registration,
     "ghost-registration-forgotten": registrations.ghost_registration_forgotten,
+    "ghost-registration-hidden": registrations.ghost_registration_hidden,
     "ghost-registration-just-left": registrations.ghost_registration_just_left,
     "ghost-registration-runs": registrations.ghost_registration_runs,
     "ghost-registration-unreported": registrations.ghost_registration_unreported,

@@ -53,6 +53,13 @@ def ghost_registration_with_replicas() -> PreparedIncident:
     return incident
 
 
+def ghost_registration_hidden() -> PreparedIncident:
+    """It may hold replicas of a topic that the client may not describe."""
+    incident = ghost_registration()
+    _as(incident, "hidden topics").hidden = "broker 1: TOPIC_AUTHORIZATION_FAILED for secret"
+    return incident
+
+
 def ghost_registration_unreported() -> PreparedIncident:
     """As before Kafka 4.0: no request shows which brokers are registered."""
     incident = ghost_registration()

@@ -282,7 +282,9 @@ def test_a_registration_is_read_with_all_that_may_need_it(
                 raise UnreachableError("refused")
 
     monkeypatch.setattr(live, "BrokerConnection", Line)
+    monkeypatch.setattr(live, "hidden_topics", lambda *_: "broker 1: hides orders")
     read = found.registration(broker)
+    assert read.hidden == "broker 1: hides orders"
     assert (read.state, read.answers, read.replicas, read.voter, read.fetched) == (state, runs, replicas, False, None)
     assert asked == ([GHOST] if GHOST in (fenced or {}).values() else [])
 
@@ -295,5 +297,6 @@ def test_a_voter_is_one_and_its_last_fetch_is_known(authority: Any, monkeypatch:
     found = authority({b: [(57, metadata(FULL))] for b in ENDS}, Followed())
     one_more = found._lines.ask
     monkeypatch.setattr(found._lines, "ask", lambda b, ask, until: {} if found.asked else one_more(b, ask, until))
+    monkeypatch.setattr(live, "hidden_topics", lambda *_: "")
     read = found.registration(101)
     assert (read.state, read.voter, read.fetched) == ("absent", True, 0.2)

@@ -173,6 +173,23 @@ def test_when_a_quorum_was_last_in_each_leader_epoch_is_remembered_for_an_hour(t
     assert store.recall(first.cluster.id).epochs == {9: later.taken_at + 4000}
 
 
+def test_when_the_metadata_was_found_first_at_its_newest_offset_is_remembered(tmp_path):
+    store = SnapshotStore(tmp_path)
+    began = 1_700_000_000.0
+    first = replace(whole(), quorum=replace(QUORUM, offsets={1: 57, 2: 56}, later={}), taken_at=began)
+    first = replace(first, remembered_applied={40: began - 60})
+    store.keep(first)
+    assert store.recall(first.cluster.id).applied == {57: began}
+    again = replace(first, taken_at=began + 90, remembered_applied={57: began})
+    store.keep(again)
+    assert store.recall(first.cluster.id).applied == {57: began}
+    # Where no broker answers, what is known stays; a snapshot before the clock was set back does not make it younger.
+    store.keep(replace(again, quorum=replace(QUORUM, offsets={}, later={}), taken_at=began + 100))
+    assert store.recall(first.cluster.id).applied == {57: began}
+    store.keep(replace(again, quorum=replace(QUORUM, offsets={1: 58}, later={1: 60}), taken_at=began + 120))
+    assert store.recall(first.cluster.id).applied == {60: began + 120}
+
+
 def test_a_controller_that_stops_answering_is_remembered_as_away_unless_it_is_a_broker(tmp_path):
     store = SnapshotStore(tmp_path)
     mute = ControllerAnswer(100, "h:9093", error="no answer")
@@ -199,6 +216,7 @@ LATER = {
     "remembered_dead",
     "remembered_well",
     "remembered_epochs",
+    "remembered_applied",
     "samples",
     "vantages",
 }

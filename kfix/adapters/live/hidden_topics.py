@@ -1,0 +1,30 @@
+"""The topics that an authorizer hides from this client: their replicas are in no metadata that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kfix.adapters.collect.rights import AUTHORIZER, refuse_hidden
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.questions import ask_configs_of
+from kfix.adapters.live.lines import BrokerLines
+from kfix.model.cluster.reading import ResourceKind
+
+
+def hidden_topics(
+    lines: BrokerLines, newest: int, live: Iterable[int], known: frozenset[str], deadline: Deadline
+) -> str:
+    """Returns why there may be other topics than the known ones, as the log directories of the live brokers show.
+
+    "" if there are none, and without an authorizer, which the broker `newest` is asked for.
+    """
+
+    def authorizer(line: BrokerConnection) -> bool:
+        found = ask_configs_of(line, ResourceKind.BROKER, str(newest), (AUTHORIZER,), deadline).get(AUTHORIZER)
+        return found is not None and bool(found.value)
+
+    if not lines.ask(newest, authorizer, deadline):
+        return ""
+    answers = lines.ask_each(live, lambda line: refuse_hidden(line, known, deadline), deadline)
+    return "; ".join(f"broker {b}: {answer}" for b, answer in sorted(answers.items()) if answer is not None)
