@@ -220,6 +220,23 @@ CASES: list[Case] = [
     ("unclean_winner_is", dead_isr, {**ON_TP, "broker": 2}, "pass", "assignment [1,2,3], registered of them [2,3]"),
     ("unclean_winner_is", dead_isr, {**ON_TP, "broker": 3}, "fail", "registered of them [2,3]"),
     ("unclean_winner_is", lambda: without(1, 2, 3), {**ON_TP, "broker": 2}, "fail", "registered of them []"),
+    ("unclean_winner_leads", four_brokers, {**ON_TP, "broker": 1}, "pass", "leader 1"),
+    (
+        "unclean_winner_leads",
+        four_brokers,
+        {**ON_TP, "broker": 2},
+        "fail",
+        "Kafka elected 1 instead of 2: unless 1 was in sync, more may be lost than planned: before broker 2 starts, "
+        "copy its log directory",
+    ),
+    ("unclean_winner_leads", dead_isr, {**ON_TP, "broker": 2}, "fail", "leader none"),
+    (
+        "leader_from_isr",
+        four_brokers,
+        {**ON_TP, "isr": (2, 3)},
+        "fail",
+        "1 was not in sync: before any of brokers 2, 3 starts, copy its log directory",
+    ),
     ("log_tails_known", dead_isr, ON_TP, "pass", "broker 2: end 100, last epoch 0; broker 3: end 100, last epoch 0"),
     ("log_tails_known", lambda: without(1, 2, 3), ON_TP, "fail", "no assigned replica is registered"),
     ("cancel_is_safe", lambda: moving(1, 2, 4), ON_TP, "pass", "of the originals alive and in sync: [1,2,3]"),
@@ -377,5 +394,6 @@ ARGS: Mapping[str, Mapping[str, ArgValue]] = {
     "compaction_possible": ON_TP,
     "coordinator_answers": {"partition": "__consumer_offsets-0", "group": group_on(0, 2)},
     "leader_from_isr": {**ON_TP, "isr": (1, 2, 3)},
+    "unclean_winner_leads": {**ON_TP, "broker": 2},
     **dict.fromkeys(ON_A_PARTITION_ALONE, ON_TP),
 }
