@@ -153,7 +153,7 @@ class Operator(Kfix):
     def dying(self, planned, broker, api_key):
         """Applies a plan; the broker is killed right before the request, which is sent when its death is noticed."""
         words = ("runbook", "apply", "--plan", planned.path, *planned.answers("step", typed=True))
-        through = (sys.executable, DYING, self.lab.spec.name, broker, api_key)
+        through = (sys.executable, DYING, self.lab.state.spec.name, broker, api_key)
         return self.going(*words, through=through).over(120)
 
     def going(self, *args, through=(KFIX,)):
