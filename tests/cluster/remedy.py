@@ -165,12 +165,15 @@ class Operator(Kfix):
         self.begun.append(Going(process, out, time.monotonic()))
         return self.begun[-1]
 
-    def take_back(self, ran, *more, code=0):
-        """`rollback` into a plan, and that plan applied."""
+    def plan_back(self, ran, *more):
+        """`rollback` into a plan."""
         path = self.folder / f"{self.name}-undo-{time.monotonic_ns()}.json"
         said = self.on("runbook", "rollback", ran.id, "-o", path, *more)
         assert said.code == 0, said.out + said.err
-        undo = Planned(path, json.loads(path.read_text()))
+        return Planned(path, json.loads(path.read_text()))
+
+    def take_back(self, ran, *more, code=0):
+        undo = self.plan_back(ran, *more)
         return undo, self.apply(undo, code=code)
 
     def resume(self, ran, planned, *more, level="step", typed=True, code=0):
