@@ -4,10 +4,12 @@ Kafka elects the first live member of the ISR in assignment order and loses noth
 last one died between the reading and the call, the election would be truly unclean; Kafka has no compare-and-set for
 it. It is truly unclean as well while the broker of that member is being shut down: for seconds it is still registered
 and answers, but the controller elects no replica of it (docs/facts/controller.md). So the action is not applicable
-while a replica outside the ISR is alive, which would be elected then; the other remedies cannot elect it. The ISR and the registrations are read again in the
-same second, a gate of its own asks, and `leader_from_isr` checks afterwards who won. A broker whose disk failed stays
-alive, but its replica is offline: so the broker of each member must answer for its replica too (`isr_replica_online`). The other elections need no such check: Kafka itself
-elects no offline replica, and they cannot elect a replica outside the ISR.
+while a replica outside the ISR is alive, which would be elected then; the other remedies cannot elect it.
+
+The ISR and the registrations are read again in the same second, a gate of its own asks, and `leader_from_isr` checks
+afterwards who won. A broker whose disk failed stays alive, but its replica is offline: so the broker of each member
+must answer for its replica too (`isr_replica_online`). The other elections need no such check: Kafka itself elects no
+offline replica, and they cannot elect a replica outside the ISR.
 """
 
 from __future__ import annotations

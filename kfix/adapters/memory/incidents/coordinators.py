@@ -110,7 +110,7 @@ def coordinator_stuck_preferred_alive() -> PreparedIncident:
 
 
 def coordinator_stuck_of_two_replicas() -> PreparedIncident:
-    """Replicas 1 and 2 only: brokers follow 2, ZooKeeper recorded 1, and 1 died. No replica outside the ISR is alive."""
+    """Replicas 1 and 2: brokers follow 2, ZooKeeper recorded 1, and 1 died. No replica outside the ISR is alive."""
     cluster = _three((1, 2), STUCK)
     cluster.control.memory[STUCK].leader = 2
     _stick(cluster, STUCK)
