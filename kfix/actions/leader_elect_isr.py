@@ -2,10 +2,14 @@
 
 Kafka elects the first live member of the ISR in assignment order and loses nothing, as long as there is one. If the
 last one died between the reading and the call, the election would be truly unclean; Kafka has no compare-and-set for
-it. So the ISR and the registrations are read again in the same second, a gate of its own asks, and `leader_from_isr`
-checks afterwards who won. A broker whose disk failed stays alive, but its replica is offline: so the broker of each
-member must answer for its replica too (`isr_replica_online`). The other elections need no such check: Kafka itself
-elects no offline replica, and they cannot elect a replica outside the ISR.
+it. It is truly unclean as well while the broker of that member is being shut down: for seconds it is still registered
+and answers, but the controller elects no replica of it (docs/facts/controller.md). So the action is not applicable
+while a replica outside the ISR is alive, which would be elected then; the other remedies cannot elect it.
+
+The ISR and the registrations are read again in the same second, a gate of its own asks, and `leader_from_isr` checks
+afterwards who won. A broker whose disk failed stays alive, but its replica is offline: so the broker of each member
+must answer for its replica too (`isr_replica_online`). The other elections need no such check: Kafka itself elects no
+offline replica, and they cannot elect a replica outside the ISR.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ from __future__ import annotations
 from kfix.actions.base import Checks, Inverse, NotApplicable
 from kfix.actions.election import LeaderElection, assignment_and_live_isr
 from kfix.model.plan.args import Args
-from kfix.model.plan.facts import ReadFact, about
+from kfix.model.plan.facts import ReadFact, about, brokers
 from kfix.model.plan.plan import CheckCall, Gate
+from kfix.wording import brokers_named
 
 
 class ElectIsr(LeaderElection):
@@ -32,6 +37,12 @@ class ElectIsr(LeaderElection):
         alive = read(alive_key).value
         if isinstance(alive, tuple) and read(leader_key).value in alive:
             raise NotApplicable("a live leader is recorded; Kafka answers 84 ELECTION_NOT_NEEDED")
+        outside = [b for b in brokers(read(alive_key)) if b not in live]
+        if outside:
+            raise NotApplicable(
+                f"a replica outside the ISR is alive ({brokers_named(outside)}) and would be elected, with a loss, if "
+                f"{brokers_named(live)} died or was being shut down"
+            )
         return args.with_(winner=live[0])
 
     def what(self, args: Args) -> str:

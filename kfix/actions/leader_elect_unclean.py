@@ -110,6 +110,9 @@ class ElectUnclean(LeaderElection):
         """The other replicas truncate to the winner and follow it."""
         return (*super().writes(args), *about(args.tp(), "log_tails"))
 
+    def proves(self, args: Args) -> Checks:
+        return (CheckCall("unclean_winner_leads", args.only("partition").with_(broker=args.number("winner"))),)
+
     def guards(self, args: Args) -> Checks:
         partition = args.only("partition")
         winner = partition.with_(broker=args.number("winner"))

@@ -61,6 +61,7 @@ from kfix.probes.leadership import (
     preferred_is,
     reelection_is_safe,
     unclean_winner_is,
+    unclean_winner_leads,
     views_agree,
 )
 from kfix.probes.logs import (
@@ -131,6 +132,7 @@ ALL: Mapping[str, Probe] = {
     "transaction_ended": transaction_ended.PROBE,
     "transaction_is_open": transaction_is_open.PROBE,
     "unclean_winner_is": unclean_winner_is.PROBE,
+    "unclean_winner_leads": unclean_winner_leads.PROBE,
     "views_agree": views_agree.PROBE,
 }
 

@@ -18,6 +18,12 @@ def view_words(broker: int, view: PartitionView) -> str:
     return f"broker {broker} reports leader {view.leader} epoch {view.leader_epoch}"
 
 
+def saving_words(brokers: tuple[int, ...]) -> str:
+    """How records that the leader lacks are saved: a log is truncated to the leader's when its broker starts."""
+    whose = f"broker {brokers[0]}" if len(brokers) == 1 else f"any of brokers {', '.join(map(str, brokers))}"
+    return f"before {whose} starts, copy its log directory, since it truncates its log to the leader's"
+
+
 def gaps(reading: PartitionReading, unknown: str) -> str:
     """The errors of the sources that failed; `unknown` where none did and there is no value."""
     return "; ".join(reading.errors) or unknown

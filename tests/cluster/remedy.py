@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from kfix.runbook.journal.journal import read_back
 from tests.cluster.conftest import KFIX, Kfix, Said
 from tests.cluster.seen import wait_until
 
+DYING = Path(__file__).with_name("dying.py")
 MEASURES = os.environ.get("KFIX_MEASURES")
 # A shell's background jobs ignore Ctrl-C, and would hand that down to every command that is to be interrupted.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -148,21 +150,30 @@ class Operator(Kfix):
     def begin(self, planned, *, level="step", typed=True):
         return self.going("runbook", "apply", "--plan", planned.path, *planned.answers(level, typed))
 
-    def going(self, *args):
+    def dying(self, planned, broker, api_key):
+        """Applies a plan; the broker is killed right before the request, which is sent when its death is noticed."""
+        words = ("runbook", "apply", "--plan", planned.path, *planned.answers("step", typed=True))
+        through = (sys.executable, DYING, self.lab.state.spec.name, broker, api_key)
+        return self.going(*words, through=through).over(120)
+
+    def going(self, *args, through=(KFIX,)):
         out = self.folder / f"{self.name}-{time.monotonic_ns()}.out"
         env = os.environ | {"KFIX_STATE_HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "120"}
         with out.open("w") as file, out.with_suffix(".err").open("w") as err:
-            words = [KFIX, *map(str, (*args, *self.where))]
+            words = [*map(str, (*through, *args, *self.where))]
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=err, env=env)
         self.begun.append(Going(process, out, time.monotonic()))
         return self.begun[-1]
 
-    def take_back(self, ran, *more, code=0):
-        """`rollback` into a plan, and that plan applied."""
+    def plan_back(self, ran, *more):
+        """`rollback` into a plan."""
         path = self.folder / f"{self.name}-undo-{time.monotonic_ns()}.json"
         said = self.on("runbook", "rollback", ran.id, "-o", path, *more)
         assert said.code == 0, said.out + said.err
-        undo = Planned(path, json.loads(path.read_text()))
+        return Planned(path, json.loads(path.read_text()))
+
+    def take_back(self, ran, *more, code=0):
+        undo = self.plan_back(ran, *more)
         return undo, self.apply(undo, code=code)
 
     def resume(self, ran, planned, *more, level="step", typed=True, code=0):

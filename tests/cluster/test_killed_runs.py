@@ -82,7 +82,7 @@ def chain(operator, cluster, planned, points):
     """Killed at each point in turn, each time by a run that goes on where the one before it died."""
     answers = planned.answers("step", typed=True)
     assert dies_at(operator, points[0], "runbook", "apply", "--plan", planned.path, *answers), points[0]
-    [run] = operator.runs()
+    run = operator.ran(planned)
     for point in points[1:]:
         locked_no_more(cluster)
         assert dies_at(operator, point, "runbook", "resume", run.id, *answers), point

@@ -1,5 +1,6 @@
 """B1-B4 on real brokers: who is to be started, what an election outside the ISR loses, and what is refused."""
 
+from kfix.adapters.kafka import requests
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import in_sync, wait_until
 
@@ -125,6 +126,26 @@ def test_an_unclean_election_is_bounded_typed_and_takes_the_longest_log(operator
     assert {cluster.end(b, LEDGER).offset for b in cluster.lab.broker_ids} == {ends[longest]}
     verified = operator.on("runbook", "verify", run.id)
     assert "still pending" not in verified.out + verified.err
+
+
+def test_a_winner_that_dies_right_before_the_unclean_election_is_no_success(operator, cluster):
+    """Kafka elects the next replica, which lacks more: no election names its winner, so the run says what happened."""
+    broken = cluster.lab.break_("isr-gone", **{"shorter-first": "yes"})
+    planned = operator.plan("unclean-election", params={"max_loss": -1})
+    [election] = planned.steps("leader.elect_unclean")
+    winner, told = election["args"]["winner"], broken.details
+    while cluster.access.controller() in {winner, None}:
+        cluster.access.drop_controller()
+        wait_until(lambda: cluster.access.controller() is not None, "a controller is elected")
+    operator.moves_house("elected")
+    planned = operator.plan("unclean-election", params={"max_loss": -1})
+    said = operator.dying(planned, winner, requests.ELECT_LEADERS)
+    state, other = cluster.access.state(*LEDGER), told["would_win"]
+    assert (state.leader, said.code, operator.ran(planned).end) == (other, 6, "step_failed"), said.out + said.err
+    text = " ".join((said.out + said.err).split())
+    assert f"Kafka elected {other} instead of {winner}" in text
+    assert f"before broker {winner} starts, copy its log directory" in text
+    assert "HEALED" not in text
 
 
 # --- B3, B4 -----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from kfix.lab.incidents.setup.content import MEGABYTE, bulk
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import RATES, Cluster, in_sync, throttles, wait_until
+from tests.cluster.test_killed_runs import chain, made_once
 
 THEIRS = "theirs"
 NUMBERS = count(1)
@@ -112,8 +113,13 @@ def test_a_run_that_was_killed_while_it_copied_is_taken_back_in_mid_copy(operato
     going.process.wait(10)
     assert cargo.first in cargo.moves()
     locked(cargo)
-    undo, _ = operator.take_back(run)
-    assert "reassign.cancel" in {step["action"] for step in undo.plan["steps"]}
+    undo = operator.plan_back(run)
+    [cancel] = undo.steps("reassign.cancel")
+    # The way back dies as well: before the answer to the cancel is on the disk, and when all is done but the proof.
+    # Whether the move was cancelled is read from the cluster, and it is not cancelled again.
+    back = chain(operator, cargo, undo, (f"-step.result:{cancel['id']}", "-run.end"))
+    made_once(back)
+    assert [r["progress"] for r in back.of("step.probe") if r["step"] == cancel["id"]] == ["done"]
     # The canary had arrived: its copy is good, and kept.
     assert cargo.access.assignment(cargo.topic) == ORDER | {2: (2, 3)}
     assert (throttles(cargo), cargo.moves()) == (before, {})

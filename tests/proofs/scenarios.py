@@ -108,11 +108,11 @@ _GIVEN: Moves = (
 )
 
 _LONGER = (
-    Scenario("ladder of two rungs", "coordinator-stuck", "coordinator-stuck", swallows=("reassign",)),
+    Scenario("ladder of two rungs", "coordinator-stuck", "coordinator-stuck-of-two-replicas", swallows=("reassign",)),
     Scenario(
         "ladder of three rungs",
         "coordinator-stuck",
-        "coordinator-stuck",
+        "coordinator-stuck-of-two-replicas",
         swallows=("reassign", "elect"),
     ),
     Scenario(

@@ -13,13 +13,15 @@ from kfix.errors import KfixError, RefusedError, RollbackFailedError, RolledBack
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.plan import Plan
+from kfix.runbook.execution.run import abort
+from kfix.runbook.journal.runs import RunDir
 from kfix.runbook.plan.planfile import from_json, to_json
 from kfix.runbook.rollback.planning import make_rollback
 from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.calls import expected_call
 from tests.proofs.killing import Killing, distinct
 from tests.proofs.scenarios import SCENARIOS, Scenario
-from tests.proofs.stage import Stage, too_often, world
+from tests.proofs.stage import Moment, Stage, too_often, world
 from tests.proofs.test_steps import or_back
 
 ORDERS = TopicPartition("orders", 0)
@@ -148,6 +150,61 @@ def test_a_rollback_can_be_killed_at_any_moment_too(tmp_path: Path) -> None:
         now = world(other.cluster)
         assert (now.topics, now.brokers) == (before.topics, before.brokers), moment.what
         assert not too_often(other.calls[number:], undo), moment.what
+
+
+@pytest.mark.parametrize("name", ["given moves", "raise-topic-rf", "spread-replicas"])
+def test_a_rollback_of_moves_in_flight_can_be_killed_at_any_moment(name: str, tmp_path: Path) -> None:
+    """What the dead process had sent is read from the cluster: a cancelled move is not cancelled again."""
+    before = world(Stage(SCENARIOS[name], tmp_path / "other" / "kfix").cluster)
+    stage, _ = stopped_in_the_middle(tmp_path / "one" / "kfix", name)
+    moving = {tp for tp, a in stage.cluster.records.assignments.items() if a.adding}
+    killing = Killing(stage, tmp_path / "moments")
+    undo = make_rollback(stage.last_run, stage.cluster, stage.created(), everything=False)
+    number = len(stage.calls)
+    stage.run(undo, changer=killing.changer)
+    cancelled = [c.args[0] for c in stage.calls[number:] if c.method == "reassign" and c.args[1] is None]
+    assert (len(cancelled), set(cancelled)) == (len(moving), moving)
+    for moment in killing.moments[:-1]:
+        other = stage.at(moment)
+        other.resume()
+        now = world(other.cluster)
+        assert (now.assignments, now.topics, now.brokers) == (before.assignments, before.topics, before.brokers), (
+            moment.what
+        )
+        assert not too_often(other.calls[number:], undo), moment.what
+
+
+@pytest.mark.parametrize("name", ["given moves", "raise-topic-rf"])
+def test_a_move_that_ends_while_its_rollback_is_dead_is_not_taken_for_a_cancelled_one(
+    name: str, tmp_path: Path
+) -> None:
+    stage, _ = stopped_in_the_middle(tmp_path / "one" / "kfix", name)
+    before = world(Stage(SCENARIOS[name], tmp_path / "other" / "kfix").cluster)
+    moving = {tp for tp, a in stage.cluster.records.assignments.items() if a.adding}
+    killing = Killing(stage, tmp_path / "moments")
+    undo = make_rollback(stage.last_run, stage.cluster, stage.created(), everything=False)
+    stage.run(undo, changer=killing.changer)
+    first = next(m for m in killing.moments if " step.intent undo-" in m.what and moving_still(m, moving))
+    other = stage.at(first)
+    other.cluster.advance(2 * 3600.0)
+    assert not any(a.adding for a in other.cluster.records.assignments.values())
+    number = len(other.calls)
+    with pytest.raises(KfixError, match="does not show whether the change was made, and it will not be sent again"):
+        other.resume()
+    assert [c for c in other.calls[number:] if c.method == "reassign"] == []
+    abort(other.last_run, other.scene_of_run(), "the move has ended")
+    _, healed = other.roll_back(first_run(other))
+    assert healed.outcome is Outcome.PROVED
+    now = world(other.cluster)
+    assert (now.assignments, now.topics, now.brokers) == (before.assignments, before.topics, before.brokers)
+
+
+def first_run(stage: Stage) -> RunDir:
+    return next(run for run in stage.store.runs() if not run.plan().undoes)
+
+
+def moving_still(moment: Moment, moving: set[TopicPartition]) -> bool:
+    return all(moment.cluster.records.assignments[tp].adding for tp in moving)
 
 
 def test_a_demand_that_was_lowered_is_raised_again_only_when_the_replicas_are_back(home: Path) -> None:

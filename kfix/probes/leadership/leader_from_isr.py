@@ -1,16 +1,21 @@
 """The leader is one of the replicas that were in sync when the plan was made.
 
 After an election through the API called "unclean" this proves that it was clean: had the last in-sync replica died in
-the same instant, Kafka would have elected a replica that is not in sync.
+the same instant, Kafka would have elected a replica that is not in sync. The answer then says how the records that it
+lacks can still be saved: a replica truncates its log to the leader's only when its broker starts.
 """
 
 from __future__ import annotations
 
 from kfix.model.cluster.reading import PartitionReading
 from kfix.model.cluster.snapshot import NO_LEADER
+from kfix.model.plan.answer import Answer, judge
 from kfix.model.plan.args import ArgKind, Args
 from kfix.model.plan.facts import ReadFact, about, brokers
-from kfix.probes.base import state_probe
+from kfix.ports import ClusterReader
+from kfix.probes.assignments import ids
+from kfix.probes.base import partition_probe
+from kfix.probes.words import saving_words, state_words
 
 
 def _freeze(args: Args, read: ReadFact) -> Args:
@@ -18,17 +23,20 @@ def _freeze(args: Args, read: ReadFact) -> Args:
     return args if "isr" in args else args.with_(isr=brokers(read(key)))
 
 
-def _rule(args: Args, reading: PartitionReading) -> bool | None:
+def _rule(args: Args, reading: PartitionReading, _reader: ClusterReader) -> Answer:
+    isr, words = args.brokers("isr"), state_words(reading)
+    wanted = f"a leader among {ids(isr)}"
     if reading.state is None or reading.leaderless is None:
-        return None
+        return judge(None, words, wanted)
     leader = reading.state.leader
-    return leader != NO_LEADER and not reading.leaderless and leader in args.brokers("isr")
+    if leader == NO_LEADER or leader in isr:
+        return judge(leader != NO_LEADER and not reading.leaderless, words, wanted)
+    return judge(False, f"{words}; {leader} was not in sync: {saving_words(isr)}", wanted)
 
 
-PROBE = state_probe(
+PROBE = partition_probe(
     "leader_from_isr",
     "the leader was a member of the ISR when the plan was made",
-    "a leader among {isr}",
     _rule,
     optional={"isr": ArgKind.BROKERS},
     freeze=_freeze,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kfix.actions.registry import ALL as ACTIONS
@@ -266,8 +266,15 @@ class Gatekeeper:
                     self._more(other, screen)
 
     def _typed(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
-        if self.level(step) is Gate.TWO_PERSON and not self.given.countersigned:
+        """The answer of a step for two persons names the second one, so that the journal does."""
+        if self.level(step) is not Gate.TWO_PERSON:
+            return self._phrase(step, screen, again)
+        if not self.given.countersigned:
             return Reply(False, "a second person has not signed this plan (--countersign FILE)")
+        reply = self._phrase(step, screen, again)
+        return replace(reply, answer=f"{reply.answer}, countersigned by {self.given.countersigned}")
+
+    def _phrase(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
         given = (self.given.acks or {}).get(step.id)
         if given is not None:
             right = given == step.phrase

@@ -32,6 +32,10 @@ class Sample(NamedTuple):
     at_once: bool = True
 
 
+def _of_two_replicas() -> MemoryCluster:
+    return INCIDENTS["coordinator-stuck-of-two-replicas"]().cluster
+
+
 def _stuck() -> MemoryCluster:
     return INCIDENTS["coordinator-stuck-preferred-alive"]().cluster
 
@@ -86,7 +90,7 @@ SAMPLES: Mapping[str, Sample] = {
     "config.set": Sample(four_brokers, {**TOPIC, "key": "min.insync.replicas", "value": "2"}),
     "controller.reelect": Sample(four_brokers, {}),
     "group.evict": Sample(_held, {"group": "payments", "member": "slow-1"}),
-    "leader.elect_isr": Sample(_stuck, ON_STUCK),
+    "leader.elect_isr": Sample(_of_two_replicas, ON_STUCK),
     "leader.elect_preferred": Sample(_stuck, ON_STUCK),
     "leader.elect_unclean": Sample(dead_isr, {**ON_TP, "max_loss": -1}),
     "offsets.commit": Sample(four_brokers, {"group": "g", "topic": "orders", "offsets": '{"0":"5@1 note","1":"7"}'}),

@@ -86,13 +86,21 @@ def test_an_end_alone_or_one_of_another_epoch_bounds_nothing() -> None:
 
 def test_an_isr_member_whose_disk_failed_is_no_clean_winner() -> None:
     """Registered is not there: Kafka passes it over, and takes one that is not in sync."""
-    incident = INCIDENTS["coordinator-stuck"]()
+    incident = INCIDENTS["coordinator-stuck-of-two-replicas"]()
     cluster = incident.cluster
     args = on_tp("leader.elect_isr", cluster, partition=str(STUCK))
     assert guards_pass("leader.elect_isr", args, cluster)
     cluster.brokers[2].offline.add(STUCK)
     assert ask(CheckCall("partition_has_live_isr", Args({"partition": str(STUCK)})), cluster).passed
     assert not guards_pass("leader.elect_isr", args, cluster)
+
+
+def test_an_in_sync_replica_is_elected_by_the_unclean_api_only_where_no_other_could_win() -> None:
+    """Kafka passes over a broker that is being shut down, although it is registered and answers."""
+    cluster = INCIDENTS["coordinator-stuck"]().cluster
+    with pytest.raises(NotApplicable, match=r"outside the ISR is alive \(broker 3\) and would be elected, with a loss"):
+        on_tp("leader.elect_isr", cluster, partition=str(STUCK))
+    cluster.brokers[2].offline.add(STUCK)
     cluster.elect(STUCK, unclean=True)
     assert cluster.records.states[STUCK].leader == 3
 

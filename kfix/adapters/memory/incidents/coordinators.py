@@ -109,6 +109,14 @@ def coordinator_stuck_preferred_alive() -> PreparedIncident:
     return PreparedIncident(cluster, stuck_finding(cluster, STUCK))
 
 
+def coordinator_stuck_of_two_replicas() -> PreparedIncident:
+    """Replicas 1 and 2: brokers follow 2, ZooKeeper recorded 1, and 1 died. No replica outside the ISR is alive."""
+    cluster = _three((1, 2), STUCK)
+    cluster.control.memory[STUCK].leader = 2
+    _stick(cluster, STUCK)
+    return PreparedIncident(cluster, stuck_finding(cluster, STUCK))
+
+
 def coordinator_stuck_five_partitions() -> PreparedIncident:
     """Five partitions of the offsets topic are stuck, each with leader -1 and ISR [2]."""
     tps = tuple(TopicPartition(OFFSETS_TOPIC, p) for p in (3, 11, 26, 31, 48))

@@ -109,13 +109,13 @@ def test_the_tests_of_all_runbooks_pass() -> None:
 
 
 def test_a_test_that_fails_says_what_was_wanted_and_what_came(tmp_path: Path) -> None:
-    path = _copy(tmp_path, "steps: [nudge, elect-isr], max_gate: step", "steps: [nudge], max_gate: plan")
+    path = _copy(tmp_path, "steps: [nudge], max_gate: plan", "steps: [elect-isr], max_gate: auto")
     result = kfix("test", str(path))
     assert result.exit_code == 5
     assert "FAIL  coordinator-stuck: the controller is left alone during a migration" in result.stdout
-    assert "steps: expected [nudge], got [nudge, elect-isr]" in result.stdout
-    assert "max_gate: expected plan at most, got step" in result.stdout
-    assert "1 of 6 tests failed" in result.stderr
+    assert "steps: expected [elect-isr], got [nudge]" in result.stdout
+    assert "max_gate: expected auto at most, got plan" in result.stdout
+    assert "1 of 7 tests failed" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_a_test_that_fails_says_what_was_wanted_and_what_came(tmp_path: Path) ->
             "unknown parameter 'x'",
         ),
         (
-            "expect: {steps: [nudge, elect-isr], max_gate: step, healed: true}",
+            "expect: {steps: [nudge], max_gate: plan, healed: true}",
             "expect: {refused_by: migration}",
-            "refused_by: expected 'migration', got a plan of 2 steps",
+            "refused_by: expected 'migration', got a plan of 1 step",
         ),
     ],
 )
@@ -154,7 +154,7 @@ def test_each_way_to_fail_is_told(tmp_path: Path, old: str, new: str, says: str)
 
 
 def test_tests_of_a_name_or_of_nothing() -> None:
-    assert "6 tests passed" in kfix("test", STUCK).stdout
+    assert "7 tests passed" in kfix("test", STUCK).stdout
     assert kfix("test", "nothing").exit_code == 2
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kfix.private import user_name
 from tests.unit.cli.console import changes, kfix, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -112,6 +113,10 @@ def test_a_plan_for_two_persons_needs_a_signature_the_phrase_and_another_user(
     result = kfix("apply", *flags, "--countersign", str(signed))
     assert result.exit_code == 0, result.output
     assert changes(wired) == ["reassign"]
+    journals = [path.read_text().splitlines() for path in tmp_path.rglob("journal.ndjson")]
+    records = [json.loads(line) for lines in journals for line in lines]
+    [answer] = [r["answer"] for r in records if r.get("passed")]
+    assert answer == f"flag --ack, countersigned by {user_name(me)}"
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_plan_that_was_begun_in_time_goes_on_after_it_expired(stage: Stage) ->
     thinking = iter([0.0, 31 * 60.0])
     stage.human.then = lambda: stage.cluster.clock.sleep(next(thinking))
     stage.run()
-    assert stage.methods() == ["reassign", "elect"]
+    assert stage.methods() == ["reassign", "reelect_controller"]
 
 
 def test_a_precondition_that_fails_while_the_human_thinks_stops_the_run(stage: Stage) -> None:

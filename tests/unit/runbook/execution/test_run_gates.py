@@ -72,7 +72,7 @@ def test_a_flag_for_the_plan_covers_the_plan_and_no_more(stage: Stage) -> None:
     plan = stage.plan()
     stage.human = Answers(interactive=False)
     leave_stuck(stage, "reassign")
-    with pytest.raises(StoppedError, match="elect-isr was not approved") as caught:
+    with pytest.raises(StoppedError, match="reelect-controller was not approved") as caught:
         stage.run(plan, approve=[f"plan:{plan.short_id}"])
     assert caught.value.hint == f"kfix runbook resume {stage.last_run.id} --approve step:{plan.short_id}"
 
@@ -82,7 +82,7 @@ def test_a_flag_for_the_steps_covers_them(stage: Stage) -> None:
     stage.human = Answers(interactive=False)
     leave_stuck(stage, "reassign")
     stage.run(plan, approve=[f"step:{plan.short_id}"])
-    assert stage.methods() == ["reassign", "elect"]
+    assert stage.methods() == ["reassign", "reelect_controller"]
 
 
 @pytest.mark.parametrize("flag", ["plan:00000000", "yes", "plan:", "typed:1a2b3c4d", "step:XYZ"])
@@ -137,13 +137,13 @@ def test_a_wrong_ack_is_called_wrong_and_the_right_one_is_named(stage: Stage) ->
 
 
 def test_all_missing_flags_are_named_at_once_also_those_that_were_given(stage: Stage) -> None:
-    nudge, elect = stage.runbook.steps[1:3]
+    nudge, elect = stage.runbook.steps[1], stage.runbook.steps[3]
     typed = replace(elect, gate=Gate.TYPED, on_failure=OnFailure.STOP)
     stage.runbook = replace(stage.runbook, steps=(replace(nudge, on_failure=OnFailure.STOP), typed))
     plan = stage.plan()
     stage.human = Answers(interactive=False)
     ack = f"--ack '{plan.steps[1].id}={plan.steps[1].phrase}'"
-    for given in ({}, {"approve": [f"plan:{plan.short_id}"]}, {"acks": [f"elect-isr={plan.steps[1].phrase}"]}):
+    for given in ({}, {"approve": [f"plan:{plan.short_id}"]}, {"acks": [f"reelect-controller={plan.steps[1].phrase}"]}):
         with pytest.raises(ApprovalError) as caught:
             stage.run(plan, **given)
         assert caught.value.hint.endswith(f" --approve plan:{plan.short_id} {ack}")

@@ -28,14 +28,16 @@ def test_the_remedies_come_in_the_order_of_least_harm(stages: Stages) -> None:
     assert [s.action for s in plan.steps] == [
         "leader.elect_preferred",
         "reassign.noop",
-        "leader.elect_isr",
         "controller.reelect",
     ]
-    assert [s.gate for s in plan.steps] == [Gate.PLAN, Gate.PLAN, Gate.STEP, Gate.STEP]
+    assert [s.gate for s in plan.steps] == [Gate.PLAN, Gate.PLAN, Gate.STEP]
+    of_two = stages("coordinator-stuck-of-two-replicas").plan()
+    assert [s.action for s in of_two.steps] == ["reassign.noop", "leader.elect_isr", "controller.reelect"]
 
 
 def test_a_branch_that_is_not_taken_says_why(stage: Stage) -> None:
-    (skipped,) = stage.plan().skipped_at_plan
+    skipped, unclean = stage.plan().skipped_at_plan
+    assert (unclean.step, "(broker 3) and would be elected" in unclean.reason) == ("elect-isr", True)
     assert (skipped.step, skipped.reason) == ("elect-preferred", "the preferred replica 3 is not in the live ISR [2]")
 
 
@@ -213,7 +215,7 @@ def test_what_is_no_plan_is_told(text: str) -> None:
 def test_a_forged_plan_below_a_floor_is_refused(stage: Stage) -> None:
     plan = stage.plan()
     steps = (replace(plan.steps[1], gate=Gate.AUTO),)
-    with pytest.raises(UsageError, match=r"below the floor 'step' of leader\.elect_isr"):
+    with pytest.raises(UsageError, match=r"below the floor 'step' of controller\.reelect"):
         planfile.from_json(planfile.to_json(reseal(plan, steps=steps)), "p")
 
 
