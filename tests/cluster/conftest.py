@@ -34,6 +34,7 @@ SIDES = {
     "own": {
         "test_kerberos",
         "test_matrix_core",
+        "test_migration",
         "test_missing_rights",
         "test_secured_labs",
         "test_secured_zookeeper",
