@@ -138,7 +138,7 @@ def again(request):
 
 
 #: Incidents that touch no partition.
-UNTOUCHED = {"healthy", "ghost-registration", "metadata-version-behind"}
+UNTOUCHED = {"healthy", "ghost-registration", "metadata-version-behind", "migration-stuck"}
 
 
 def comes_out(lab, broken):

@@ -71,7 +71,7 @@ def _summary(found: Migration, case: CaseFile) -> str:
     if found.step is Step.TAKEN_OVER:
         zookeeper = case.snapshot.zookeeper
         node = "" if zookeeper is None or zookeeper.controller.broker is None else f" {zookeeper.controller.broker}"
-        without = f". {_without(found)}" if found.unprepared else ""
+        without = f"; {_without(found)}" if found.unprepared else ""
         return (
             f"a migration to KRaft is half finished: KRaft controller{node} has decided{when}, and no broker that was "
             f"read runs on KRaft{without}"
@@ -125,7 +125,8 @@ def _cause(found: Migration) -> Cause:
         return Cause(f"{brokers_named(found.unprepared)} {verb} the settings of the migration", Confidence.CERTAIN)
     if found.strangers:
         return Cause(
-            f"{brokers_named(found.strangers)} cannot reach the KRaft controller, or look for it at another address",
+            f"{brokers_named(found.strangers)} cannot reach the KRaft controller: the network, or another address in "
+            "the settings",
             Confidence.LIKELY,
         )
     if found.registered is None:
