@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -111,7 +111,7 @@ def _sides(settings: Mapping[int, Mapping[str, str]]) -> tuple[tuple[int, ...], 
     return tuple(sorted(kraft)), tuple(sorted(prepared)), tuple(sorted(zookeeper - prepared))
 
 
-def _unread(snapshot: Snapshot, brokers: frozenset[int] | set[int] | Mapping[int, object]) -> tuple[int, ...]:
+def _unread(snapshot: Snapshot, brokers: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(b for b in brokers if not snapshot.broker_configs.get(b)))
 
 

@@ -23,9 +23,11 @@ def found(kfix):
     No broker of either side is called cut off, and nothing counts as unread.
     """
     ends = time.monotonic() + 30
-    while [each["code"] for each in (said := kfix.diagnose("--debounce", "0")).every] != ["KFX819"]:
+    said = kfix.diagnose("--debounce", "0")
+    while [each["code"] for each in said.every] != ["KFX819"]:
         assert time.monotonic() < ends, said.out
         time.sleep(0.5)
+        said = kfix.diagnose("--debounce", "0")
     assert (said.code, said.json["could_not_read"]) == (20, []), said.out
     return said.every[0]
 

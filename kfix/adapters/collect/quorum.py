@@ -160,8 +160,8 @@ class QuorumQuestion:
             if endpoint not in self._asked:
                 ask = partial(self._of_controller, endpoint)
                 self._asked[endpoint] = self._aside.start(f"controller {endpoint}", ask)
-                ask = partial(self._features_of_controller, endpoint)
-                self._features[endpoint] = self._aside.start(f"features of {endpoint}", ask)
+                features = partial(self._features_of_controller, endpoint)
+                self._features[endpoint] = self._aside.start(f"features of {endpoint}", features)
 
     def _of_controller(self, endpoint: Endpoint) -> DescribedQuorum:
         with self._line(endpoint, controller=True) as line:
