@@ -85,6 +85,7 @@ from kfix_diagnostics.quorum import (
     kfx813_cut_from_controllers,
     kfx814_fenced_alive,
     kfx815_controller_unsteady,
+    kfx819_migration_stuck,
 )
 from kfix_diagnostics.sources import kfx817_wrong_cluster_id, kfx901_source_unreadable
 from kfix_diagnostics.views import (
@@ -167,6 +168,7 @@ ALL: tuple[Check, ...] = (
     kfx815_controller_unsteady.CHECK,
     kfx816_metadata_version_behind.CHECK,
     kfx817_wrong_cluster_id.CHECK,
+    kfx819_migration_stuck.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

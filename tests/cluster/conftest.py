@@ -34,6 +34,7 @@ SIDES = {
     "own": {
         "test_kerberos",
         "test_matrix_core",
+        "test_migration",
         "test_missing_rights",
         "test_secured_labs",
         "test_secured_zookeeper",
@@ -137,7 +138,7 @@ def again(request):
 
 
 #: Incidents that touch no partition.
-UNTOUCHED = {"healthy", "ghost-registration", "metadata-version-behind"}
+UNTOUCHED = {"healthy", "ghost-registration", "metadata-version-behind", "migration-stuck"}
 
 
 def comes_out(lab, broken):

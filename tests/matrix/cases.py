@@ -117,6 +117,7 @@ CASES: Mapping[str, Case] = {
     "metadata-version-behind": Case(
         ("KFX816",), (ByHand("kafka-features.sh upgrade", raise_eligible_leaders),), asked=_LATENT
     ),
+    "migration-stuck": Case(("KFX819",), (Mended("take the migration back: the controller, /migration, the brokers"),)),
     "ghost-registration": Case(
         ("KFX405",),
         (RemoveRegistration("remove-ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),),

@@ -53,6 +53,7 @@ BROKER_KEYS = (
     "transaction.state.log.replication.factor",
     "unclean.leader.election.enable",
     "zookeeper.connect",
+    "zookeeper.metadata.migration.enable",
     "zookeeper.session.timeout.ms",
 )
 _NOT_ALLOWED = 29

@@ -11,6 +11,7 @@ from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, 
 from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import BrokerAnswers, ask_broker
 from kfix.adapters.collect.kraft import KraftReading
+from kfix.adapters.collect.migration import ask_migration
 from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.collect.quorum import kraft_settings
 from kfix.adapters.collect.rights import note_hidden_topics, topics_of, with_rights
@@ -293,6 +294,7 @@ class _Collection:
         configs = [a.configs for a in self._answers.values()]
         note_hidden_topics(self._questions, lines, configs, lambda: topics_of(views), self._deadline)
         quorum = None
+        migration = ask_migration(view, self._answers.values(), self._target, self._deadline, self._ledger)
         if self._quorum is not None:
             self._quorum.ask_eligible(self._lines, self._deadline)
             self._quorum.ask_old_leaders(self._lines, self._deadline)
@@ -310,6 +312,7 @@ class _Collection:
             views=views,
             zookeeper=view,
             quorum=quorum,
+            migration=migration,
             ensemble=authority.ensemble,
             broker_configs={b: a.configs for b, a in self._answers.items()},
             topic_configs=topic_configs,

@@ -18,7 +18,7 @@ from kfix.adapters.endpoint import parse_endpoint
 from kfix.adapters.kafka import kraft_messages, requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.kraft_messages import DescribedQuorum, VoterState
+from kfix.adapters.kafka.kraft_messages import DescribedQuorum, Features, VoterState
 from kfix.adapters.kafka.rights import with_right
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
@@ -61,7 +61,7 @@ class QuorumQuestion:
         listed = [
             parse_endpoint(part.strip()) for part in configs.get("controller.quorum.bootstrap.servers", "").split(",")
         ]
-        self._levels: dict[Endpoint, Task[int | None]] = {}
+        self._features: dict[Endpoint, Task[Features]] = {}
         self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
         named = [*self._voters.values(), *(e for e in listed if e is not None)]
         #: Those of the option alone, which may be of another cluster; the brokers' own settings name no other.
@@ -117,7 +117,7 @@ class QuorumQuestion:
         patience = self._deadline.within(_FIRST)
         for _ in as_finished(self._asked.values(), patience):
             pass
-        for _ in as_finished(self._levels.values(), patience):
+        for _ in as_finished(self._features.values(), patience):
             pass
         self._find_active(self._deadline.within(_FIRST))
         if self._active is None and forwarded is not None and not forwarded[1].error:
@@ -160,8 +160,8 @@ class QuorumQuestion:
             if endpoint not in self._asked:
                 ask = partial(self._of_controller, endpoint)
                 self._asked[endpoint] = self._aside.start(f"controller {endpoint}", ask)
-                level = partial(self._level_of_controller, endpoint)
-                self._levels[endpoint] = self._aside.start(f"features of {endpoint}", level)
+                features = partial(self._features_of_controller, endpoint)
+                self._features[endpoint] = self._aside.start(f"features of {endpoint}", features)
 
     def _of_controller(self, endpoint: Endpoint) -> DescribedQuorum:
         with self._line(endpoint, controller=True) as line:
@@ -170,11 +170,10 @@ class QuorumQuestion:
                 self._refuse_another_cluster(endpoint, line)
             return found
 
-    def _level_of_controller(self, endpoint: Endpoint) -> int | None:
+    def _features_of_controller(self, endpoint: Endpoint) -> Features:
         """Asked apart: nothing waits for it."""
         with self._line(endpoint, controller=True) as line:
-            found = line.call(kraft_messages.describe_features(), kraft_messages.features, self._deadline)
-        return found.supported.get(METADATA_FEATURE)
+            return line.call(kraft_messages.describe_features(), kraft_messages.features, self._deadline)
 
     def _refuse_another_cluster(self, endpoint: Endpoint, line: BrokerConnection) -> None:
         """Asked only where it is in doubt: a controller reports its cluster only to a client with `Alter` on it.
@@ -238,11 +237,13 @@ class QuorumQuestion:
             named |= {endpoint: node for node, endpoint in active.nodes}
         own = {e: task for e, task in self._asked.items() if str(e) not in self.foreign}
         answers = tuple(_answer(named.get(e, -1), e, task, self._deadline) for e, task in own.items())
-        levels = {e: task.answer_so_far for e, task in self._levels.items() if str(e) not in self.foreign}
+        told = {e: task.answer_so_far for e, task in self._features.items() if str(e) not in self.foreign}
+        levels = {e: found.supported.get(METADATA_FEATURE) for e, found in told.items() if found is not None}
         supported = {named[e]: level for e, level in levels.items() if level is not None and e in named}
         view = QuorumView(
             controllers=tuple(sorted(answers)),
             supported=supported,
+            migrating=tuple(sorted(str(e) for e, found in told.items() if found is not None and found.migrates)),
             offsets=offsets,
             configured={node: str(e) for node, e in self._voters.items()},
             ignored_zookeeper="" if self._target.zookeeper is None else str(self._target.zookeeper),

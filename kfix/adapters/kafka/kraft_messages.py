@@ -30,7 +30,7 @@ _KIND, _FENCED = 1, 2
 OWN_CLUSTER = _KIND
 _UUID = 16
 _PARTITION_LIMIT = 2000
-_SUPPORTED_TAG, _EPOCH_TAG, _FEATURES_TAG = 0, 1, 2
+_SUPPORTED_TAG, _EPOCH_TAG, _FEATURES_TAG, _MIGRATION_TAG = 0, 1, 2, 3
 
 
 class VoterState(NamedTuple):
@@ -87,11 +87,13 @@ class Features:
     """`epoch` is the metadata offset that this server has applied, -1 if it reports none; 0 in ZooKeeper mode.
 
     `supported` are the highest levels that its software supports, of features whose lowest level is not 0.
+    `migrates` is whether it has the settings of a migration from ZooKeeper to KRaft (KIP-866).
     """
 
     epoch: int
     finalized: dict[str, int]
     supported: dict[str, int] = field(default_factory=dict)
+    migrates: bool = False
 
 
 def describe_features() -> Request:
@@ -143,7 +145,7 @@ def describe_topic_partitions(topics: tuple[str, ...], start: TopicPartition | N
     return Request(DESCRIBE_TOPIC_PARTITIONS, 0, w.no_tags().done(), flexible=True)
 
 
-def features(r: ByteReader) -> Features:
+def features(r: ByteReader) -> Features:  # noqa: C901 - one branch for each tagged field
     """Returns what ApiVersions v3 reports besides the versions: in tagged fields, which an old broker leaves out."""
     error = r.i16()
     if error:
@@ -165,7 +167,7 @@ def features(r: ByteReader) -> Features:
 
     r.compact_array(versions)
     r.i32()
-    epoch, found, supported = -1, dict[str, int](), dict[str, int]()
+    epoch, found, supported, migrates = -1, dict[str, int](), dict[str, int](), False
     for _ in range(r.uvarint()):
         tag, size = r.uvarint(), r.uvarint()
         end = r.at + size
@@ -175,11 +177,13 @@ def features(r: ByteReader) -> Features:
             epoch = r.i64()
         elif tag == _FEATURES_TAG:
             found = dict(r.compact_array(feature))
+        elif tag == _MIGRATION_TAG:
+            migrates = r.boolean()
         else:
             r.take(size)
         if r.at != end:
             raise ProtocolError("a tagged field with a wrong length: not the Kafka protocol")
-    return Features(epoch, found, supported)
+    return Features(epoch, found, supported, migrates)
 
 
 def quorum(r: ByteReader, version: int) -> DescribedQuorum:

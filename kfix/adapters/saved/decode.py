@@ -54,6 +54,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         views=_views(raw.views),
         zookeeper=None if raw.zookeeper is None else _zookeeper(raw.zookeeper),
         quorum=None if raw.quorum is None else _quorum(raw.quorum),
+        migration=None if raw.migration is None else _quorum(raw.migration),
         broker_configs=raw.broker_configs,
         topic_configs=raw.topic_configs,
         groups=tuple(_same(Group, g) for g in raw.groups),
@@ -179,6 +180,7 @@ def _zookeeper(raw: shape.ZooKeeperShape) -> ZooKeeperView:
         isr_notifications=raw.isr_notifications,
         preferred_election_pending=raw.preferred_election_pending,
         migrating=raw.migrating,
+        migrating_since_ms=raw.migrating_since_ms,
     )
 
 
@@ -189,6 +191,7 @@ def _quorum(raw: shape.QuorumShape) -> QuorumView:
         "controllers": tuple(map(ControllerAnswer._make, raw.controllers)),
         "eligible": _rows(raw.eligible, EligibleLeaders._make),
         "old_leaders": _rows(raw.old_leaders, OldLeader._make),
+        "migrating": tuple(raw.migrating),
     }
     return QuorumView(**fields)
 

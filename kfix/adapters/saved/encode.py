@@ -33,6 +33,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "views": _views(snapshot.views),
         "zookeeper": None if snapshot.zookeeper is None else _zookeeper(snapshot.zookeeper),
         "quorum": None if snapshot.quorum is None else _quorum(snapshot.quorum),
+        "migration": None if snapshot.migration is None else _quorum(snapshot.migration),
         "broker_configs": {str(b): dict(c) for b, c in snapshot.broker_configs.items()},
         "topic_configs": {t: dict(c) for t, c in snapshot.topic_configs.items()},
         "groups": [asdict(g) for g in snapshot.groups],
@@ -93,6 +94,7 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
         "isr_notifications": view.isr_notifications,
         "preferred_election_pending": view.preferred_election_pending,
         "migrating": view.migrating,
+        "migrating_since_ms": view.migrating_since_ms,
     }
 
 

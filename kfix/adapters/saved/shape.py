@@ -114,6 +114,7 @@ class ZooKeeperShape(LenientModel):
     isr_notifications: Int32
     preferred_election_pending: bool
     migrating: bool
+    migrating_since_ms: Int64 = 0
     #: Up to 0.6 the servers were stored here.
     nodes: list[NodeShape] = Field(default_factory=list)
 
@@ -144,6 +145,7 @@ class QuorumShape(StrictModel):
     supported: dict[Int32, Int16] = Field(default_factory=dict)
     #: The partition, then the fields of OldLeader.
     old_leaders: dict[str, list[tuple[Int32, Int32, Int32, str]]] = Field(default_factory=dict)
+    migrating: list[str] = Field(default_factory=list)
 
 
 class GroupShape(LenientModel):
@@ -254,6 +256,7 @@ class SnapshotShape(LenientModel):
     views: dict[Int32, ViewShape]
     zookeeper: ZooKeeperShape | None
     quorum: QuorumShape | None = None
+    migration: QuorumShape | None = None
     broker_configs: dict[Int32, _Settings]
     topic_configs: dict[str, _Settings]
     groups: list[GroupShape]

@@ -73,6 +73,7 @@ def view_of(
         isr_notifications=len(_names(roots["isr_changes"])),
         preferred_election_pending=roots["preferred"] is not None,
         migrating=migrating(roots["migration"], roots["controller"]),
+        migrating_since_ms=0 if roots["migration"] is None else roots["migration"].stat.ctime,
     )
     cluster_id = _or_unread(lambda: records.cluster_id(roots["cluster"]), unread) or ""
     return cluster_id, view, unread

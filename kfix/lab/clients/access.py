@@ -11,7 +11,7 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from confluent_kafka import ElectionType, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
@@ -101,6 +101,17 @@ class Znodes(ABC):
 
     @abstractmethod
     def drop_reassignment(self) -> None: ...
+
+    @abstractmethod
+    def migration(self) -> dict[str, Any] | None:
+        """Returns the content of `/migration`, which a KRaft controller writes in a migration; None without it."""
+
+    @abstractmethod
+    def drop_migration(self, *, controller: bool) -> None:
+        """Removes `/migration`, and `/controller` if it is that of a KRaft controller, which is never removed alone."""
+
+    @abstractmethod
+    def cluster_id(self) -> str: ...
 
 
 class LabClient(ABC):

@@ -164,6 +164,18 @@ class ZooKeeperClient(LabClient, Znodes):
         with contextlib.suppress(NoNodeError):
             self._zk.delete(_REASSIGN)
 
+    def migration(self) -> dict[str, Any] | None:
+        return self._read("/migration")
+
+    def drop_migration(self, *, controller: bool) -> None:
+        if controller:
+            self.drop_controller()
+        with contextlib.suppress(NoNodeError):
+            self._zk.delete("/migration")
+
+    def cluster_id(self) -> str:
+        return str((self._read("/cluster/id") or {}).get("id", ""))
+
     def _children(self, path: str) -> list[str]:
         try:
             return list(_PATIENTLY.copy()(self._zk.get_children, path))

@@ -104,6 +104,20 @@ def controller_settings(
     return settings | _of_quorum(spec, quorum)
 
 
+def migrating_settings(
+    spec: LabSpec, quorum: Mapping[ControllerDef, str], connect: str = "", *, listener: bool = True
+) -> dict[str, str]:
+    """Returns what a node of a migration from ZooKeeper to KRaft has besides its other settings.
+
+    `connect` is ZooKeeper's address for a node that still uses it: a controller, or a broker that has not moved to
+    KRaft. Without `listener` the node is a controller, whose settings have the quorum already.
+    """
+    settings = dict(MODE_DEFAULTS[KRAFT])
+    if listener:
+        settings |= _of_quorum(spec, quorum)
+    return settings | ({"zookeeper.metadata.migration.enable": "true", "zookeeper.connect": connect} if connect else {})
+
+
 def format_arguments(spec: LabSpec, number: int, quorum: Mapping[ControllerDef, str], cluster_id: str) -> list[str]:
     """Returns the arguments with which StorageTool formats the disk of a node, besides its configuration file."""
     arguments = ["format", "-t", cluster_id]

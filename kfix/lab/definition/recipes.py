@@ -23,6 +23,8 @@ _FAST_SMALL_JVM = (
 _BROKER = "kafka.Kafka"
 _ZOOKEEPER_MODE = {"broker": _BROKER, "zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain"}
 _KRAFT_MODE = {"broker": _BROKER, "controller": _BROKER, "format": "kafka.tools.StorageTool"}
+#: A migration to KRaft starts a controller beside the ZooKeeper servers.
+_BOTH_MODES = _ZOOKEEPER_MODE | _KRAFT_MODE
 _NEW_GROUPS = {
     # Members that need no heartbeat for half an hour, as the classic protocol permits by default.
     "group.consumer.max.session.timeout.ms": "1800000",
@@ -72,7 +74,7 @@ _KRAFT_4 = Recipe(
 )
 _TABLE = (
     Recipe("2.7.1", ZK, "kafka-reload4j.pom.xml", 35, _ZOOKEEPER_MODE, validates_tokens=False),
-    Recipe("3.9.2", ZK, "kafka-reload4j.pom.xml", 56, _ZOOKEEPER_MODE, loads_again=False),
+    Recipe("3.9.2", ZK, "kafka-reload4j.pom.xml", 56, _BOTH_MODES, loads_again=False),
     Recipe("3.9.2", KRAFT, "kafka-reload4j.pom.xml", 56, _KRAFT_MODE, loads_again=False),
     _KRAFT_4,
     replace(_KRAFT_4, kafka="4.4.0", jars=44),

@@ -14,6 +14,8 @@ from kfix.lab.process.host import LOOPBACK, Host
 from kfix.lab.process.processes import ProcessRecord
 
 VERSION = 1
+#: The steps of a broker in a migration to KRaft: with ZooKeeper and the settings of the migration, or on KRaft.
+PREPARED, ON_KRAFT = "prepared", "on KRaft"
 
 Assignment = dict[int, tuple[int, ...]]
 
@@ -80,6 +82,7 @@ class LabState:
     oidc_port: int | None = None  # of the identity provider, with OAUTHBEARER
     kdc_port: int | None = None  # of the Kerberos server, with GSSAPI
     cluster_id: str = ""  # KRaft: what every node's disk is formatted with
+    migrating: dict[str, str] = field(default_factory=dict)  # {broker's id: its step of a migration to KRaft}
     upgraded: dict[str, str] = field(default_factory=dict)  # {role and id, such as `broker-1`: its version of Kafka}
     version: int = field(default=VERSION)
 
@@ -191,6 +194,7 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
             controllers=tuple(ControllerDef(**each) for each in raw.get("controllers", ())),
             cluster_id=raw.get("cluster_id", ""),
             upgraded=dict(raw.get("upgraded", {})),
+            migrating=dict(raw.get("migrating", {})),
             secret=raw.get("secret", ""),
             oidc_port=raw.get("oidc_port"),
             kdc_port=raw.get("kdc_port"),

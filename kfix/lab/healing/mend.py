@@ -18,6 +18,7 @@ from kfix.lab.healing.offsets import delete_offsets, end_rebalance, end_transact
 from kfix.lab.healing.settling import WELL_SECONDS, Settling
 from kfix.lab.network.faults import heal as heal_network
 from kfix.lab.nodes.brokers import remove_broker, restart_brokers, start_brokers
+from kfix.lab.nodes.migrating import take_back
 from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
@@ -52,6 +53,7 @@ _POISON = {"last-known-leader-gone": "ledger"}
 def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]:
     mender = _Mender(lab, progress)
     mender.poison()
+    mender.migration()
     mender.processes()
     with lab.access() as access:
         mender.access = access
@@ -95,6 +97,16 @@ class _Mender:
                 access.delete_topic(topic)
                 access.set_elr(1)
             self.report(f"deleted topic {topic}")
+
+    def migration(self) -> None:
+        """Returns the cluster to ZooKeeper, before anything else asks which brokers ZooKeeper knows."""
+        state = self.lab.state
+        if not (state.migrating or (state.controllers and state.zookeepers)):
+            return
+        with self.lab.access() as access:
+            assert access.znodes is not None
+            take_back(self.lab, access.znodes)
+        self.report("took the migration to KRaft back")
 
     # --- processes ------------------------------------------------------------------------------------------------
 

@@ -9,16 +9,17 @@ from kfix.lab.definition.properties import (
     broker_settings,
     controller_settings,
     kraft_broker_settings,
+    migrating_settings,
     zookeeper_settings,
 )
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.definition.secured import secured_settings
-from kfix.lab.definition.state import ControllerDef, ZooKeeperDef
+from kfix.lab.definition.state import ON_KRAFT, ControllerDef, ZooKeeperDef
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kfix.lab.definition.state import LabState, Node
+    from kfix.lab.definition.state import BrokerDef, LabState, Node
 
 
 def settings_of(state: LabState, node: Node, disk: Path) -> dict[str, str]:
@@ -27,12 +28,25 @@ def settings_of(state: LabState, node: Node, disk: Path) -> dict[str, str]:
         ensemble = {each: state.host_of(each).address for each in state.zookeepers}
         return zookeeper_settings(node, ensemble, disk) | server_settings(state, node, address)
     if isinstance(node, ControllerDef):
-        return controller_settings(state.spec, node, quorum_of(state), disk) | secured_settings(state)
+        settings = controller_settings(state.spec, node, quorum_of(state), disk) | secured_settings(state)
+        if state.spec.recipe.mode == ZK:
+            settings |= migrating_settings(state.spec, quorum_of(state), zookeeper_connect(state), listener=False)
+        return settings
+    if step := state.migrating.get(str(node.id)):
+        return _migrating_broker(state, node, step, address, disk)
     if state.spec.recipe.mode == ZK:
         settings = broker_settings(state.spec, node, zookeeper_connect(state), address, disk) | broker_access(state)
     else:
         settings = kraft_broker_settings(state.spec, node, quorum_of(state), address, disk)
     return settings | secured_settings(state)
+
+
+def _migrating_broker(state: LabState, node: BrokerDef, step: str, address: str, disk: Path) -> dict[str, str]:
+    quorum, connect = quorum_of(state), zookeeper_connect(state)
+    if step == ON_KRAFT:
+        return kraft_broker_settings(state.spec, node, quorum, address, disk) | migrating_settings(state.spec, quorum)
+    settings = broker_settings(state.spec, node, connect, address, disk)
+    return settings | migrating_settings(state.spec, quorum, connect)
 
 
 def zookeeper_connect(state: LabState) -> str:

@@ -90,8 +90,8 @@ class Nodes:
     def disk_of(self, state: LabState, broker_id: int) -> Path:
         return self._disk(state, "broker", broker_id)
 
-    def wipe_disk(self, state: LabState, broker_id: int) -> None:
-        shutil.rmtree(self.disk_of(state, broker_id), ignore_errors=True)
+    def wipe_disk(self, state: LabState, number: int, role: str = "broker") -> None:
+        shutil.rmtree(self._disk(state, role, number), ignore_errors=True)
 
     def sasl_addresses(self, state: LabState) -> tuple[str, ...]:
         return tuple(

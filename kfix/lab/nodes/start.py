@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import secrets
 import signal
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.errors import KfixError, UsageError
+from kfix.lab.definition.ids import new_uuid
 from kfix.lab.definition.protocols import SCRAM, USER
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.definition.rights import READING
@@ -157,25 +157,18 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
             ),
             network=network,
             controllers=tuple(
-                ControllerDef(each, next(ports), _uuid(), spec.zone_of(position))
+                ControllerDef(each, next(ports), new_uuid(), spec.zone_of(position))
                 for position, each in enumerate(spec.controller_ids)
             ),
             secret=secrets.token_urlsafe(18) if spec.is_secured or spec.is_keeper_secured else "",
             oidc_port=next(ports) if spec.has_identity_provider else None,
             kdc_port=next(ports) if spec.has_kdc else None,
-            cluster_id=_uuid() if spec.recipe.mode == KRAFT else "",
+            cluster_id=new_uuid() if spec.recipe.mode == KRAFT else "",
         )
         store.save(state)
         if network is not None:
             lay(network)
     return state
-
-
-def _uuid() -> str:
-    """Returns an id as Kafka writes it. StorageTool would take one that begins with a dash for an option."""
-    while (found := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")).startswith("-"):
-        pass
-    return found
 
 
 def end_lab(lab: LabHandle) -> tuple[str, ...]:

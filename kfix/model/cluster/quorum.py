@@ -94,6 +94,7 @@ class QuorumView:
     `old_leaders` are the partitions of which a broker with old metadata was asked whether it leads them still.
     `topic_settings` are {topic: the settings that it has of its own}; None if they were not read. `supported` are
     {node: the highest level of metadata.version that its software supports}, of brokers and controllers that report it.
+    `migrating` are the addresses of the controllers that report the settings of a migration from ZooKeeper to KRaft.
     """
 
     leader: int = -1
@@ -115,6 +116,7 @@ class QuorumView:
     topic_settings: Mapping[str, Mapping[str, str]] | None = None
     supported: Mapping[int, int] = field(default_factory=dict)
     old_leaders: Mapping[TopicPartition, OldLeader] = field(default_factory=dict)
+    migrating: tuple[str, ...] = ()
 
     @property
     def read(self) -> bool:

@@ -168,7 +168,10 @@ class ZooKeeperNode:
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperView:
-    """Everything kfix reads from ZooKeeper, through one server of the ensemble (`server`)."""
+    """Everything kfix reads from ZooKeeper, through one server of the ensemble (`server`).
+
+    `migrating_since_ms` is when a KRaft controller created `/migration`; 0 if that znode does not exist.
+    """
 
     connect: str
     server: str
@@ -182,6 +185,7 @@ class ZooKeeperView:
     isr_notifications: int = 0
     preferred_election_pending: bool = False
     migrating: bool = False
+    migrating_since_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +326,8 @@ class Snapshot:
     `group_readings` are of the groups asked for by name, with those of the first of two snapshots. `transaction_log`
     names the producers of the open transactions that were seen; None if there was none. `ensemble` holds
     every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None. `quorum` is that of
-    KRaft, even if no controller answers; None if none was asked.
+    KRaft, even if no controller answers; None if none was asked. `migration` is that to which a cluster with ZooKeeper
+    migrates, by its controllers; None if ZooKeeper records no migration.
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
     was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
     the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
@@ -342,6 +347,7 @@ class Snapshot:
     views: Mapping[int, BrokerView]
     zookeeper: ZooKeeperView | None = None
     quorum: QuorumView | None = None
+    migration: QuorumView | None = None
     broker_configs: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     topic_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kfix.model.cluster.snapshot import Snapshot, Source
 from kfix.model.diagnosis.finding import Severity
-from tests.unit.diagnostics import kraft_clusters
+from tests.unit.diagnostics import kraft_clusters, migrations
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.sick import Sick
 
@@ -23,6 +23,21 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.move_never_ends, "topic ledger", WARNING),
         Sick(lambda: kraft_clusters.move_never_ends(dead=2), "topic ledger", WARNING),
         Sick(lambda: kraft_clusters.move_never_ends(dead=3, partitions=3), "topic ledger", WARNING),
+    ],
+    "KFX819": [
+        Sick(migrations.waiting, "migration to KRaft", WARNING),
+        Sick(lambda: migrations.waiting(prepared=(1, 2, 3), fetching=(1, 2)), "migration to KRaft", WARNING),
+        Sick(lambda: migrations.waiting(prepared=(1, 2, 3), fetching=(1, 2, 3)), "migration to KRaft", INFO),
+        Sick(
+            lambda: migrations.waiting(prepared=(1, 2, 3), fetching=(1, 2, 3), age=9000), "migration to KRaft", WARNING
+        ),
+        Sick(lambda: migrations.waiting(prepared=(1, 2, 3), fetching=None), "migration to KRaft", WARNING),
+        Sick(lambda: migrations.waiting(prepared=(1, 2), dead=3), "migration to KRaft", WARNING),
+        Sick(lambda: migrations.waiting(prepared=(1, 2), fetching=(1, 2, 3), unread=3), "migration to KRaft", INFO),
+        Sick(migrations.taken_over, "migration to KRaft", WARNING),
+        Sick(lambda: migrations.taken_over(unprepared=(3,)), "migration to KRaft", WARNING),
+        Sick(migrations.mixed, "migration to KRaft", WARNING),
+        Sick(migrations.unfinished, "migration to KRaft", WARNING),
     ],
     "KFX817": [
         Sick(lambda: kraft_clusters.two_clusters("other"), "cluster other", WARNING),
@@ -50,5 +65,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: kraft_clusters.move_never_ends(removing=(2,)),
         lambda: kraft_clusters.move_never_ends(removing=(2,), dead=3),
     ],
+    # A cluster on KRaft whose settings were not read, and one whose ZooKeeper knows of no migration.
+    "KFX819": [kraft_clusters.healthy, lambda: base().snapshot(), migrations.finished],
     "KFX817": [kraft_clusters.healthy, lambda: base().snapshot()],
 }

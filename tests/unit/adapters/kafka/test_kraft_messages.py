@@ -93,7 +93,9 @@ def test_features_answer_is_read_from_its_tags(epoch, finalized, ready):
         zk_migration_ready=ready,
     )
     reader = answer(message, 3)
-    assert kraft.features(reader) == kraft.Features(-1 if epoch is None else epoch, finalized, {"metadata.version": 21})
+    assert kraft.features(reader) == kraft.Features(
+        -1 if epoch is None else epoch, finalized, {"metadata.version": 21}, ready
+    )
     assert reader.at == len(reader.data)
 
 

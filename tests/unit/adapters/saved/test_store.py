@@ -80,6 +80,7 @@ def whole(**changes):
         isr_notifications=2,
         preferred_election_pending=True,
         migrating=True,
+        migrating_since_ms=123,
     )
     snapshot = Snapshot(
         taken_at=1234.5,
@@ -89,6 +90,7 @@ def whole(**changes):
         views={1: view},
         zookeeper=zookeeper,
         quorum=QUORUM,
+        migration=replace(QUORUM, migrating=("h:9093",)),
         broker_configs={1: {"min.insync.replicas": "1"}},
         topic_configs={"t": {"min.insync.replicas": "2"}},
         groups=(Group("g", (1, 2), "Stable", ("c/h",)),),
@@ -206,6 +208,7 @@ LATER = {
     "quorum",
     "stated_partitions",
     "group_readings",
+    "migration",
     "transaction_log",
     "offsets_sizes",
     "offsets_logs",

@@ -1,0 +1,85 @@
+"""A migration from ZooKeeper to KRaft that waits for a broker, or that was left half finished."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.errors import UsageError
+from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.nodes.migrating import (
+    CONTROLLER,
+    add_controller,
+    move_to_kraft,
+    prepare_brokers,
+    taken_over,
+    wait_taken_over,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kfix.lab.definition.state import BrokerDef
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
+
+#: In the order in which a migration comes to them.
+_WAITING, _TAKEN_OVER, _MIXED, _UNFINISHED = "waiting", "taken-over", "mixed", "unfinished"
+
+
+def run(context: IncidentContext) -> Broken:
+    lab, step = context.lab, str(context.options["step"])
+    if lab.state.spec.is_keeper_secured or lab.state.spec.is_secured:
+        raise UsageError(f"lab {lab.name!r} is secured: its controller would be, too", hint="kfix lab up without it")
+    groups = context.content()
+    *early, late = sorted(context.ids())
+    add_controller(lab, context.znodes)
+    context.report(f"started KRaft controller {CONTROLLER}, which waits for the brokers to register with it")
+    prepare_brokers(lab, early if step == _WAITING else (*early, late))
+    context.report(f"restarted {len(early) + (step != _WAITING)} brokers with the settings of the migration")
+    on_kraft: tuple[int, ...] = ()
+    if step == _WAITING:
+        context.require(not taken_over(context.znodes), "the KRaft controller has not taken over")
+        context.report(f"checked: the KRaft controller waits for broker {late}")
+    else:
+        wait_taken_over(context.znodes)
+        context.report(f"KRaft controller {CONTROLLER} has taken over, and writes ZooKeeper, too")
+        on_kraft = {_TAKEN_OVER: (), _MIXED: (early[0],), _UNFINISHED: (*early, late)}[step]
+        move_to_kraft(lab, context.access, on_kraft)
+    if on_kraft:
+        context.report(f"restarted broker {' and '.join(map(str, on_kraft))} on KRaft")
+    else:
+        context.wait_groups(groups, groups.by_partition)
+        context.report("checked: all groups work")
+    return context.broken(
+        INCIDENT.name,
+        INCIDENT.expect,
+        group=groups.by_partition[0],
+        details={"step": step, "controller": CONTROLLER, "late": late, "on_kraft": len(on_kraft)},
+    )
+
+
+def _unfit(brokers: Sequence[BrokerDef]) -> str:
+    if any(each.zone is not None for each in brokers):
+        return "it has zones, and the KRaft controller would be in none"
+    return ""
+
+
+INCIDENT = Incident(
+    name="migration-stuck",
+    title="a migration from ZooKeeper to KRaft waits for a broker, or is half finished",
+    does="Starts a KRaft controller for a migration, and restarts brokers as far as the step says.",
+    expect=(
+        "clients notice nothing",
+        "no change may be made by what ZooKeeper records, once the KRaft controller decides",
+    ),
+    run=run,
+    options={"step": "how far the migration has come: waiting for a broker, taken-over, mixed or unfinished"},
+    choices={"step": (_WAITING, _TAKEN_OVER, _MIXED, _UNFINISHED)},
+    needs=2,
+    suits=_unfit,
+    not_on={
+        KRAFT: "it begins with ZooKeeper",
+        "2.7.1": "Kafka 2.7 has no migration: it came with 3.4",
+    },
+)
