@@ -48,11 +48,9 @@ def no_start(brokers: Iterable[int]) -> Ban:
     return Ban((ChangeKind.START,), brokers=frozenset(brokers))
 
 
-def starts(remedy: Remedy, brokers: Iterable[int], case: CaseFile) -> Remedy:
-    """Returns a remedy that is known to start these brokers, which only a finding of KRaft forbids."""
-    return (
-        replace(remedy, changes=(*remedy.changes, ChangeKind.START), brokers=tuple(brokers)) if case.kraft else remedy
-    )
+def starts(remedy: Remedy, brokers: Iterable[int]) -> Remedy:
+    """Returns a remedy that is known to start these brokers."""
+    return replace(remedy, changes=(*remedy.changes, ChangeKind.START), brokers=tuple(brokers))
 
 
 def no_move(brokers: Iterable[int]) -> Ban:

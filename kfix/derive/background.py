@@ -120,14 +120,17 @@ def lost_brokers(
 
     A dead broker looks the same. Two signs distinguish them: its address now responds under another id, or a broker
     without any replica has registered since it left. An empty broker that is older is only a new, empty broker. Each id
-    has a replacement of its own, None where several brokers may be it: then an operator has to say which.
+    has a replacement of its own, None where several brokers may be it: then an operator has to say which. One that
+    responds, or fetches metadata, runs under its id.
     """
     record = record_of(snapshot)
     if live is None or record is None:
         return {}
     registrations = record.registrations
     at = {str(r.endpoint): b for b, r in registrations.items() if r.endpoint is not None}
-    gone = sorted(assigned - live)
+    quorum = snapshot.quorum
+    runs = {*snapshot.views, *(b for b in assigned if quorum is not None and quorum.fetches(b))}
+    gone = sorted(assigned - live - runs)
     addresses = {b: address for b in gone if (address := _last_address(b, snapshot)) in at}
     claims = Counter(addresses.values())
     # Where two of them had the same address, it does not show which one lives on.

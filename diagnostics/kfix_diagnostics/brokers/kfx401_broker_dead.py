@@ -144,10 +144,10 @@ def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple
     if first and rest:
         they = "it is" if len(first) == 1 else "they are"
         text = f"{start(first, case)}{disk} first: only {they} in sync for partitions without a leader. "
-        yield starts(Remedy(f"{text}Then {continued(start(rest, case))}"), dead, case)
+        yield starts(Remedy(f"{text}Then {continued(start(rest, case))}"), dead)
     else:
         text = f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action"
-        yield starts(Remedy(text), dead, case)
+        yield starts(Remedy(text), dead)
     text = f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
     yield moves_from(Remedy(text), dead, case)
 

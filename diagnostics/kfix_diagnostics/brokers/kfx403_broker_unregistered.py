@@ -13,7 +13,8 @@ Remedies, safest first
     Repair the network between this broker and ZooKeeper; it registers again, truncates and follows by itself.
 
 Do not
-    Do not trigger elections or reassignments meanwhile. Do not restart the rest of the cluster.
+    Do not trigger elections or reassignments meanwhile. Do not restart the rest of the cluster. Do not start the broker
+    a second time: it runs.
 
 Sources
     Kafka 2.7.1 with isolated zones: two leaders of one partition, epochs one apart; 676 records truncated when the
@@ -29,7 +30,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
-from kfix_diagnostics._bans import NO_MOVES, restart
+from kfix_diagnostics._bans import NO_MOVES, no_start, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
@@ -71,8 +72,9 @@ def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
         never=(
             "Do not trigger elections or reassignments while it lasts",
             "Do not restart the rest of the cluster; producers should use acks=all",
+            f"Do not start broker {broker} a second time: it runs",
         ),
-        forbids=(NO_MOVES,),
+        forbids=(NO_MOVES, no_start((broker,))),
         partitions=tuple(twice),
         follows=explained_by((broker,), case),
     )

@@ -14,7 +14,8 @@ from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
 from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import diagnose_again, start
 from kfix_diagnostics._bans import starts
-from kfix_diagnostics._explained import code_of, explained_by, see_shut_out
+from kfix_diagnostics._explained import code_of, explained_by
+from kfix_diagnostics._running import find_out_why, running
 from kfix_diagnostics._words import are, because, does, not_alive
 
 Missing = tuple[int, ...]
@@ -153,22 +154,19 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
         gone = [b for b in missing if b in case.background.likely.dead]
         if gone:
             text = f"{start(gone, case)} if not running. Replicas catch up and rejoin the ISR by themselves"
-            yield starts(Remedy(text), gone, case)
+            yield starts(Remedy(text), gone)
         yield diagnose_again(
             case, f"Diagnose the cluster itself, which shows whether {brokers_named(missing)} {are(len(missing))} alive"
         )
         return
     dead = case.away(missing)
     lagging = [b for b in missing if b not in dead]
-    if fenced := [b for b in dead if case.kraft and b in case.shut_out]:
-        # Without an active controller no finding reports them.
-        known = case.snapshot.quorum is not None and case.snapshot.quorum.read
-        where = f": {see_shut_out(fenced, case)}" if known else ""
-        yield Remedy(f"Find out why {brokers_named(fenced)} {are(len(fenced))} fenced{where}")
-        dead = tuple(b for b in dead if b not in fenced)
+    if up := running(dead, case):
+        yield find_out_why(up, case)
+        dead = tuple(b for b in dead if b not in up)
     if dead:
         text = f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action"
-        yield starts(Remedy(text), dead, case)
+        yield starts(Remedy(text), dead)
     hanging = [b for b in lagging if b in case.silent]
     if hanging:
         yield Remedy(f"Find out why {_hang(hanging)}: see KFX402")

@@ -5,8 +5,9 @@ Why it matters
     producers with acks=all if the ISR had shrunk to one replica and min.insync.replicas is 1.
 
 How kfix knows
-    No member of the ISR is registered, and at least one other assigned replica is. kfix asks each live replica for its
-    own log end, which works without a leader.
+    No member of the ISR is registered, and at least one other assigned replica is. A member that runs, and is fenced or
+    not registered, is not dead (KFX814, KFX403): it leads again once that is repaired. kfix asks each live replica for
+    its own log end, which works without a leader.
 
 Remedies, safest first
     Start a member of the ISR: nothing is lost. Only if none can come back, trigger an unclean election. Its winner is
@@ -34,11 +35,12 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named, several
+from kfix.wording import ago, brokers_named, continued, several
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._running import find_out_why, running, runs_but
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
 
@@ -56,11 +58,17 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Finding:
     alive = sorted({b for tp in tps for b in case.among_live(case.assignment(tp).replicas)})
+    up = running(isr, case)
+    state = f"every in-sync replica {ids(isr)} is dead"
+    if up:
+        rest = [b for b in isr if b not in up]
+        state = f"in-sync {runs_but(up, case)}"
+        state += f"; {brokers_named(rest)} of the ISR {are(len(rest))} dead" if rest else ""
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"ISR on {brokers_named(isr)}" if isr else "empty ISR",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader: every in-sync replica {ids(isr)} is dead. "
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader: {state}. "
         f"{brokers_named(alive).capitalize()} {are(len(alive))} alive, but out of sync",
         cause=_cause(isr, case),
         evidence=_evidence(tps, case),
@@ -69,8 +77,11 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
         never=(
             NEVER_UNCLEAN_CONFIG,
             (
-                "Do not delete or re-create the topic, and do not start the dead broker with an empty disk: the others "
-                "would truncate to it"
+                "Do not delete or re-create the topic, and do not trigger an unclean election: "
+                f"{brokers_named(up)} {has(len(up))} all records"
+                if up
+                else "Do not delete or re-create the topic, and do not start the dead broker with an empty disk: the "
+                "others would truncate to it"
             ),
         ),
         partitions=tuple(tps),
@@ -83,6 +94,8 @@ def _cause(isr: tuple[int, ...], case: CaseFile) -> Cause:
         return Cause(
             "the ISR is empty; an eligible leader replica (ELR) may still hold all records", Confidence.POSSIBLE
         )
+    if up := running(isr, case):
+        return Cause(f"the ISR had shrunk to {ids(isr)}, and {runs_but(up, case)}", Confidence.CERTAIN)
     left = [age for b in isr if (age := case.gone_for(b)) is not None]
     when = f" about {ago(max(left))} ago" if left else ""
     return Cause(f"the ISR had shrunk to {ids(isr)} before {brokers_named(isr)} left{when}", Confidence.CERTAIN)
@@ -96,9 +109,16 @@ def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]
 
 
 def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
+    if up := running(isr, case):
+        they = "It is" if len(up) == 1 else "They are"
+        then = f"{they} in sync: once that is repaired a leader is elected, and no record is lost"
+        yield find_out_why(up, case, then)
+        if rest := [b for b in isr if b not in up]:
+            yield starts(Remedy(f"Or {continued(start_any(rest, case.frozen))}, which is in sync, too"), rest)
+        return
     if isr:
         text = f"{start_any(isr, case.frozen)}. It is in sync, so no data is lost"
-        yield starts(runbook(case, "isr-dead", text), isr, case)
+        yield starts(runbook(case, "isr-dead", text), isr)
     for tp in tps[:SHOWN]:
         yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
     if len(tps) > SHOWN:

@@ -6,7 +6,8 @@ Why it matters
     are healthy.
 
 How kfix knows
-    None of the broker ids in the assignment is registered.
+    None of the broker ids in the assignment is registered, or all are fenced. A broker that runs all the same is not
+    started a second time (KFX814, KFX403).
 
 Remedies, safest first
     Start one of the assigned brokers, preferably one in the ISR. Afterwards raise the replication factor to 3 by a
@@ -31,11 +32,12 @@ from kfix.derive.checks import PartitionCheck, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named
+from kfix.wording import ago, brokers_named, continued
 from kfix_diagnostics._advice import blocked, runbook, save_from_disk, start
 from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import either, has, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
 
@@ -57,7 +59,7 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
         severity=Severity.CRITICAL,
         obj=f"replicas on {brokers_named(replicas)}",
         summary=f"{per_topic(tps)} {has(len(tps))} no leader and no live replica: all replicas are on "
-        f"{brokers_named(replicas)}",
+        f"{brokers_named(replicas)}{which_runs(replicas, running(replicas, case), case)}",
         cause=_cause(replicas, case),
         evidence=(
             *state_row(case, tps[0]),
@@ -78,6 +80,8 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
 
 
 def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
+    if up := running(replicas, case):
+        return Cause(runs_but(up, case), Confidence.CERTAIN)
     left = [age for b in replicas if (age := case.gone_for(b)) is not None]
     when = f" about {ago(min(left))} ago" if left else ""
     alone = "the only broker with a copy" if len(replicas) == 1 else "the last broker with a copy"
@@ -85,8 +89,14 @@ def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
 
 
 def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
+    if up := running(replicas, case):
+        then = "An in-sync replica there leads again once that is repaired, and no data is lost"
+        yield find_out_why(up, case, then)
+        if rest := tuple(b for b in replicas if b not in up):
+            yield starts(Remedy(f"Also {continued(_whom(rest, tps, case))}"), rest)
+        return
     text = f"{_whom(replicas, tps, case)}. No data is lost, and nothing else helps"
-    yield starts(runbook(case, "isr-dead", text), replicas, case)
+    yield starts(runbook(case, "isr-dead", text), replicas)
     yield Remedy(f"If {either(replicas)} was re-created under another id: start it with the old id and the old disk")
     yield from save_from_disk(tps, _holders(tps, case))
     if len(replicas) == 1:
@@ -101,7 +111,7 @@ def _holders(tps: list[TopicPartition], case: CaseFile) -> set[int]:
 
 def _whom(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> str:
     """Returns what to start: any broker that is in sync for all partitions, otherwise one of the ISR of each."""
-    isrs = [set(case.isr(tp)) for tp in tps if case.isr(tp)]
+    isrs = [found for tp in tps if (found := set(case.isr(tp)) - set(case.shut_out))]
     shared = sorted(set.intersection(*isrs)) if isrs else list(replicas)
     if shared:
         return start_any(shared, case.frozen)

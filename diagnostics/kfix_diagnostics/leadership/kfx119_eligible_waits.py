@@ -12,7 +12,8 @@ How kfix knows
 
 Remedies, safest first
     Start the eligible brokers with their old disks. One that was shut down is elected at once. If all of them were
-    killed, the ELR is empty once they are back, and the last known leader is elected by itself, if it is alive.
+    killed, the ELR is empty once they are back, and the last known leader is elected by itself, if it is alive. One
+    that runs and is fenced (KFX814) is not started a second time; where all are alive, the quorum is to be diagnosed.
 
 Do not
     Do not trigger a preferred election: it is refused. Do not set min.insync.replicas on the topic, not even to the
@@ -32,11 +33,12 @@ from kfix.derive.checks import PartitionCheck, Rows
 from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named
+from kfix.wording import ago, brokers_named, continued
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leadership._eligible import waits_for
 
@@ -60,12 +62,12 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile) -> Finding:
     wanted = _wanted(eligible, case)
+    _, dead = _split(wanted, case)
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"eligible {brokers_named(eligible.replicas or eligible.last_known)}",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader, and waits for {brokers_named(wanted)}, which "
-        f"{are(len(wanted))} dead and may lead without a loss",
+        summary=_summary(wanted, tps, case),
         cause=_cause(wanted, tps, case),
         evidence=tuple(row for tp in tps[:_SHOWN] for row in _rows(tp, case)) + tuple(live_row(case)),
         blocked=blocked(case, tps),
@@ -74,7 +76,7 @@ def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile)
             _NEVER_SET,
             "Do not trigger a preferred election: it is refused and changes nothing",
             NEVER_UNCLEAN_CONFIG,
-            f"Do not start {brokers_named(wanted)} with an empty disk",
+            *((f"Do not start {brokers_named(dead)} with an empty disk",) if dead else ()),
         ),
         partitions=tuple(tps),
         follows=explained_by(wanted, case),
@@ -82,13 +84,43 @@ def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile)
 
 
 def _wanted(eligible: EligibleLeaders, case: CaseFile) -> tuple[int, ...]:
-    """Returns the dead brokers to start: the last known leader first, since it has the longest log."""
-    dead = [b for b in (*eligible.last_known, *eligible.replicas) if b not in (case.live or ())]
-    chosen = dead or [*eligible.last_known, *eligible.replicas]
+    """Returns the brokers that are not alive: the last known leader first, since it has the longest log.
+
+    Where all of them are alive, these are all.
+    """
+    away = [b for b in (*eligible.last_known, *eligible.replicas) if b not in (case.live or ())]
+    chosen = away or [*eligible.last_known, *eligible.replicas]
     return tuple(dict.fromkeys(chosen))
 
 
+def _split(wanted: tuple[int, ...], case: CaseFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns those that run and are fenced, and those that are dead; neither has one that is alive."""
+    up = running(wanted, case)
+    return up, tuple(b for b in wanted if b not in up and b not in (case.live or ()))
+
+
+def _summary(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> str:
+    up, dead = _split(wanted, case)
+    none = f"{per_topic(tps)} {has(len(tps))} no leader"
+    one = len(wanted) == 1
+    if not up and not dead:
+        lead = f"{'is' if one else 'are'} alive and may lead without a loss"
+        return f"{none}, although {brokers_named(wanted)} {lead}"
+    waits = f"{none}, and {'waits' if len(tps) == 1 else 'wait'} for {brokers_named(wanted)}"
+    if up:
+        return (
+            f"{waits}{which_runs(wanted, up, case)}{f'; {brokers_named(dead)} {are(len(dead))} dead' if dead else ''}"
+        )
+    leads = "it leads" if one else "one of them leads"
+    return f"{waits}, which {are(len(wanted))} dead; once started {leads} without a loss"
+
+
 def _cause(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Cause:
+    up, dead = _split(wanted, case)
+    if up:
+        return Cause(runs_but(up, case), Confidence.CERTAIN)
+    if not dead:
+        return Cause("the active controller has not elected it: the quorum is at fault", Confidence.POSSIBLE)
     left = [age for b in wanted if (age := case.gone_for(b)) is not None]
     when = f" about {ago(max(left))} ago" if left else ""
     if all(len(case.assignment(tp).replicas) == 1 for tp in tps):
@@ -112,13 +144,22 @@ def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
 def _remedies(
     eligible: EligibleLeaders, wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile
 ) -> Iterator[Remedy]:
+    up, dead = _split(wanted, case)
+    if up:
+        yield find_out_why(up, case, "Once that is repaired a leader is elected, and no record is lost")
+        if dead:
+            yield starts(Remedy(f"Also {continued(start(dead, case))} with the old disk"), dead)
+    if up or not dead:
+        text = "Then diagnose again" if up else "Diagnose the quorum: an active controller elects it within seconds"
+        yield diagnose_again(case, text)
+        return
     text = (
         "with its old disk: it is elected, and no record is lost. The runbook names it"
         if len(wanted) == 1
         else "with their old disks: one of them is elected, and no record is lost. The runbook names them in order"
     )
     whom = runbook(case, "isr-dead", f"{start(wanted, case)} {text}, and verifies the recovery")
-    yield starts(whom, wanted, case)
+    yield starts(whom, wanted)
     alive = [b for b in eligible.last_known if b in (case.live or ())]
     if alive and eligible.replicas:
         yield Remedy(

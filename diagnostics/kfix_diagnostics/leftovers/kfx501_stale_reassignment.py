@@ -95,7 +95,7 @@ def _row(row: PartitionFacts, case: CaseFile) -> Evidence:
 
 def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterator[Remedy]:
     if dead:
-        yield starts(Remedy(f"{start(dead, case)}. The reassignment then continues by itself"), dead, case)
+        yield starts(Remedy(f"{start(dead, case)}. The reassignment then continues by itself"), dead)
         text = "Cancel it. The runbook refuses where the original replicas are dead"
         yield runbook(case, "cancel-reassignment", text)
         if not case.kraft:  # Kafka 4.3 never ends a move to a subset of the target of a move under way.

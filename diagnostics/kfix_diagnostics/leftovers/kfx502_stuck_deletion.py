@@ -49,7 +49,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             f"{several(len(found), 'partition')} there cannot be deleted",
             cause=Cause("a deletion completes only when every replica has confirmed it", Confidence.CERTAIN),
             evidence=(Evidence(case.zookeeper_name, f"/admin/delete_topics/{topic}", "exists"), *live_row(case)),
-            remedies=(starts(Remedy(f"{start(dead, case)}. The deletion then completes by itself"), dead, case),),
+            remedies=(starts(Remedy(f"{start(dead, case)}. The deletion then completes by itself"), dead),),
             never=("Do not remove znodes or log directories by hand",),
             partitions=tuple(row.tp for row in found),
             follows=explained_by(dead, case),

@@ -2,7 +2,8 @@
 
 Why it matters
     A fenced broker leads nothing, and its replicas are in no ISR: one more failure may leave partitions without a
-    leader. Its process runs, its port answers and its metrics show no fault.
+    leader, and a partition whose only in-sync replica it has is down already, although no record is lost. Its process
+    runs, its port answers and its metrics show no fault.
 
 How kfix knows
     The broker responds to kfix, the other brokers do not list it as alive, and it has applied the metadata of the
@@ -15,7 +16,8 @@ Remedies, safest first
     its log names the failed requests. Once heartbeats arrive, it is unfenced within a second.
 
 Do not
-    Do not start it a second time: it runs. Do not reassign its replicas: they are up to date once it is back.
+    Do not start it a second time: it runs. Do not reassign its replicas: they are up to date once it is back. Do not
+    trigger an unclean election while it is in the ISR, or eligible to lead: that loses what only it has.
 
 Sources
     Kafka 4.3.1: heartbeats (API key 63) dropped on their way to the controllers, everything else delivered. Kafka
@@ -29,12 +31,14 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.quorum import QuorumView
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.model.numbers import whole_number
 from kfix.wording import several
 from kfix_diagnostics._advice import diagnose_again
-from kfix_diagnostics._bans import no_unclean_election, restart
+from kfix_diagnostics._bans import no_start, no_unclean_election, restart
 from kfix_diagnostics._evidence import live_row
+from kfix_diagnostics._words import has, per_topic
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
 
 CODE = "KFX814"
@@ -53,12 +57,15 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Finding:
     calm = case.may_restart(broker, None)
     rare = _too_rare(broker, case)
+    held = [row.tp for row in rows if row.leaderless and broker in _complete(row.tp, case)]
     missed = [row.tp for row in rows if broker in case.assignment(row.tp).replicas and broker not in case.isr(row.tp)]
+    touched = tuple(dict.fromkeys((*missed, *held)))
     holding = len(missed)
     responds = "it responds" if broker in case.views else "kfix does not reach it"
     if quorum.follows(broker):
         responds = "it responds and follows the metadata" if broker in case.views else "it fetches the metadata"
     effect = f": {several(holding, 'replica')} there {'is' if holding == 1 else 'are'} in no ISR" if holding else ""
+    effect += f". {per_topic(held)} {has(len(held))} no leader, and broker {broker} has all records" if held else ""
     return Finding(
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
@@ -81,11 +88,23 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
         never=(
             f"Do not start broker {broker} a second time: it runs",
             f"Do not reassign the replicas of broker {broker}: it catches up once it is unfenced",
+            *(
+                (f"Do not trigger an unclean election of {per_topic(held)}: broker {broker} leads without a loss",)
+                if held
+                else ()
+            ),
         ),
-        forbids=(no_unclean_election(missed),),
-        partitions=tuple(missed),
+        forbids=(no_unclean_election(touched), no_start((broker,))),
+        partitions=touched,
         headline=f"broker {broker} is fenced" if calm else "",
     )
+
+
+def _complete(tp: TopicPartition, case: CaseFile) -> tuple[int, ...]:
+    """Returns the replicas that hold every committed record: those of the ISR and of the ELR."""
+    quorum = case.snapshot.quorum
+    eligible = None if quorum is None else quorum.eligible.get(tp)
+    return (*case.isr(tp), *(() if eligible is None else eligible.replicas))
 
 
 def _too_rare(broker: int, case: CaseFile) -> tuple[int, int] | None:
@@ -127,6 +146,6 @@ CHECK = ClusterCheck(
     title="a broker is fenced although it responds and follows the metadata",
     severity=Severity.WARNING,
     check=check,
-    rows="n_isr < n_replicas and not deleting",
+    rows="(n_isr < n_replicas or leaderless) and not deleting",
     debounce=Debounce.HELD,
 )

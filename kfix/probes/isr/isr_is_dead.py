@@ -1,24 +1,52 @@
 """There is no leader and no live in-sync replica: only then may a replica outside the ISR be elected.
 
 While one member of the ISR is alive it holds every acknowledged record, and electing another replica would lose some.
+On KRaft a broker that runs may be fenced, so that it is not alive by the record: its heartbeats are lost, and it leads
+again as soon as they arrive. So no member of the ISR or of the ELR may fetch metadata, or answer at its address.
 """
 
 from __future__ import annotations
 
-from kfix.model.cluster.reading import PartitionReading
+from kfix.model.cluster.reading import BrokerRegistration, PartitionReading
+from kfix.model.cluster.snapshot import Mode
+from kfix.model.plan.answer import Answer, judge
 from kfix.model.plan.args import Args
-from kfix.probes.base import state_probe
+from kfix.ports import ClusterReader
+from kfix.probes.base import partition_probe
+from kfix.probes.words import state_words
+from kfix.wording import ago
+
+_WANTED = "no leader and no registered member of the ISR"
+#: Seconds. A broker that runs fetches metadata at least every 0.5 s (docs/facts/kraft.md).
+_FETCHES_WITHIN = 2.0
 
 
-def _rule(_args: Args, reading: PartitionReading) -> bool | None:
+def _rule(_args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
     live, leaderless = reading.live_isr, reading.leaderless
-    return None if live is None or leaderless is None else leaderless and not live
+    if live is None or leaderless is None:
+        return judge(None, state_words(reading), _WANTED)
+    if live or not leaderless or reader.identity().mode is not Mode.KRAFT:
+        return judge(leaderless and not live, state_words(reading), _WANTED)
+    eligible = () if reading.eligible is None else reading.eligible.replicas
+    for broker in dict.fromkeys((*(reading.isr or ()), *eligible)):
+        why = _why_it_runs(broker, reader.registration(broker))
+        if why:
+            return judge(False, f"{why}; {state_words(reading)}", f"{_WANTED}, and none that runs")
+    return judge(True, state_words(reading), _WANTED)
 
 
-PROBE = state_probe(
+def _why_it_runs(broker: int, found: BrokerRegistration) -> str:
+    """Returns what shows that the process of a broker runs although it is not alive by the record, "" for nothing."""
+    if found.answers:
+        return f"broker {broker} runs, although it is fenced: its address answers"
+    if found.fetched is not None and found.fetched < _FETCHES_WITHIN:
+        return f"broker {broker} runs, although it is fenced: it fetched metadata {ago(found.fetched)} ago"
+    return ""
+
+
+PROBE = partition_probe(
     "isr_is_dead",
-    "there is no leader, and no member of the ISR is registered",
-    "no leader and no registered member of the ISR",
+    "there is no leader, and no member of the ISR is registered or, on KRaft, runs",
     _rule,
     facts=("leader", "isr", "live_isr"),
 )

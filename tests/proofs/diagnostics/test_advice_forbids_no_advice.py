@@ -5,12 +5,15 @@ The sentences under "do not" are read as an operator reads them, not as `Finding
 
 import re
 from collections.abc import Iterator
+from enum import StrEnum
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kfix.derive.casefile import open_case
-from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.cluster.quorum import EligibleLeaders
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
 from kfix_diagnostics._bans import CHANGES_OF
 from kfix_diagnostics.engine import Options, diagnose
@@ -18,12 +21,18 @@ from kfix_diagnostics.holding import held_back
 from tests.places import ROOT
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.cases import SICK
+from tests.unit.diagnostics.kraft_clusters import kraft, quorum
 from tests.unit.diagnostics.papers import papers
 
+#: It has no replica and never dies: whoever is asked about the cluster.
+WITNESS = 4
 EVERYWHERE = re.compile(r"Do not trigger (elections|reassignments)\b(?! where broker)")
 WHERE_BROKER = re.compile(r"Do not trigger elections where broker (\d+) is in the ISR")
 OF_ITS_PARTITIONS = re.compile(r"Do not trigger an (?P<unclean>unclean )?election")
 RESTARTS = re.compile(r"Do not (?:kill or )?restart (?:or wipe )?brokers? (\d+(?:, \d+)*)")
+STARTS = re.compile(r"Do not start broker (\d+) a second time")
+#: What has to be started, wherever it is in the sentence.
+STARTED = re.compile(r"\bstart brokers? (?P<ids>\d+(?:(?:, | or )\d+)*)", re.IGNORECASE)
 #: In a remedy that has nothing to wait for.
 DONE = re.compile(r"(?<!after )\brestart (broker|brokers) (?P<ids>\d+(?:, \d+)*)", re.IGNORECASE)
 
@@ -48,7 +57,15 @@ def forbidden(sentence: str, finding: Finding, remedy: Remedy, other: Finding, s
         return bool(does & kinds) and not set(finding.partitions).isdisjoint(other.partitions)
     if (found := RESTARTS.match(sentence)) and (done := DONE.search(remedy.text)):
         return not set(found[1].split(", ")).isdisjoint(done["ids"].split(", "))
-    return False
+    found = STARTS.match(sentence)
+    return found is not None and int(found[1]) in started(remedy)
+
+
+def started(remedy: Remedy) -> set[int]:
+    """Returns the brokers that a remedy starts, by its words or as it declares."""
+    named = STARTED.search(remedy.text)
+    words = set() if named is None else {int(each) for each in re.findall(r"\d+", named["ids"])}
+    return words | ({*remedy.brokers} if ChangeKind.START in remedy.changes else set())
 
 
 def contradictions(snapshot: Snapshot, diagnosis: Diagnosis) -> Iterator[tuple[str, str, str, str]]:
@@ -91,6 +108,60 @@ def something_to_do(remedy: Remedy, by_key: dict[str, Finding]) -> bool:
 @given(papers())
 def test_no_advice_is_forbidden_by_another_finding(paper: Paper) -> None:
     agree(paper.snapshot())
+
+
+class Seen(StrEnum):
+    """How a broker is seen: fenced or unregistered, it may still answer to kfix, or only fetch metadata (KRaft)."""
+
+    ALIVE = "alive"
+    ANSWERS = "answers"
+    FETCHES = "fetches"
+    DEAD = "dead"
+
+
+@st.composite
+def fenced_and_running(draw: st.DrawFn) -> Snapshot:
+    """A partition without a leader; its in-sync and eligible brokers are alive, dead, or run and are not alive."""
+    seen = dict(zip((1, 2, 3), draw(st.tuples(*[st.sampled_from(Seen)] * 3)), strict=True))
+    zookeeper = draw(st.booleans())
+    replicas = draw(st.lists(st.sampled_from((1, 2, 3)), min_size=1, unique=True))
+    some = st.lists(st.sampled_from(replicas), unique=True).map(tuple)
+    isr = draw(some)
+    paper = Paper((1, 2, 3, WITNESS)).topic("orders", 1, replicas=[replicas])
+    for broker in (b for b, how in seen.items() if how is not Seen.ALIVE):
+        paper.kill(broker, age=draw(st.sampled_from([5.0, 600.0])))
+    paper.answering |= {b for b, how in seen.items() if how is Seen.ANSWERS}
+    tp = TopicPartition("orders", 0)
+    part = paper.parts[tp]
+    part.leader, part.isr = -1, isr
+    if zookeeper:
+        return paper.snapshot()
+    paper = kraft(paper)
+    new = draw(st.booleans())
+    away = [b for b, how in seen.items() if how is not Seen.ALIVE]
+    eligible = {tp: EligibleLeaders(draw(some), draw(some)[:1])} if new and not isr else {}
+    ages = {b: 60.0 for b, how in seen.items() if how is Seen.DEAD}
+    level = {"metadata.version": 30 if new else 21}
+    return paper.snapshot(
+        quorum=quorum(ages, fenced=tuple(away) if new else None, eligible=eligible, features=level),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(fenced_and_running())
+def test_nor_where_a_broker_runs_that_is_not_alive_and_it_is_neither_started_nor_passed_over(made: Snapshot) -> None:
+    agree(made)
+    case = open_case(made)
+    eligible = {} if made.quorum is None else made.quorum.eligible
+    for finding in diagnose(made).walk():
+        held = {b for tp in finding.partitions for b in case.isr(tp)}
+        held |= {b for tp in finding.partitions if tp in eligible for b in eligible[tp].replicas}
+        for remedy in finding.remedies:
+            if remedy.after:
+                continue
+            assert not started(remedy) & {*case.shut_out}, (finding.key, remedy.text)
+            if ChangeKind.UNCLEAN_ELECTION in remedy.changes:
+                assert not held & {*case.shut_out}, (finding.key, remedy.text)
 
 
 def test_nor_in_any_case_of_any_check() -> None:

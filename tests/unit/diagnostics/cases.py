@@ -85,10 +85,13 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: isr_gone().snapshot(), "ISR on broker 1", CRITICAL),
         Sick(lambda: packed_replicas().kill(1).kill(2).snapshot(), "ISR on broker 2", CRITICAL),
         Sick(lambda: no_zookeeper(isr_gone()).snapshot(), "ISR on broker 1", CRITICAL),
+        Sick(kraft_clusters.in_sync_and_fenced, "ISR on broker 2", CRITICAL),
+        Sick(lambda: kraft_clusters.in_sync_and_fenced(asked=False), "ISR on broker 2", CRITICAL),
     ],
     "KFX104": [
         Sick(lambda: offsets_rf1().kill(3).snapshot(), "replicas on broker 3", CRITICAL),
         Sick(lambda: packed_replicas().kill(1).kill(2).snapshot(), "replicas on brokers 1, 2", CRITICAL),
+        Sick(lambda: kraft_clusters.in_sync_and_fenced((2,)), "replicas on broker 2", CRITICAL),
     ],
     "KFX105": [
         Sick(lambda: broker_ids_gone().snapshot(), "broker 4", CRITICAL),
@@ -218,6 +221,8 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.eligible_dead, "eligible broker 2", CRITICAL),
         Sick(kraft_clusters.last_known_dead, "eligible broker 3", CRITICAL),
         Sick(kraft_clusters.two_eligible_dead, "eligible brokers 1, 2", CRITICAL),
+        Sick(kraft_clusters.eligible_fenced, "eligible broker 2", CRITICAL),
+        Sick(kraft_clusters.eligible_alive, "eligible broker 2", CRITICAL),
     ],
     "KFX120": [Sick(kraft_clusters.last_known_is_no_replica, "replicas on broker 2", CRITICAL)],
     **kraft_cases.SICK,

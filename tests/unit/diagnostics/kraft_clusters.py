@@ -257,6 +257,31 @@ def two_eligible_dead() -> Snapshot:
     return waits((1, 2), (2,), 1, 2)
 
 
+def in_sync_and_fenced(replicas: tuple[int, ...] = (2, 1, 3), *, asked: bool = True) -> Snapshot:
+    """Partition ledger-0 of Kafka 3.9 has no leader: broker 2, its whole ISR, runs, and the controllers fenced it.
+
+    It answers to kfix, or was not `asked` and only fetches the metadata.
+    """
+    paper = kraft(base().topic("ledger", 1, replicas=[[*replicas]])).kill(2)
+    part = paper.parts[TopicPartition("ledger", 0)]
+    part.leader, part.isr = -1, (2,)
+    if asked:
+        paper.answering.add(2)
+    return paper.snapshot(quorum=quorum(features={"metadata.version": 21}, fenced=None))
+
+
+def eligible_fenced(*dead: int) -> Snapshot:
+    """orders-0 has no leader and an empty ISR; broker 2, which is eligible, runs, and is fenced."""
+    made = waits((2, *dead), (2,), 2, *dead)
+    assert made.quorum is not None
+    observers = quorum(dict.fromkeys(dead, 60.0)).observers
+    return replace(made, quorum=replace(made.quorum, observers=observers))
+
+
+def eligible_alive() -> Snapshot:
+    return waits((2,), (2,))
+
+
 def only_replica_dead() -> Snapshot:
     """Partition logs-0 has its only replica on the dead broker 2, which is eligible to lead it."""
     paper = kraft(base().topic("logs", 1, replicas=[[2]])).kill(2)

@@ -23,6 +23,8 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.broker_fenced_but_alive, "broker 1", WARNING),
         Sick(kraft_clusters.heartbeats_too_rare, "broker 1", WARNING),
         Sick(kraft_clusters.broker_fenced_and_not_asked, "broker 1", WARNING),
+        Sick(kraft_clusters.in_sync_and_fenced, "broker 2", WARNING),
+        Sick(lambda: kraft_clusters.in_sync_and_fenced((2,)), "broker 2", WARNING),
         Sick(
             lambda: kraft_clusters.broker_fenced_but_alive(remembered_well={1: NOW - 20}),
             "broker 1",

@@ -186,6 +186,55 @@ def test_nobody_is_told_to_start_a_broker_that_is_fenced_and_runs() -> None:
         assert not [r.text for f in found for r in f.remedies if r.text.startswith("Start broker 1")]
 
 
+@pytest.mark.parametrize(
+    ("make", "code", "said"),
+    [
+        (kraft_clusters.in_sync_and_fenced, "KFX103", "ledger-0 has no leader: in-sync broker 2 runs, but is fenced. "),
+        (lambda: kraft_clusters.in_sync_and_fenced(asked=False), "KFX103", "in-sync broker 2 runs, but is fenced. "),
+        (lambda: kraft_clusters.in_sync_and_fenced((2,)), "KFX104", "are on broker 2, which runs, but is fenced"),
+        (kraft_clusters.eligible_fenced, "KFX119", "waits for broker 2, which runs, but is fenced"),
+        (lambda: kraft_clusters.eligible_fenced(1), "KFX119", "broker 2 runs, but is fenced; broker 1 is dead"),
+    ],
+)
+def test_an_in_sync_broker_that_is_fenced_and_runs_is_neither_dead_nor_passed_over(
+    make: Callable[[], Snapshot], code: str, said: str
+) -> None:
+    diagnosis = diagnose(make())
+    found = find(diagnosis, code)
+    assert said in found.summary
+    assert found.remedies[0].text.startswith("Find out why broker 2 is fenced: see KFX814. ")
+    remedies = [remedy for each in diagnosis.walk() for remedy in each.remedies]
+    assert not [r for r in remedies if r.runbook in {"unclean-election", "isr-dead"}]
+    assert not [r for r in remedies if ChangeKind.START in r.changes and 2 in r.brokers]
+    fenced = find(diagnosis, "KFX814")
+    assert any(set(found.partitions) <= (ban.partitions or set()) for ban in fenced.forbids)
+    assert any(sentence.startswith("Do not trigger an unclean election of ") for sentence in fenced.never)
+
+
+def test_an_eligible_broker_that_is_alive_is_not_called_dead_and_no_runbook_is_offered() -> None:
+    found = find(diagnose(kraft_clusters.eligible_alive()), "KFX119")
+    assert found.summary == "orders-0 has no leader, although broker 2 is alive and may lead without a loss"
+    assert not [remedy for remedy in found.remedies if remedy.runbook]
+    assert found.remedies[0].text.startswith("Diagnose the quorum")
+
+
+def test_an_eligible_broker_that_is_dead_leads_once_it_is_started() -> None:
+    found = find(diagnose(kraft_clusters.eligible_dead()), "KFX119")
+    wanted = "orders-0 has no leader, and waits for broker 2, which is dead; once started it leads without a loss"
+    assert found.summary == wanted
+
+
+def test_with_zookeeper_a_broker_that_responds_and_is_not_registered_is_not_started_either() -> None:
+    paper = base().topic("ledger", 1, replicas=[[2, 1, 3]]).kill(2)
+    paper.part("ledger", 0).write(leader=-1, isr=(2,), age=600)
+    paper.answering.add(2)
+    diagnosis = diagnose(paper.snapshot())
+    assert "in-sync broker 2 runs, but is not registered" in find(diagnosis, "KFX103").summary
+    remedies = [(each.code, remedy) for each in diagnosis.walk() for remedy in each.remedies]
+    assert not [(code, r.text) for code, r in remedies if ChangeKind.START in r.changes]
+    assert {code for code, r in remedies if "not registered: see KFX403" in r.text} == {"KFX103", "KFX302"}
+
+
 def test_a_heartbeat_interval_that_is_too_long_is_named() -> None:
     [found] = [f for f in diagnose(kraft_clusters.heartbeats_too_rare()).walk() if f.code == "KFX814"]
     assert "broker.heartbeat.interval.ms (20000) is not below broker.session.timeout.ms (9000)" in found.cause.text

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.args import ArgValue
 from tests.unit.actions.acting import ON_TP, TP, four_brokers
 
@@ -18,6 +19,34 @@ def led_last_by_another() -> MemoryCluster:
     assert isinstance(cluster, MemoryKraftCluster)
     cluster.kraft.last_known = dict.fromkeys(cluster.kraft.last_known, (7,))
     return cluster
+
+
+def eligible_waits(*, cut: int = 0, fetched: int = 0, by: float = 0.4) -> Callable[[], MemoryCluster]:
+    """Broker `cut` answers although it is fenced; broker `fetched` fetched metadata `by` seconds ago."""
+
+    def make() -> MemoryCluster:
+        cluster = INCIDENTS["eligible-waits"]().cluster
+        assert isinstance(cluster, MemoryKraftCluster)
+        cluster.cut |= {cut} - {0}
+        cluster.fetched |= {fetched: by} if fetched else {}
+        return cluster
+
+    return make
+
+
+def in_sync_and_fenced(*, cut: bool) -> Callable[[], MemoryCluster]:
+    """As Kafka 3.9, without eligible replicas: broker 1 alone is in the ISR, and is fenced; it may run."""
+
+    def make() -> MemoryCluster:
+        cluster = eligible_waits(cut=1 if cut else 0)()
+        assert isinstance(cluster, MemoryKraftCluster)
+        cluster.reports_fenced = False
+        tp = TopicPartition("orders", 2)
+        cluster.kraft.forget(tp)
+        cluster.records.states[tp] = cluster.records.states[tp]._replace(isr=(1,))
+        return cluster
+
+    return make
 
 
 Case = tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str, str]
@@ -33,6 +62,12 @@ CASES: tuple[Case, ...] = (
     ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": "orders"}, "fail", "eligible [2, 1]"),
     ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": ""}, "fail", "last known leader [1]"),
     ("elr_not_needed", lambda: INCIDENTS["eligible-forgotten"]().cluster, {"topic": "orders"}, "fail", "leader none"),
+    ("isr_is_dead", eligible_waits(), ON_ELIGIBLE, "pass", "leader none"),
+    ("isr_is_dead", eligible_waits(cut=1), ON_ELIGIBLE, "fail", "broker 1 runs, although it is fenced: its address"),
+    ("isr_is_dead", eligible_waits(fetched=2), ON_ELIGIBLE, "fail", "broker 2 runs, although it is fenced: it fetched"),
+    ("isr_is_dead", eligible_waits(fetched=2, by=3.0), ON_ELIGIBLE, "pass", "leader none"),
+    ("isr_is_dead", in_sync_and_fenced(cut=False), ON_ELIGIBLE, "pass", "ISR [1]"),
+    ("isr_is_dead", in_sync_and_fenced(cut=True), ON_ELIGIBLE, "fail", "broker 1 runs, although it is fenced"),
     ("last_known_is_replica", four_brokers, ON_TP, "pass", "no last known leader is kept"),
     ("last_known_is_replica", lambda: INCIDENTS["eligible-waits"]().cluster, ON_ELIGIBLE, "pass", "leader [1]"),
     ("last_known_is_replica", led_last_by_another, ON_ELIGIBLE, "fail", "leader [7], replicas [3,2,1]"),

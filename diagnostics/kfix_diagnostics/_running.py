@@ -1,0 +1,47 @@
+"""Brokers that run although the record shows them as dead: to start them a second time repairs nothing.
+
+On KRaft they are fenced (KFX814, KFX813), with ZooKeeper they are not registered (KFX403).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kfix.derive.casefile import CaseFile
+from kfix.model.diagnosis.finding import Remedy
+from kfix.wording import brokers_named
+from kfix_diagnostics._explained import see_shut_out
+from kfix_diagnostics._words import are
+
+
+def running(brokers: Iterable[int], case: CaseFile) -> tuple[int, ...]:
+    """Returns those of the brokers that run, although they are fenced or not registered."""
+    return tuple(b for b in brokers if b in case.shut_out)
+
+
+def runs_but(brokers: Sequence[int], case: CaseFile) -> str:
+    """Returns `broker 2 runs, but is fenced`."""
+    runs = "runs" if len(brokers) == 1 else "run"
+    return f"{brokers_named(brokers)} {runs}, but {are(len(brokers))} {_how(case)}"
+
+
+def which_runs(brokers: Sequence[int], up: Sequence[int], case: CaseFile) -> str:
+    """Returns the end of a sentence after the names of the brokers, of which those in `up` run; "" for none."""
+    if not up:
+        return ""
+    if set(up) < set(brokers):
+        return f"; {runs_but(up, case)}"
+    return f", which {'runs' if len(up) == 1 else 'run'}, but {are(len(up))} {_how(case)}"
+
+
+def find_out_why(brokers: Sequence[int], case: CaseFile, then: str = "") -> Remedy:
+    """Returns `Find out why broker 2 is fenced: see KFX814`, and what follows once it is repaired."""
+    # Without an active controller no finding reports them.
+    known = not case.kraft or (case.snapshot.quorum is not None and case.snapshot.quorum.read)
+    where = f": {see_shut_out(brokers, case)}" if known else ""
+    text = f"Find out why {brokers_named(brokers)} {are(len(brokers))} {_how(case)}{where}"
+    return Remedy(f"{text}. {then}" if then else text)
+
+
+def _how(case: CaseFile) -> str:
+    return "fenced" if case.kraft else "not registered"
