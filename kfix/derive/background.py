@@ -209,10 +209,10 @@ def _last_fetch_ms(snapshot: Snapshot) -> dict[int, int]:
 def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:
     """Returns a function: (topic, leader) -> (min.insync.replicas, unclean election, whether the latter is known).
 
-    A topic's own setting wins, then the leader's default, then the strictest default of the brokers. Where no topic's
-    settings were read, any topic may have its own, and nothing is known.
+    A topic's own setting wins, then the leader's default, then the strictest default of the brokers. A topic whose
+    settings were not read may have its own, and nothing is known of it.
     """
-    unread = any(source.name == TOPIC_CONFIGS for source in snapshot.failed_sources)
+    some_unread = any(source.name.startswith(TOPIC_CONFIGS) for source in snapshot.failed_sources)
     topics: dict[str, Mapping[str, str]] = dict(snapshot.zookeeper.topic_configs) if snapshot.zookeeper else {}
     topics.update(snapshot.topic_configs)
     brokers = {b: c for b, c in snapshot.broker_configs.items() if c}
@@ -227,7 +227,7 @@ def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]
         return [c[key] for c in brokers.values() if key in c]
 
     def settings(topic: str, leader: int) -> tuple[int, bool, bool]:
-        if unread:
+        if some_unread and topic not in topics:
             return UNKNOWN, False, False
         at = (topic, leader)
         if at not in known:

@@ -185,10 +185,11 @@ def _in_turn(*sources: Mapping[TopicPartition, object]) -> Iterator[Iterator[Top
 def _kind(topic: str, snapshot: Snapshot, recorded: Recorded) -> Hashable:
     """Returns what a row depends on that is the same for all partitions of a topic."""
     own = snapshot.topic_configs.get(topic)
-    if own is None:
-        own = snapshot.zookeeper.topic_configs.get(topic, {}) if snapshot.zookeeper is not None else {}
+    if own is None and snapshot.zookeeper is not None:
+        own = snapshot.zookeeper.topic_configs.get(topic)
     internal = topic if topic in INTERNAL_TOPICS else ""
-    return internal, topic in recorded.deleting, *(own.get(key) for key in _TOPIC_KEYS)
+    # A topic without settings of its own is another kind than one whose settings were not read.
+    return internal, topic in recorded.deleting, own is None, *((own or {}).get(key) for key in _TOPIC_KEYS)
 
 
 @cache

@@ -273,3 +273,37 @@ def test_every_action_that_says_it_is_reversible_has_an_inverse() -> None:
             assert step.inverse is None or step.inverse.action in ACTIONS
             assert step.inverse is None or step.action in ACTIONS
             assert expected_call(step) is not None
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_change_whose_answer_was_lost_is_rolled_back(home: Path, lost: int) -> None:
+    stage = Stage(SCENARIOS["durable-defaults"], home)
+    before = world(stage.cluster)
+    for _ in range(lost):
+        stage.cluster.faults.lose_answer("alter_configs", applied=True)
+    result = stage.run(stage.plan())
+    assert result.outcome is Outcome.PROVED
+    assert not [text for text in result.changed if "may or may not" in text]
+    undo, _ = stage.roll_back()
+    assert len(undo.steps) == 2
+    assert world(stage.cluster) == before
+
+
+def test_a_failing_step_reverts_an_earlier_one_whose_answer_was_lost(home: Path) -> None:
+    stage = Stage(SCENARIOS["durable-defaults"], home)
+    before = world(stage.cluster)
+    stage.cluster.faults.lose_answer("alter_configs", applied=True)
+    stage.cluster.faults.answer("alter_configs", ChangeResult(31, "CLUSTER_AUTHORIZATION_FAILED"))
+    with pytest.raises(RolledBackError) as caught:
+        stage.run(or_back(stage.plan()))
+    assert caught.value.exit_code == 7
+    assert world(stage.cluster) == before
+
+
+def test_a_rollback_names_a_change_that_may_or_may_not_have_been_made(home: Path) -> None:
+    stage = Stage(SCENARIOS["durable-defaults"], home)
+    stage.cluster.faults.lose_answer("alter_configs", applied=False)
+    with pytest.raises(KfixError):
+        stage.run(stage.plan())
+    with pytest.raises(RefusedError, match="whether the change was made is unknown: check "):
+        stage.roll_back()

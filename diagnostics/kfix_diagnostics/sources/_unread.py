@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kfix.derive.casefile import CaseFile
-from kfix.model.cluster.snapshot import Source
+from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Source
 
 _BROKER = re.compile(r"\bbroker ([0-9]{1,10})\b")
 _LEAVES_OPEN = {
@@ -45,9 +45,10 @@ def broker_of(name: str) -> int | None:
 
 def _known_otherwise(name: str, case: CaseFile) -> bool:
     broker = broker_of(name)
+    if broker is not None and name.startswith(TOPIC_CONFIGS) and case.topic_configs_read:
+        # The next broker was asked for the same settings, and answered.
+        return True
     if broker is not None:
         return case.live is not None and broker not in case.live
-    if name.startswith("topic configs"):
-        return case.topic_configs_read
     # A bootstrap server that does not respond may be a broker that is known to be dead or silent.
     return name.startswith("bootstrap") and bool(case.views) and bool(case.dead or case.silent)

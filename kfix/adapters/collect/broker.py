@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kfix.adapters.deadline import Deadline
@@ -16,6 +16,7 @@ from kfix.adapters.kafka.new_groups import GROUP_TYPES, ListedGroup, list_typed_
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import MetadataResponse
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL, BrokerView
+from kfix.wording import several
 
 #: The broker configs that the diagnostics and the audit use; they include the address of ZooKeeper.
 BROKER_KEYS = (
@@ -56,7 +57,8 @@ BROKER_KEYS = (
     "zookeeper.metadata.migration.enable",
     "zookeeper.session.timeout.ms",
 )
-_NOT_ALLOWED = 29
+#: UNKNOWN_TOPIC_OR_PARTITION: the topic was deleted meanwhile.
+_UNKNOWN_TOPIC = 3
 TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
 #: Settings that matter only where a topic has them of its own, besides those above.
 _OWN_KEYS = (
@@ -149,9 +151,16 @@ def ask_topic_configs(
     """
     request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, (*TOPIC_KEYS, *_OWN_KEYS))
     described = connection.call(request, responses.describe_configs, deadline)
-    # A topic that was deleted meanwhile is no failure.
-    refused = next((f"{c.name}: {name_of(c.error)}" for c in described if c.error == _NOT_ALLOWED), "")
+    refused = _refused([c for c in described if c.error not in {0, _UNKNOWN_TOPIC}])
     described = [c for c in described if not c.error]
     effective = {c.name: {key: c.values[key] for key in TOPIC_KEYS if key in c.values} for c in described}
     own = {c.name: {k: v for k, v in c.values.items() if c.sources.get(k) == _OF_THE_TOPIC} for c in described}
     return effective, {topic: values for topic, values in own.items() if values}, refused
+
+
+def _refused(topics: Sequence[responses.DescribedConfig]) -> str:
+    """Returns the first of the errors, and how many other topics have one; "" if there is none."""
+    if not topics:
+        return ""
+    more = f" (and {several(len(topics) - 1, 'other topic')})" if len(topics) > 1 else ""
+    return f"{topics[0].name}: {name_of(topics[0].error)}{more}"

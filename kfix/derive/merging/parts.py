@@ -12,6 +12,7 @@ from kfix.derive.vantage import broker_called, has_answered, in_order
 from kfix.model.cluster.group_reading import GroupReading, by_group
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import (
+    TOPIC_CONFIGS,
     ClusterIdentity,
     CoordinatorProbe,
     EpochEnd,
@@ -75,8 +76,12 @@ def sources(now: Snapshots, zookeeper: ZooKeeperView | None) -> Iterator[Source]
     for source in (source for s in now for source in s.sources):
         if source.ok or source.name not in best or not best[source.name].ok:
             best[source.name] = source
+    settings = any(s.topic_configs and all(x.name != TOPIC_CONFIGS for x in s.failed_sources) for s in now)
     for name in sorted(best):
-        if best[name].ok or zookeeper is None or not name.startswith("zookeeper"):
+        read_by_another = (zookeeper is not None and name.startswith("zookeeper")) or (
+            settings and name == TOPIC_CONFIGS
+        )
+        if best[name].ok or not read_by_another:
             yield best[name]
 
 

@@ -30,7 +30,8 @@ PROTOCOL = "inter.broker.protocol.version"
 #: Among a broker's settings, although it is no setting of Kafka: the default of `PROTOCOL`, which is the newest version
 #: that the software supports. Absent if the broker did not report it.
 NEWEST_PROTOCOL = f"{PROTOCOL} (newest)"
-#: The source of the settings of topics, if they were not read at all.
+#: The source of the settings of topics, if those of some topics or of all were not read. Before a broker's name, it is
+#: the source of one broker, and another one may have answered.
 TOPIC_CONFIGS = "topic configs"
 #: Sources of this name failed where a broker holds replicas of topics that this client may not describe.
 HIDDEN_TOPICS = "topics of broker"

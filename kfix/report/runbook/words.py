@@ -95,7 +95,7 @@ def step_words(record: Record, what: str) -> Words | None:  # noqa: C901, PLR091
 
 def _result(record: Record) -> Words:
     if record.get("adopted"):
-        return "the change had been made before the run was killed", "green"
+        return "the change was made, although its answer was lost", "green"
     if record["ok"]:
         return "accepted", ""
     if record["changed"] is None:

@@ -92,10 +92,9 @@ class Change:
         """Reads how far a change got whose run was killed between the intent and its result."""
         found = ACTIONS[step.action].probe(step.args, before, self.reader)
         self.journal.write("step.probe", step=step.id, progress=found.value)
-        if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
-            self.journal.write("step.result", step=step.id, ok=True, code=0, error="", changed=True, adopted=True)
+        if found in _SEEN:
+            self._adopted(step)
             self.progress.issued.append(step)
-            self.progress.changed[step.id] = step.what
             self.record_new_facts(step)
         elif found is ActionStatus.NOT_STARTED:
             self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
@@ -154,11 +153,18 @@ class Change:
         return result
 
     def _find_out(self, step: PlannedStep, before: Mapping[str, Fact]) -> None:
-        """Reads from the cluster whether a change without an answer was made. The call is not repeated in any case."""
+        """Reads from the cluster whether a change without an answer was made. The call is not repeated in any case.
+
+        A change that was made gets a result, so that a rollback reverts it. One that is not seen may still arrive.
+        """
         found = ACTIONS[step.action].probe(step.args, before, self.reader)
         self.journal.write("step.probe", step=step.id, progress=found.value)
-        if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
-            self.journal.write("note", step=step.id, text="the answer was lost, but the change was made")
+        if found in _SEEN:
+            self._adopted(step)
+
+    def _adopted(self, step: PlannedStep) -> None:
+        self.journal.write("step.result", step=step.id, ok=True, code=0, error="", changed=True, adopted=True)
+        self.progress.changed[step.id] = step.what
 
 
 def values_of(facts: Mapping[str, Fact]) -> dict[str, object]:

@@ -59,10 +59,13 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
     if plan.created.kfix != created.kfix:
         raise RefusedError(f"{run.id} was a run of kfix {plan.created.kfix}, this is kfix {created.kfix}")
     refuse_elsewhere(plan, reader.identity(), run.id)
-    done = [name for name in replay(back.records).done if name in {s.id for s in plan.steps}]
-    if not done:
+    known = replay(back.records)
+    done = [name for name in known.done if name in {s.id for s in plan.steps}]
+    doubtful = tuple(_in_doubt(s) for s in plan.steps if s.id in known.open and ACTIONS[s.action].changes)
+    if not done and not doubtful:
         raise RefusedError(f"{run.id} changed nothing: there is nothing to roll back")
     maker = _Maker(plan, reader, done, everything)
+    maker.skipped.extend(doubtful)
     steps = tuple(maker.steps())
     if not steps:
         reasons = [f"  {s.step}: {s.reason}" for s in maker.skipped]
@@ -87,6 +90,11 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
         undoes=run.id,
     )
     return seal(made)
+
+
+def _in_doubt(step: PlannedStep) -> Skipped:
+    """Names a change that was sent, or was about to be sent, and has no recorded result."""
+    return Skipped(step.id, f"its answer was lost, so whether the change was made is unknown: check {step.target}")
 
 
 class _Maker:

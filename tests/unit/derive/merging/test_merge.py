@@ -229,6 +229,15 @@ def test_a_source_has_failed_only_where_it_answered_nowhere() -> None:
     assert [s.name for s in nobody.failed_sources] == ["broker 3"]
 
 
+def test_settings_of_topics_that_one_place_read_are_known_and_those_refused_everywhere_are_not() -> None:
+    here, there = two()
+    lost = Source("topic configs", ok=False, error="not asked")
+    here = replace(here, sources=(*here.sources, lost))
+    there = replace(there, topic_configs={"orders": {"min.insync.replicas": "2"}})
+    assert lost not in merge([here, there]).failed_sources
+    assert lost in merge([here, replace(there, sources=(*there.sources, lost))]).failed_sources
+
+
 def test_an_address_that_was_tried_in_vain_is_the_broker_that_another_place_found_there() -> None:
     here, there = two()
     vantage = replace(there.vantages[0], unreached={"localhost:9091": "refused", "localhost:7": "refused"})

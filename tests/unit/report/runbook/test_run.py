@@ -81,7 +81,7 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
         ({"type": "step.done_by_hand", "step": "nudge", "text": "x"}, "nudge: done by hand and verified"),
         (
             {"type": "step.result", "step": "nudge", "ok": True, "changed": True, "adopted": True},
-            "the change had been made before the run was killed",
+            "the change was made, although its answer was lost",
         ),
         ({"type": "step.intent", "step": "undo-nudge"}, "undo-nudge: reverts: reassign"),
         (

@@ -1,0 +1,40 @@
+"""The settings of topics as a broker describes them: what it refuses is reported, whatever the error."""
+
+from typing import cast
+
+import pytest
+
+from kfix.adapters.collect.broker import ask_topic_configs
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.responses import DescribedConfig
+
+
+class Line:
+    """A connection to a broker that describes these topics."""
+
+    def __init__(self, *described: DescribedConfig) -> None:
+        self.described = described
+
+    def call(self, *_: object) -> tuple[DescribedConfig, ...]:
+        return self.described
+
+
+def described(name: str, error: int = 0) -> DescribedConfig:
+    return DescribedConfig(name, error, "", {} if error else {"min.insync.replicas": "2"}, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("errors", "reported"),
+    [
+        ([3], ""),
+        ([29], "t0: TOPIC_AUTHORIZATION_FAILED"),
+        ([7], "t0: REQUEST_TIMED_OUT"),
+        ([3, -1, 29], "t1: UNKNOWN_SERVER_ERROR (and 1 other topic)"),
+    ],
+)
+def test_every_error_is_reported_unless_the_topic_was_deleted(errors: list[int], reported: str) -> None:
+    line = Line(described("orders"), *(described(f"t{n}", error) for n, error in enumerate(errors)))
+    effective, _, refused = ask_topic_configs(cast("BrokerConnection", line), ("orders",), Deadline(1.0))
+    assert refused == reported
+    assert effective == {"orders": {"min.insync.replicas": "2"}}
