@@ -89,7 +89,7 @@ def _cause(dead: tuple[int, ...]) -> Cause:
 def _remedies(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
     if dead:
         text = f"{start_any(dead, case.frozen)}: the controller creates the partition once one of its replicas is alive"
-        yield starts(Remedy(text), dead, case)
+        yield starts(Remedy(text), dead)
         return
     yield Remedy("Read the controller's log (controller.log) for the topic: it says why the partition was not created")
     yield runbook(case, "controller-reelect", "Have another controller elected: it creates what is missing")
