@@ -54,8 +54,8 @@ def fingerprint(incident: str) -> str:
     books = sorted({remedy.runbook for remedy in case.remedies if isinstance(remedy, Apply)})
     modes = [(book, sorted(modes_of(book))) for book in books]
     claim = (case.codes, case.layout, sorted(case.options.items()), case.asked, modes)
-    more = (" watched" if case.watched else "") + (" whole" if case.whole else "")
-    return hashlib.sha256(f"{made} {claim}{more}".encode()).hexdigest()[:12]
+    watched = " watched" if case.watched else ""
+    return hashlib.sha256(f"{made} {claim}{watched}".encode()).hexdigest()[:12]
 
 
 def _makes(node: ast.stmt) -> bool:
