@@ -115,14 +115,12 @@ def test_the_least_rights_are_enough_and_nothing_is_denied(lab, diagnosed):
 
 
 def test_a_change_without_its_right_is_refused_by_name_and_changes_nothing(lab, tmp_path):
-    if lab.state.spec.recipe.mode == "kraft":
-        return  # kfix changes nothing on KRaft
     principal, right = lab.state.spec.principal, Right("ALTER_CONFIGS", "CLUSTER", CLUSTER)
     ann = Operator(lab, tmp_path, "ann")
     ann.where = ("--command-config", lab.client_files[0])
     with lab.access() as access:
         access.write_config("brokers", "7", {"leader.replication.throttled.rate": "1000"})
-        said = ann.apply(ann.plan("sweep-throttles"), level="plan", code=3)
+        said = ann.apply(ann.plan("sweep-throttles"), code=3)
         text = " ".join((said.out + said.err).split())
         command = f"kafka-acls.sh --add --allow-principal '{principal}' --operation AlterConfigs --cluster"
         assert command in text, text
@@ -130,7 +128,7 @@ def test_a_change_without_its_right_is_refused_by_name_and_changes_nothing(lab, 
         grant(access.admin(), principal, [right])
         bob = Operator(lab, tmp_path, "bob")
         bob.where = ann.where
-        wait_until(lambda: bob.apply(bob.plan("sweep-throttles"), level="plan").code == 0, "the right is there", 10)
+        wait_until(lambda: bob.apply(bob.plan("sweep-throttles")).code == 0, "the right is there", 10)
         revoke(access.admin(), principal, [right])
 
 

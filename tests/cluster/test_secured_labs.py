@@ -94,15 +94,13 @@ def test_every_form_of_client_properties_reads_everything_without_another_option
 
 
 def test_a_plan_is_carried_out_over_the_secured_listener_and_no_secret_is_left(lab, tmp_path):
-    if lab.state.spec.recipe.mode == "kraft":
-        return  # kfix changes nothing on KRaft
     ann = Operator(lab, tmp_path, "ann")
     ann.where = ("--command-config", lab.client_files[0])
     with lab.access() as access:
         access.write_config("brokers", "7", {"leader.replication.throttled.rate": "1000"})
     planned = ann.plan("sweep-throttles")
     assert planned.plan["cluster"]["security"]["protocol"] == lab.state.spec.listener
-    said = ann.apply(planned, level="plan")
+    said = ann.apply(planned)
     assert all(secret not in said.out + said.err for secret in secrets_of(lab))
     assert holders(tmp_path, secrets_of(lab)) == []
     words = [(entry / "cmdline").read_bytes() for entry in Path("/proc").iterdir() if entry.name.isdigit()]

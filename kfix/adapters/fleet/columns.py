@@ -62,7 +62,11 @@ class Columns:
                 else self._file.read_row_groups(self._groups, columns=has, use_threads=False)
             )
         for name, column in zip(wanted, completed(table, wanted), strict=True):
-            self._known[name] = _whole(column, name, str(self._place))
+            values = _whole(column, name, str(self._place))
+            with readable_errors(self._place):
+                # A changed byte may leave text that is not UTF-8, which only its use would find.
+                values.validate(full=True)
+            self._known[name] = values
 
     @cached_property
     def _schema(self) -> Any:

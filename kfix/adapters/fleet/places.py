@@ -237,9 +237,9 @@ def readable_errors(place: StoreLocation, hint: str = "collect the cluster again
         yield
     except FileNotFoundError:
         raise UsageError(f"{place}: does not exist", hint=hint) from None
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         # pyarrow raises OSError without an errno for a page that cannot be decompressed.
-        if isinstance(error, pa.ArrowException) or (place.local and error.errno is None):
+        if not isinstance(error, OSError) or (place.local and error.errno is None):
             raise UsageError(
                 f"{place}: is damaged, or not a file of a fleet store: {_first_line(error)}",
                 hint=hint,

@@ -5,12 +5,15 @@ The files are those of the tables, the rows in them, the log of a commit, and th
 
 import gzip
 import json
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kfix.adapters.fleet import schema
 from kfix.adapters.fleet.footers import parquet_file
@@ -286,3 +289,33 @@ def test_a_file_that_is_replaced_is_read_anew(tmp_path):
     Path(place.path).unlink()
     with pytest.raises(FileNotFoundError):
         parquet_file(place)
+
+
+def test_a_name_that_is_no_text_is_one_line(run):
+    stored = run.stored()["sick"]
+
+    def bent(table):
+        at = table.schema.get_field_index("topic")
+        names = [str(name).encode().replace(b"o", b"\x80") for name in table["topic"].to_pylist()]
+        return table.set_column(at, "topic", pa.array(names, pa.binary()).view(pa.string()))
+
+    rewritten(Path(stored.partitions), bent)
+    refused(stored, "is damaged")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_no_change_to_the_bytes_of_a_table_gives_a_traceback_or_hides_the_other_cluster(run, data):
+    stored, well = run.stored()["sick"], run.stored()["well"]
+    path = Path(stored.partitions)
+    raw = path.read_bytes()
+    start = data.draw(st.integers(0, len(raw) - 1))
+    garbage = data.draw(st.binary(min_size=1, max_size=64))
+    end = start if data.draw(st.booleans()) else start + len(garbage)
+    try:
+        path.write_bytes(raw[:start] + garbage + raw[end:])
+        with suppress(UsageError):
+            judge_stored(stored)
+        assert judge_stored(well) is not None
+    finally:
+        path.write_bytes(raw)
