@@ -56,6 +56,11 @@ def missing_from(row: PartitionFacts, case: CaseFile) -> Missing:
     return tuple(sorted(b for b in assignment.replicas if b not in isr and b not in aside))
 
 
+def being_added(row: PartitionFacts, case: CaseFile) -> bool:
+    """Returns whether a reassignment under way adds replicas that are not in sync yet."""
+    return not set(case.assignment(row.tp).adding) <= set(case.isr(row.tp))
+
+
 def object_of(missing: Missing) -> str:
     """Returns the object of the finding; no broker is missing where the replication factor itself is too low."""
     return f"without {brokers_named(missing)}" if missing else "replication factor"
@@ -98,7 +103,9 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     dead = case.away(missing) if case.live is not None else ()
     lagging = [b for b in missing if b not in dead]
     if not missing:
-        return Cause("the topic has fewer replicas than min.insync.replicas requires", Confidence.CERTAIN)
+        growing = all(being_added(row, case) for row in rows)
+        few = "the topic has fewer replicas than min.insync.replicas requires"
+        return Cause("a reassignment is still adding the missing replicas" if growing else few, Confidence.CERTAIN)
     if case.live is None:
         return _likely_cause(missing, case)
     if not lagging:

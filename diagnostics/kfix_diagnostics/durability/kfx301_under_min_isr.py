@@ -9,8 +9,9 @@ How kfix knows
     Partitions without a leader are not counted here; they have findings of their own.
 
 Remedies, safest first
-    Bring the missing replicas back: start the dead broker, repair the lagging one. Lowering min.insync.replicas is a
-    decision to acknowledge records that exist on fewer disks; make it deliberately or not at all.
+    Bring the missing replicas back: start the dead broker, repair the lagging one. While a reassignment adds the
+    missing replicas, wait for it. Lowering min.insync.replicas is a decision to acknowledge records that exist on fewer
+    disks; make it deliberately or not at all.
 
 Do not
     Do not trigger an election of any kind: the partition has a leader, and an election brings no replica back.
@@ -31,7 +32,16 @@ from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import ids, per_topic
-from kfix_diagnostics.durability._missing import Missing, about, all_missing, bring_back, cause_of, explained, object_of
+from kfix_diagnostics.durability._missing import (
+    Missing,
+    about,
+    all_missing,
+    being_added,
+    bring_back,
+    cause_of,
+    explained,
+    object_of,
+)
 
 CODE = "KFX301"
 
@@ -56,7 +66,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first.tp),
         blocked=Blocked(f"producers of {per_topic(tps)} with acks=all, but no consumers"),
-        remedies=tuple(_remedies(missing, case)),
+        remedies=tuple(_remedies(missing, rows, case)),
         never=("Do not trigger an election of any kind: the partitions have leaders, and it brings no replica back",),
         forbids=(no_election(tps),),
         partitions=tps,
@@ -64,9 +74,15 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     )
 
 
-def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
+def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     yield from bring_back(missing, case)
     if not missing:
+        growing = [row.tp for row in rows if being_added(row, case)]
+        if growing:
+            them = per_topic(growing)
+            yield Remedy(f"Wait for the reassignment of {them}, which adds the missing replicas")
+        if len(growing) == len(rows):
+            return
         yield Remedy("Raise the replication factor above min.insync.replicas: kfix runbook plan raise-topic-rf")
         return
     text = "The runbook names the broker to start and verifies recovery"

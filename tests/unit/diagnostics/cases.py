@@ -143,6 +143,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX301": [
         Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),
         Sick(lambda: changed(Paper().topic("lone", 1, rf=1), min_isr=2).snapshot(), "replication factor", CRITICAL),
+        Sick(kraft_clusters.replicas_still_added, "replication factor", CRITICAL),
     ],
     "KFX302": [
         Sick(lambda: base().kill(3).snapshot(), "without broker 3", WARNING),

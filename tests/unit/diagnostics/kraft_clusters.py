@@ -61,6 +61,15 @@ def move_never_ends(
     return paper.snapshot(quorum=quorum({dead: 600.0}), reassignments=moves)
 
 
+def replicas_still_added() -> Snapshot:
+    """ledger-0 was on [1] and is being reassigned to [1,2,3], below min.insync.replicas of 2 until then."""
+    paper = kraft(base().topic("ledger", 1, replicas=[[1, 2, 3]]))
+    paper.min_isr = 2
+    tp = TopicPartition("ledger", 0)
+    paper.parts[tp].isr = (1,)
+    return paper.snapshot(quorum=quorum(), reassignments={tp: Assignment((1, 2, 3), (2, 3), ())})
+
+
 def lost(*, later: Mapping[int, int] | None = None, **errors: str) -> QuorumView:
     """No controller is active; `errors` are those of the controllers that do not answer, as c100=..."""
     answers = tuple(answer(node, error=errors.get(f"c{node}", "")) for node in ADDRESS)

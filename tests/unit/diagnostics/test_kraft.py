@@ -235,6 +235,14 @@ def test_with_zookeeper_a_broker_that_responds_and_is_not_registered_is_not_star
     assert {code for code, r in remedies if "not registered: see KFX403" in r.text} == {"KFX103", "KFX302"}
 
 
+def test_while_a_reassignment_adds_the_missing_replicas_no_other_one_is_advised() -> None:
+    found = find(diagnose(kraft_clusters.replicas_still_added()), "KFX301")
+    assert found.cause is not None
+    assert found.cause.text == "a reassignment is still adding the missing replicas"
+    [only] = [remedy.text for remedy in found.remedies]
+    assert only.startswith("Wait for the reassignment of ledger-0, which adds the missing replicas")
+
+
 def test_a_heartbeat_interval_that_is_too_long_is_named() -> None:
     [found] = [f for f in diagnose(kraft_clusters.heartbeats_too_rare()).walk() if f.code == "KFX814"]
     assert "broker.heartbeat.interval.ms (20000) is not below broker.session.timeout.ms (9000)" in found.cause.text
