@@ -20,7 +20,7 @@ from kfix.errors import KfixError, UnreachableError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.cluster.traffic import Traffic, in_all
 from kfix.model.diagnosis.exit_codes import CANNOT_TELL
-from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.diagnosis.finding import Diagnosis, Severity
 from kfix.model.watch import RecorderState, ServerCost, Turn, Watched, WatchState
 from kfix.report.findings.verdict import exit_code
 from kfix.watch.turns import compare, lose
@@ -213,9 +213,14 @@ def resident() -> int:
 
 
 def is_healthy(state: WatchState) -> bool:
-    """Whether the last snapshot shows a healthy cluster: every source was read, and nothing has just changed."""
+    """Whether the last snapshot shows a healthy cluster: every source was read, and nothing has just changed.
+
+    Neither a maintenance window nor a muted finding of severity WARNING or worse makes it one.
+    """
     diagnosis = state.diagnosis
-    if diagnosis is None or not state.confirmed or state.watched.standing:
+    if diagnosis is None or not state.confirmed or state.watched.standing or diagnosis.could_not_read:
+        return False
+    if any(each.finding.severity >= Severity.WARNING for each in diagnosis.muted):
         return False
     return exit_code(diagnosis) == 0 and not diagnosis.headlines
 

@@ -21,14 +21,15 @@ from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import DiagnoseOptions, OpenCluster, SnapshotOptions
 from kfix.app.watching.judging import JudgeOptions, RoundJudge
-from kfix.app.watching.loop import WatchOptions
+from kfix.app.watching.loop import WatchOptions, is_healthy
 from kfix.app.watching.notifying import Notifying, notices_of
 from kfix.app.watching.setup import WatchRequest, replay, watch
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.model.diagnosis.finding import Diagnosis, Finding, MutedFinding, Severity
 from kfix.model.watch import WatchState
 from kfix.report.findings.verdict import exit_code
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.build import NOW, Paper
 
 ACCESS = Access("localhost:9092")
@@ -155,6 +156,19 @@ def test_until_healthy_ends_with_0_and_only_when_everything_was_read() -> None:
     assert not any(s.diagnosis.could_not_read for s in states[-1:] if s.diagnosis)
     assert "fixed KFX102:orders-3" in changes(states)[-1]
     assert any(s.diagnosis and s.diagnosis.could_not_read for s in states)
+
+
+def test_neither_a_maintenance_window_nor_a_muted_finding_is_health() -> None:
+    well = replace(run(lambda _: healthy(), 2)[1][-1], confirmed=True)
+    assert well.diagnosis is not None
+    assert is_healthy(well)
+    window = replace(well.diagnosis, maintenance="rolling restart")
+    assert is_healthy(replace(well, diagnosis=window))
+    assert not is_healthy(replace(well, diagnosis=replace(window, could_not_read=("zookeeper: no answer",))))
+    [sick, *_] = diagnose(stuck()).findings
+    for severity, ends in ((Severity.CRITICAL, False), (Severity.WARNING, False), (Severity.INFO, True)):
+        muted = MutedFinding(replace(sick, severity=severity), "known", "2027-01-01")
+        assert is_healthy(replace(well, diagnosis=replace(well.diagnosis, muted=(muted,)))) is ends
 
 
 def test_within_ends_with_the_last_verdict() -> None:
