@@ -30,15 +30,17 @@ class RecordedPeriod:
         """
         waiting: RingRecord | None = None
         for record in self._recording.records(self._since, self._until):
+            # The first snapshot of the period may be like one before it, and is given all the same.
+            quiet = record.quiet and self._snapshots > 0
             if record.snapshot is not None:
                 self._snapshots += 1
-                self._quiet += record.quiet
+                self._quiet += quiet
             elif record.what in {"clock", "paused"}:
                 self._notes.append(f"{utc_text(record.at)}: {record.text}")
-            if waiting is not None and not record.quiet:
+            if waiting is not None and not quiet:
                 yield waiting
-            waiting = record if record.quiet else None
-            if not record.quiet:
+            waiting = record if quiet else None
+            if not quiet:
                 yield record
         if waiting is not None:
             yield waiting

@@ -30,7 +30,7 @@ from kfix.model.plan.plan import (
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import target_of
 from kfix.probes.facts import FactReader
-from kfix.runbook.journal.replay import replay
+from kfix.runbook.journal.replay import UNDO, replay
 from kfix.runbook.journal.runs import RunDir, RunStore
 from kfix.runbook.plan.fidelity import without_estimates
 from kfix.runbook.plan.planfile import longest_life, seal
@@ -61,7 +61,11 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
     refuse_elsewhere(plan, reader.identity(), run.id)
     known = replay(back.records)
     done = [name for name in known.done if name in {s.id for s in plan.steps}]
-    doubtful = tuple(_in_doubt(s) for s in plan.steps if s.id in known.open and ACTIONS[s.action].changes)
+    doubtful = tuple(
+        _in_doubt(s)
+        for s in plan.steps
+        if s.id in known.open and ACTIONS[s.action].changes and UNDO + s.id not in known.done
+    )
     if not done and not doubtful:
         raise RefusedError(f"{run.id} changed nothing: there is nothing to roll back")
     maker = _Maker(plan, reader, done, everything)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import Mode, Snapshot, Source, ZooKeeperNode
+from kfix.model.cluster.snapshot import Mode, Snapshot, ZooKeeperNode
 from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics import (
+    created_cases,
     cut_clusters,
     group_cases,
     kraft_cases,
@@ -31,7 +32,6 @@ from tests.unit.diagnostics.clusters import (
     metadata_divergence,
     never_told,
     no_zookeeper,
-    not_created,
     offsets_not_loaded,
     offsets_rf1,
     offsets_uncompacted,
@@ -55,16 +55,6 @@ INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
 
 _LEADERLESS = "Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"
 _LED = "Topic: x Partition: {0} Leader: {1} Replicas: 1,2,3 Isr: 1,{1}"
-
-
-def _unreadable(snapshot: Snapshot) -> Snapshot:
-    paths = (f"/brokers/topics/orders/partitions/{n}/state" for n in (12, 13))
-    return replace(snapshot, sources=(*snapshot.sources, *(Source(f"zookeeper {p}", False, "no JSON") for p in paths)))
-
-
-def _migrating(snapshot: Snapshot) -> Snapshot:
-    assert snapshot.zookeeper is not None
-    return replace(snapshot, zookeeper=replace(snapshot.zookeeper, migrating=True))
 
 
 SICK: dict[str, list[Sick]] = {
@@ -113,10 +103,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX108": [Sick(pending_offsets, "producer id 4000", CRITICAL)],
     "KFX109": [Sick(offsets_not_loaded, "coordinator on broker 2", CRITICAL)],
     **group_cases.SICK,
-    "KFX121": [
-        Sick(lambda: not_created(base(), (1, 2, 3)), "topics in ZooKeeper", CRITICAL),
-        Sick(lambda: not_created(base().kill(3), (3,)), "replicas on broker 3", CRITICAL),
-    ],
+    **created_cases.SICK,
     "KFX201": [
         Sick(lambda: metadata_divergence().snapshot(), str(G2), WARNING),
         Sick(
@@ -232,14 +219,6 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.controllers_apart, "controller quorum", CRITICAL),
         Sick(kraft_clusters.controllers_unreachable_and_nothing_moves, "controller quorum", CRITICAL),
     ],
-    "KFX812": [
-        Sick(kraft_clusters.one_controller_dead, "controller 102", WARNING),
-        Sick(kraft_clusters.one_controller_has_just_died, "controller 102", INFO),
-        Sick(kraft_clusters.one_controller_gone_since_the_election, "controller 102", WARNING),
-        Sick(kraft_clusters.one_controller_does_not_follow, "controller 102", WARNING),
-        Sick(kraft_clusters.one_controller_lags, "controller 102", WARNING),
-        Sick(lambda: kraft_clusters.never_fetched(102), "controller 102", WARNING),
-    ],
     **quorum_cases.SICK,
     "KFX901": [
         Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO),
@@ -279,14 +258,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX108": [lambda: base().snapshot(), offsets_not_loaded],
     "KFX109": [lambda: base().snapshot(), pending_offsets],
     **group_cases.WELL,
-    "KFX121": [
-        lambda: base().snapshot(),
-        lambda: deleting().snapshot(),
-        # The state is there, and could not be decoded.
-        lambda: _unreadable(not_created(base(), (1, 2, 3))),
-        # The record of a cluster whose KRaft controller has taken over.
-        lambda: _migrating(not_created(base(), (1, 2, 3))),
-    ],
+    **created_cases.WELL,
     "KFX201": [
         lambda: coordinator_stuck().snapshot(),
         lambda: stale_view().snapshot(),
@@ -395,13 +367,6 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         kraft_clusters.one_controller_dead,
         kraft_clusters.controllers_unreachable_and_metadata_moves,
         lambda: kraft_clusters.kraft().snapshot(),
-    ],
-    "KFX812": [
-        kraft_clusters.healthy,
-        kraft_clusters.one_controller_not_reached_but_alive,
-        kraft_clusters.one_controller_pauses,
-        kraft_clusters.no_fetch_is_dated,
-        kraft_clusters.two_controllers_dead,
     ],
     **quorum_cases.WELL,
     "KFX808": [cut_clusters.link_cut, lambda: slow_follower().snapshot(), cut_clusters.zone_isolated],

@@ -1,4 +1,4 @@
-"""Clusters of KRaft whose brokers are cut off or fenced, or whose controllers are unsteady (KFX813 to KFX815)."""
+"""Clusters of KRaft whose brokers are cut off or fenced, or whose controllers are unsteady (KFX812 to KFX815)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from tests.unit.diagnostics.sick import Sick
 INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
 
 SICK: dict[str, list[Sick]] = {
+    "KFX812": [
+        Sick(kraft_clusters.one_controller_dead, "controller 102", WARNING),
+        Sick(kraft_clusters.one_controller_has_just_died, "controller 102", INFO),
+        Sick(kraft_clusters.one_controller_gone_since_the_election, "controller 102", WARNING),
+        Sick(kraft_clusters.one_controller_does_not_follow, "controller 102", WARNING),
+        Sick(kraft_clusters.one_controller_lags, "controller 102", WARNING),
+        Sick(lambda: kraft_clusters.never_fetched(102), "controller 102", WARNING),
+    ],
     "KFX813": [
         Sick(kraft_clusters.broker_cut_from_controllers, "broker 1", CRITICAL),
         Sick(lambda: kraft_clusters.broker_cut_from_controllers(None), "broker 1", CRITICAL),
@@ -43,6 +51,13 @@ SICK: dict[str, list[Sick]] = {
 }
 
 WELL: dict[str, list[Callable[[], Snapshot]]] = {
+    "KFX812": [
+        kraft_clusters.healthy,
+        kraft_clusters.one_controller_not_reached_but_alive,
+        kraft_clusters.one_controller_pauses,
+        kraft_clusters.no_fetch_is_dated,
+        kraft_clusters.two_controllers_dead,
+    ],
     "KFX813": [
         kraft_clusters.healthy,
         kraft_clusters.broker_caught_up_late,
