@@ -8,16 +8,23 @@ from collections.abc import Mapping
 from kfix.model.cluster.quorum import ControllerAnswer, QuorumView
 from kfix.model.cluster.snapshot import BrokerView
 
+#: In seconds. An active controller writes every 0.5 s, and a broker applies that at once.
+_STANDS_STILL = 0.6
+#: Part of the name of every error of an authorizer.
+_REFUSED = "AUTHORIZATION_FAILED"
+
 
 def quorum_lost(view: QuorumView) -> bool:
     """Returns whether no controller is active. Controllers that cannot be reached from here prove nothing.
 
     Either every voter was asked, and each answers that it is not the active one or is not there, or the request that a
     broker forwards gets no answer and no broker applies any metadata, which an active controller writes twice a second.
+    A refusal is an answer, maybe of the active controller.
     """
     if view.read or view.advancing:
         return False
-    stands_still = view.advancing is False and bool(view.forwarded)
+    unanswered = bool(view.forwarded) and _REFUSED not in view.forwarded
+    stands_still = view.advancing is False and view.apart >= _STANDS_STILL and unanswered
     asked = {each.address for each in view.controllers}
     voters = set(view.configured.values())
     settled = bool(voters) and voters <= asked and all(each.answered or each.refused for each in view.controllers)

@@ -79,14 +79,26 @@ def _verdict(asked: Asked, rungs: tuple[Rung, ...]) -> tuple[bool | None, str]:
     if doubt is not None:
         return None, f"its coordinator is healthy and no rung fails, but one leaves a doubt: {doubt.said}"
     broker = asked.probe.coordinator if asked.probe is not None else None
-    if asked.latest is not None and asked.latest.group_type == STREAMS_GROUP:
-        return None, f"its coordinator on broker {broker} is healthy, but kfix does not read a streams group's members"
+    if incomplete := _not_read(asked):
+        return None, f"its coordinator on broker {broker} is healthy, but {incomplete}"
     said = [f"its coordinator on broker {broker} is healthy"]
     if asked.latest is None:
         said.append("its members, offsets and lag were not read")
     elif asked.latest.state == "Empty":
         said.append("the group has no member, so nothing reads")
     return False, "; ".join(said)
+
+
+def _not_read(asked: Asked) -> str:
+    """Returns what of the group was asked for and not read, "" if nothing, or if the group was not asked about."""
+    reading = asked.latest
+    if reading is not None and reading.group_type == STREAMS_GROUP:
+        return "kfix does not read a streams group's members"
+    if reading is None or not reading.errors:
+        return ""
+    missing = [what for what, found in (("members", reading.members), ("offsets", reading.partitions)) if found is None]
+    why = "; ".join(dict.fromkeys(reading.errors.values()))
+    return f"its {' and '.join(missing)} were not read: {why}" if missing else ""
 
 
 def _named(asked: Asked) -> bool:

@@ -366,6 +366,8 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         kraft_clusters.healthy,
         kraft_clusters.one_controller_dead,
         kraft_clusters.controllers_unreachable_and_metadata_moves,
+        kraft_clusters.controllers_unreachable_and_a_refusal,
+        kraft_clusters.controllers_unreachable_and_read_twice_at_once,
         lambda: kraft_clusters.kraft().snapshot(),
     ],
     **quorum_cases.WELL,

@@ -99,6 +99,17 @@ def controllers_unreachable_and_nothing_moves() -> Snapshot:
     return kraft().snapshot(quorum=lost(c100=SILENT, c101=SILENT, c102=SILENT))
 
 
+def controllers_unreachable_and_a_refusal() -> Snapshot:
+    """Nothing is written where metadata.max.idle.interval.ms is 0, and the active controller may have refused."""
+    view = replace(lost(c100=SILENT, c101=SILENT, c102=SILENT), forwarded="CLUSTER_AUTHORIZATION_FAILED")
+    return kraft().snapshot(quorum=view)
+
+
+def controllers_unreachable_and_read_twice_at_once() -> Snapshot:
+    """The deadline left no time between the two readings of the metadata offsets."""
+    return kraft().snapshot(quorum=replace(lost(c100=SILENT, c101=SILENT, c102=SILENT), apart=0.3))
+
+
 def controllers_unreachable_and_metadata_moves() -> Snapshot:
     moved = dict.fromkeys((1, 2, 3), HIGH + 3)
     return kraft().snapshot(quorum=lost(later=moved, c100=SILENT, c101=SILENT, c102=SILENT))

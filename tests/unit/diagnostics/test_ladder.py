@@ -55,6 +55,12 @@ STORIES: dict[str, tuple[Callable[[], Snapshot], bool | None]] = {
     "group-member": (lambda: read(reading(partitions=position(committed=5)), reading()), False),
     "group-reconciling": (not_reconciled, True),
     "group-share": (lambda: read(share_group(partitions=position(committed=5)), share_group()), False),
+    "group-not-answered": (
+        lambda: read(
+            reading(members=None, partitions=None, errors=dict.fromkeys(("members", "offsets"), "no answer in time"))
+        ),
+        None,
+    ),
     "group-streams": (lambda: read(reading(kind="", group_type="streams", epoch=2, members=None)), None),
     "group-withheld": (offsets_withheld, True),
     "group-commits": (lambda: base().kill(1).kill(3).snapshot(), True),
