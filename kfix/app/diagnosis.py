@@ -13,14 +13,15 @@ from kfix.adapters.target import Target
 from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.snapshots import load_merged, load_snapshot, read_cluster, state_folder
-from kfix.derive.loss import sample_of
+from kfix.derive.loss import sample_of, without_earlier_end
 from kfix.derive.record import record_of
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
-from kfix.model.cluster.snapshot import Sample, Snapshot
+from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 from kfix.model.cluster.traffic import in_all
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.timing import TIMING
+from kfix.wording import several
 
 if TYPE_CHECKING:
     from kfix.app.access import Access
@@ -69,6 +70,8 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         if earlier_snapshot is not None:
             _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)
         diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
+        if sample is not None and (unknown := without_earlier_end(snapshot, sample)):
+            diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, _no_ends(asked.before, unknown)))
         return add_unfinished(diagnosis, snapshot), snapshot
 
 
@@ -88,6 +91,13 @@ def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> No
             f"{path}: is a snapshot of cluster {earlier.cluster.id}, this cluster is {snapshot.cluster.id}",
             hint="give --before a snapshot of the same cluster",
         )
+
+
+def _no_ends(path: Path | None, unknown: tuple[TopicPartition, ...]) -> str:
+    return (
+        f"{path}: holds no log end of the former leader of {several(len(unknown), 'partition')}, such as {unknown[0]}: "
+        "whether records of them were lost. kfix snapshot save reads up to 50 000 log ends"
+    )
 
 
 def diagnose_once(target: Target) -> Diagnosis:

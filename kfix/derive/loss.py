@@ -63,6 +63,22 @@ def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
     return tuple(found[tp] for tp in sorted(found))
 
 
+def without_earlier_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartition, ...]:
+    """Returns the partitions that were led anew since the sample, which does not hold the log end of their leader."""
+    record = record_of(snapshot)
+    if record is None:
+        return ()
+    found = (
+        tp
+        for tp, (leader, epoch, version) in sample.leaders.items()
+        if (state := record.states.get(tp)) is not None
+        and state.version >= version
+        and state.leader_epoch > epoch
+        and leader not in sample.ends.get(tp, {})
+    )
+    return tuple(sorted(found))
+
+
 def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int, now: int) -> Lost | None:
     leader, epoch, _ = sample.leaders[tp]
     asked = snapshot.epoch_ends.get(tp)
