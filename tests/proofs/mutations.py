@@ -325,6 +325,12 @@ def _voter(cluster: MemoryCluster, key: FactKey) -> None:
     cluster.voters.add(key.broker)
 
 
+def _hides_a_topic(cluster: MemoryCluster, key: FactKey) -> None:
+    """A right is taken from the client: there may be topics that it no longer sees."""
+    assert isinstance(cluster, MemoryKraftCluster)
+    cluster.hidden = "broker 1: TOPIC_AUTHORIZATION_FAILED for secret"
+
+
 def _assigned_there(cluster: MemoryCluster, key: FactKey) -> None:
     """A new topic is placed on the broker that is gone."""
     assert key.broker is not None
@@ -356,6 +362,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "registration": (_registers, _removed),
     "voter": (_voter,),
     "replicas": (_assigned_there,),
+    "hidden": (_hides_a_topic,),
     "registered": (_unregistered, _one_registers),
     "committed": (_committed, _forgotten),
     "state": (_settled, _assigning),
