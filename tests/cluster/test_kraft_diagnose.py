@@ -181,7 +181,7 @@ def test_an_empty_isr_names_the_broker_to_start_and_starting_it_loses_nothing(kf
     assert "KFX103" not in said.findings
     finding = said.findings["KFX119"]
     [dead] = broken.dead
-    assert f"waits for broker {dead}, which is dead and may lead without a loss" in finding["summary"]
+    assert f"waits for broker {dead}, which is dead; once started it leads without a loss" in finding["summary"]
     assert finding["remedies"][0]["text"].startswith(f"Start broker {dead} with its old disk")
     assert "min.insync.replicas" in finding["never"][0]
     lab.restart(dead)

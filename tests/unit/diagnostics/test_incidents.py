@@ -105,6 +105,7 @@ def test_no_golden_file_is_left_over() -> None:
         "group-reconciling",
         "group-share",
         "group-withheld",
+        "group-not-answered",
         "group-streams",
         "group-leaderless",
         "group-outside",
