@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from kfix.lab import Lab
 from kfix.lab.clients.asking_controllers import set_feature, unregister
@@ -91,6 +92,7 @@ class RemoveRegistration(Apply):
         return f"runbook `{self.runbook}` is refused; by hand: kafka-cluster.sh unregister"
 
 
+@cache
 def modes_of(runbook: str) -> frozenset[str]:
     [found] = [each for each in load_all(None) if each.id == runbook]
     return frozenset(mode.value for mode in found.modes)

@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 
 from kfix.lab import INCIDENTS
@@ -46,6 +47,7 @@ class Cell:
     failure: str = ""
 
 
+@cache
 def fingerprint(incident: str) -> str:
     """Returns a digest of what `break` does, and of what the matrix claims of it; no sentence is part of it."""
     source = inspect.getsource(inspect.getmodule(INCIDENTS[incident].run))  # type: ignore[arg-type]
