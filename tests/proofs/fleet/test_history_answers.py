@@ -21,6 +21,8 @@ from kfix_diagnostics.prevention.kfx611_many_partitions import PER_BROKER, PER_C
 from tests.proofs.fleet.twenty import DAYS, DOWN, PART, UNREAD, deaths, twenty_days
 from tests.unit.fleet.audit_runs import audited, cluster, day_of
 
+# One worker makes the store of twenty days, which all these tests read.
+pytestmark = pytest.mark.xdist_group("twenty-days")
 LAGS = "KFX401:broker 6"
 
 
