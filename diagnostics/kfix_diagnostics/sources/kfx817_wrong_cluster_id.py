@@ -21,7 +21,9 @@ Do not
 
 Sources
     Kafka 2.7.1, 3.9.2 and 4.3.1: Metadata and DescribeCluster. A broker with the disk of one cluster and the settings
-    of another one does not start: InconsistentClusterIdException. See docs/facts/kraft.md.
+    of another one serves neither, so that it is only missing (KFX401), and its log alone shows why: with ZooKeeper it
+    ends, since its meta.properties has another cluster.id; on KRaft it runs on, refused with INCONSISTENT_CLUSTER_ID.
+    See docs/facts/kraft.md.
 """
 
 from __future__ import annotations
