@@ -71,8 +71,16 @@ def save_from_disk(tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Ite
 
 
 def start(brokers: Iterable[int], case: CaseFile) -> str:
-    """Returns `Start brokers 1, 2`; a frozen process has to be ended first, since it holds the port and the disks."""
+    """Returns `Start brokers 1, 2`; a frozen process has to be ended first, since it holds the port and the disks.
+
+    So has a broker of another cluster at the address of one of them, which holds the port.
+    """
     ids = tuple(brokers)
+    strays = [case.strayed[b][0] for b in ids if b in case.strayed]
+    if strays:
+        own = "its own disk and settings" if len(ids) == 1 else "their own disks and settings"
+        there = "the process" if len(strays) == 1 else "the processes"
+        return f"Stop {there} of another cluster at {', '.join(strays)}, then start {brokers_named(ids)} with {own}"
     frozen = [b for b in ids if b in case.frozen]
     if not frozen:
         return f"Start {brokers_named(ids)}"

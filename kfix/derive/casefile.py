@@ -107,6 +107,12 @@ class CaseFile(SnapshotAnswers):
         """Returns {broker: error} of dead brokers whose processes still run: they accept connections, never answer."""
         return {b: why for b, why in self.snapshot.silent.items() if b in self.dead}
 
+    @cached_property
+    def strayed(self) -> Mapping[int, tuple[str, str]]:
+        """Returns {dead broker: (its address, id of the other cluster whose broker answers there)}."""
+        foreign = self.snapshot.foreign
+        return {b: (where, foreign[where]) for b in self.dead if (where := self.address(b)) in foreign}
+
     @property
     def assigned(self) -> frozenset[int]:
         return self.background.assigned

@@ -138,7 +138,7 @@ def again(request):
 
 
 #: Incidents that touch no partition.
-UNTOUCHED = {"healthy", "ghost-registration", "metadata-version-behind", "migration-stuck"}
+UNTOUCHED = {"healthy", "ghost-registration", "metadata-version-behind", "migration-stuck", "wrong-cluster-id"}
 
 
 def comes_out(lab, broken):

@@ -110,6 +110,14 @@ CASES: Mapping[str, Case] = {
     "coordinator-failed": Case(("KFX118",), (Apply("coordinator-failed"),), layout=CLEANED),
     "offsets-withheld": Case(("KFX304",), (_CATCH_UP,)),
     "elr-struck": Case(("KFX119",), (_START,)),
+    "wrong-cluster-id": Case(
+        ("KFX817",),
+        (
+            Refused("leader-balance", "the servers are of two clusters"),
+            Mended("stop the process of the other cluster, and start the broker with its own disk"),
+        ),
+        watched=True,
+    ),
     "last-known-leader-gone": Case(
         ("KFX120",), (ByHand("eligible.leader.replicas.version=0, then start the broker", downgrade_eligible_leaders),)
     ),

@@ -9,7 +9,8 @@ How kfix knows
     The id is in an assignment but not in /brokers/ids (without ZooKeeper: most brokers do not report it as alive), and
     it does not respond to kfix either. The oldest state znode without it shows when it left. A broker gone for less
     than the restart grace, while no client is blocked, may be restarting: that is advice, not an alarm. One whose
-    address accepts connections and never answers is frozen: its session has ended, its process has not.
+    address accepts connections and never answers is frozen: its session has ended, its process has not. One whose
+    address answers as another cluster was started there as a broker of that one (KFX817).
 
 Remedies, safest first
     Start it; its replicas catch up and rejoin by themselves. If it is frozen, end its process first, which holds the
@@ -44,7 +45,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     dead = case.dead
     if not dead:
         return
-    calm = case.calm(dead)
+    calm = case.calm(dead) and not case.strayed
     holding = len(rows)
     left = [age for b in dead if (age := case.gone_for(b)) is not None]
     when = f", gone for about {ago(max(left))}" if left else ""
@@ -63,10 +64,17 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             "Do not restart other brokers meanwhile",
             "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
         ),
+        follows=_explained(dead, case),
         headline=f"{brokers_named(dead)} {has(len(dead))} been gone{_alarm_in(left, case)}" if calm else "",
     )
     for broker in dead[1:]:
         yield _one_more(broker, dead, case, calm=calm)
+
+
+def _explained(dead: tuple[int, ...], case: CaseFile) -> tuple[str, ...]:
+    """Returns the key of the finding that names the other cluster, if all of them were started there."""
+    clusters = {case.strayed[b][1] if b in case.strayed else "" for b in dead}
+    return tuple(f"KFX817:cluster {cluster}" for cluster in clusters if cluster and len(clusters) == 1)
 
 
 def _alarm_in(ages: list[float], case: CaseFile) -> str:
@@ -83,7 +91,7 @@ def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool)
         obj=f"broker {broker}",
         summary=f"broker {broker} is {not_alive(case)}{'' if gone is None else f', gone for about {ago(gone)}'}"
         f"{_frozen((broker,), case)}",
-        cause=_cause((broker,) if broker in case.frozen else dead, case, calm=calm),
+        cause=_cause((broker,) if broker in case.frozen or broker in case.strayed else dead, case, calm=calm),
         evidence=(_row(broker, case), *live_row(case)),
         remedies=tuple(_remedies((broker,), case, calm=calm)),
         follows=(f"{CODE}:broker {dead[0]}",),
@@ -93,6 +101,9 @@ def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool)
 def _row(broker: int, case: CaseFile) -> Evidence:
     where = case.address(broker)
     source = case.zookeeper_name if case.registrations else "brokers"
+    if broker in case.strayed:
+        value = f"{not_alive(case)}; {where} answers as a broker of cluster {case.strayed[broker][1]}"
+        return Evidence(source, f"broker {broker}", value, case.gone_for(broker))
     if broker in case.frozen:
         value = f"{not_alive(case)}; {where or 'its address'} accepts connections and does not answer"
         return Evidence(source, f"broker {broker}", value, case.gone_for(broker))
@@ -111,6 +122,11 @@ def _frozen(brokers: tuple[int, ...], case: CaseFile) -> str:
 
 
 def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
+    strayed = [b for b in dead if b in case.strayed]
+    if strayed:
+        what = "a broker of another cluster answers at the address"
+        what = what if len(strayed) == 1 else "brokers of another cluster answer at the addresses"
+        return Cause(f"{what} of {brokers_named(strayed)}, see KFX817", Confidence.CERTAIN)
     frozen = [b for b in dead if b in case.frozen]
     if frozen:
         its = "its session has" if len(frozen) == 1 else "their sessions have"
@@ -138,7 +154,8 @@ def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple
     if calm:
         yield Remedy("Wait until it is back. Diagnose again if it does not return")
         return
-    disk = " with the old disk, never with an empty one" if any(b in case.lost for b in dead) else ""
+    renamed = any(b in case.lost for b in dead) and not case.strayed
+    disk = " with the old disk, never with an empty one" if renamed else ""
     yield from _maybe_frozen(dead, case)
     rest = tuple(b for b in dead if b not in first)
     if first and rest:

@@ -95,8 +95,16 @@ class Bootstrap:
         """Returns {address: cluster id} of the servers that have answered as brokers of another cluster."""
         if not self._cluster_id:
             return {}
-        done = {e: task.answer_so_far for e, task in self._tasks.items()}
-        return {str(e): a[1] for e, a in done.items() if a is not None and a[1] and a[1] != self._cluster_id}
+        return {str(e): cluster for cluster, of in self.servers().items() if cluster != self._cluster_id for e in of}
+
+    def servers(self) -> dict[str, list[Endpoint]]:
+        """Returns {cluster id: the servers that have answered as its brokers}."""
+        found: dict[str, list[Endpoint]] = {}
+        for endpoint, task in self._tasks.items():
+            answer = task.answer_so_far
+            if answer is not None and answer[1]:
+                found.setdefault(answer[1], []).append(endpoint)
+        return found
 
     def keep_hung(self, known: Collection[Endpoint], patience: Deadline) -> None:
         """Keeps the failure of each server that neither answers nor refuses at an address not in `known`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kfix import __version__
@@ -11,6 +11,7 @@ from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, 
 from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import BrokerAnswers, ask_broker
 from kfix.adapters.collect.kraft import KraftReading
+from kfix.adapters.collect.meant import meant
 from kfix.adapters.collect.migration import ask_migration
 from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.collect.quorum import kraft_settings
@@ -41,6 +42,8 @@ from kfix.model.cluster.snapshot import (
 _FIRST_ROUND = 0.6
 #: Timeout in seconds for brokers that are not registered: most are dead, and a dead host does not respond at all.
 _UNLISTED_SECONDS = 1.5
+#: Timeout in seconds that is left at least for the cluster that is meant, where the servers are of several.
+_LEAST_SECONDS = 1.0
 
 
 def collect(target: Target, wanted: CollectOptions | None = None) -> Snapshot:
@@ -48,9 +51,24 @@ def collect(target: Target, wanted: CollectOptions | None = None) -> Snapshot:
 
     Raises UnreachableError only if no broker and no ZooKeeper server responds.
     """
-    collection = _Collection(target, wanted or CollectOptions())
+    wanted = wanted or CollectOptions()
+    first, servers = _collect_once(target, wanted)
+    cluster = meant(servers, first.cluster.id, target.expected_id)
+    if not first.cluster.id or cluster == first.cluster.id:
+        return first
+    # The first server to answer is of another cluster than the one that is meant.
+    left = max(_LEAST_SECONDS, target.timeout - first.seconds)
+    second, _ = _collect_once(replace(target, bootstrap=tuple(servers[cluster]), timeout=left), wanted)
+    others = {str(e): other for other, of in servers.items() if other != cluster for e in of}
+    given = replace(second.cluster, bootstrap=target.bootstrap_text)
+    return replace(second, cluster=given, foreign=dict(sorted((others | dict(second.foreign)).items())))
+
+
+def _collect_once(target: Target, wanted: CollectOptions) -> tuple[Snapshot, Mapping[str, Sequence[Endpoint]]]:
+    """Returns a snapshot of the cluster of the first server to answer, and {cluster id: its bootstrap servers}."""
+    collection = _Collection(target, wanted)
     try:
-        return collection.run()
+        return collection.run(), collection.servers
     finally:
         collection.close()
 
@@ -76,6 +94,8 @@ class _Collection:
         self._cluster_id = ""
         #: {address: id of another cluster} of registered brokers.
         self._foreign: dict[str, str] = {}
+        #: {cluster id: the bootstrap servers that have answered as its brokers}.
+        self.servers: Mapping[str, Sequence[Endpoint]] = {}
 
     def close(self) -> None:
         for line in self._lines.values():
@@ -122,6 +142,7 @@ class _Collection:
             )
         snapshot = self._snapshot(taken_at, mode, authority)
         controllers = self._quorum.foreign if self._quorum is not None else {}
+        self.servers = bootstrap.servers()
         foreign = bootstrap.foreign() | dict(controllers) | self._foreign
         snapshot = replace(snapshot, foreign=dict(sorted(foreign.items())))
         if self._wanted.vantage:

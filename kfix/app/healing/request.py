@@ -146,7 +146,8 @@ def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Match
         given = ", ".join(f"{address} is of cluster {other}" for address, other in sorted(snapshot.foreign.items()))
         raise RefusedError(
             f"the servers are of two clusters: {given}, the others are of {snapshot.cluster.id}",
-            hint="name the servers of one cluster only: --bootstrap-server, --bootstrap-controller",
+            hint="name the servers of one cluster only: --bootstrap-server, --bootstrap-controller; if the address is "
+            "that of a broker of this cluster, stop what runs there (KFX817)",
         )
     found = matching.findings_for(runbook, diagnosis, asked.finding, asked.topic)
     if found:

@@ -111,6 +111,10 @@ class Znodes(ABC):
         """Removes `/migration`, and `/controller` if it is that of a KRaft controller, which is never removed alone."""
 
     @abstractmethod
+    def erase(self, path: str) -> bool:
+        """Removes a znode with all below it; returns whether there was one."""
+
+    @abstractmethod
     def cluster_id(self) -> str: ...
 
 

@@ -173,6 +173,12 @@ class ZooKeeperClient(LabClient, Znodes):
         with contextlib.suppress(NoNodeError):
             self._zk.delete("/migration")
 
+    def erase(self, path: str) -> bool:
+        if self._zk.exists(path) is None:
+            return False
+        self._zk.delete(path, recursive=True)
+        return True
+
     def cluster_id(self) -> str:
         return str((self._read("/cluster/id") or {}).get("id", ""))
 

@@ -20,6 +20,7 @@ from kfix.lab.network.faults import heal as heal_network
 from kfix.lab.nodes.brokers import remove_broker, restart_brokers, start_brokers
 from kfix.lab.nodes.migrating import take_back
 from kfix.lab.nodes.readiness import wait_brokers
+from kfix.lab.nodes.strays import CHROOT, end_strays
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -58,6 +59,7 @@ def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]
     with lab.access() as access:
         mender.access = access
         mender.forgotten_brokers()
+        mender.other_clusters()
         wait_brokers(lab, access, lab.nodes.brokers_in(lab.state, "alive"))
         mender.offsets()
         mender.features()
@@ -114,6 +116,7 @@ class _Mender:
         state = self.lab.state
         nodes = self.lab.nodes
         self._workloads()
+        self._strays()
         self._network()
         for sentence in self.lab.authority.revive():
             self.report(sentence)
@@ -132,6 +135,11 @@ class _Mender:
             self.lab.nodes.kill(state, running, "workload")
             self.report(f"ended {len(running)} workloads")
 
+    def _strays(self) -> None:
+        """Ends brokers that run as another cluster, whose addresses are those of dead brokers."""
+        if ended := end_strays(self.lab):
+            self.report(f"ended the broker of another cluster at the address of broker {' and '.join(map(str, ended))}")
+
     def _network(self) -> None:
         if self.lab.state.network is not None and (healed := heal_network(self.lab.store)):
             self.report(f"healed the network: {healed} cuts or slow links")
@@ -147,6 +155,11 @@ class _Mender:
             nodes.kill(self.lab.state, lost)
             start_brokers(self.lab, lost)
             self.report(f"restarted broker {' and '.join(map(str, lost))}, which did not register again")
+
+    def other_clusters(self) -> None:
+        """Removes the record of another cluster from ZooKeeper, whose only broker is gone."""
+        if self.access.znodes is not None and self.access.znodes.erase(CHROOT):
+            self.report(f"removed {CHROOT} from ZooKeeper")
 
     def added_brokers(self) -> None:
         """Removes them after their only replicas have moved; then starts the brokers whose ports they had."""

@@ -42,6 +42,7 @@ from kfix.lab.incidents import (
     under_min_isr,
     weak_topic,
     whole_isr_dead,
+    wrong_cluster_id,
 )
 from kfix.lab.incidents.network import (
     broker_cut_from_controllers,
@@ -93,6 +94,7 @@ INCIDENTS: dict[str, Incident] = {
     "ghost-registration": ghost_registration.INCIDENT,
     "metadata-version-behind": metadata_version_behind.INCIDENT,
     "migration-stuck": migration_stuck.INCIDENT,
+    "wrong-cluster-id": wrong_cluster_id.INCIDENT,
     "last-known-leader-gone": last_known_leader_gone.INCIDENT,
     "move-never-ends": move_never_ends.INCIDENT,
     "quorum-at-risk": quorum_at_risk.INCIDENT,

@@ -12,6 +12,7 @@ from kfix.errors import LabError, UsageError
 from kfix.lab.definition.keeper_security import jaas_flags
 from kfix.lab.definition.properties import format_arguments, render
 from kfix.lab.definition.realm import kerberos_flags
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.definition.secured import identity_provider
 from kfix.lab.definition.state import no_such, word_of
 from kfix.lab.definition.store import private
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, Node, ZooKeeperDef
     from kfix.lab.definition.store import Store
 
+#: The role of a broker's process that runs as a broker of another cluster.
+STRAY = "stray"
 JAVA = "a Java runtime, 11 or newer (Debian: default-jre-headless)"
 _KILL_SECONDS = 15.0
 _SHUTDOWN_SECONDS = 45.0
@@ -67,6 +70,16 @@ class Nodes:
 
     def start_controller(self, state: LabState, node: ControllerDef) -> None:
         self._start_jvm(state, "controller", node)
+
+    def start_stray(self, state: LabState, broker: BrokerDef) -> None:
+        """Starts a broker as `state` describes it, which is not how lab.json does, with an empty disk of its own."""
+        disk = self._disk(state, STRAY, broker.id)
+        self.wipe_disk(state, broker.id, STRAY)
+        private(disk)
+        if state.spec.recipe.mode == KRAFT:
+            self.format_disks(state, STRAY, [broker])
+        file = self._properties(state, STRAY, broker, disk)
+        self.spawn(STRAY, broker.id, [*self._java(state, "broker", broker.id), str(file)], state.host_of(broker))
 
     def format_disks(self, state: LabState, role: str, wanted: Iterable[BrokerDef | ControllerDef]) -> None:
         """Formats the disks that are not formatted yet, side by side, and returns when all are. Raises LabError."""

@@ -42,6 +42,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX817": [
         Sick(lambda: kraft_clusters.two_clusters("other"), "cluster other", WARNING),
         Sick(lambda: base().snapshot(foreign={"localhost:9999": "another"}), "cluster another", WARNING),
+        Sick(kraft_clusters.broker_elsewhere, "cluster other", WARNING),
     ],
 }
 
@@ -67,5 +68,9 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     ],
     # A cluster on KRaft whose settings were not read, and one whose ZooKeeper knows of no migration.
     "KFX819": [kraft_clusters.healthy, lambda: base().snapshot(), migrations.finished],
-    "KFX817": [kraft_clusters.healthy, lambda: base().snapshot()],
+    "KFX817": [
+        kraft_clusters.healthy,
+        lambda: base().snapshot(),
+        lambda: kraft_clusters.broker_elsewhere(given=False),
+    ],
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, OldLeader, QuorumReplica, QuorumView
-from kfix.model.cluster.snapshot import Assignment, EpochEnd, Mode, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import Assignment, Endpoint, EpochEnd, Mode, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import base
 
@@ -354,3 +354,11 @@ def featured(
 def two_clusters(other: str) -> Snapshot:
     """A broker and a controller of another cluster were given as well."""
     return kraft().snapshot(quorum=quorum(), foreign={"localhost:9999": other, "localhost:9998": other})
+
+
+def broker_elsewhere(*, known: bool = True, given: bool = True) -> Snapshot:
+    """Broker 3 is dead, and its address answers as a broker of another cluster; `known`: it is known to be its."""
+    paper = kraft(base().topic("orders", 3, replicas=[[1, 2, 3]] * 3)).kill(3)
+    addresses = {b: Endpoint("localhost", 9090 + b) for b in ((1, 2, 3) if known else (1, 2))}
+    foreign = {"localhost:9093": "other"} if given else {}
+    return paper.snapshot(quorum=quorum({3: 600.0}, fenced=(3,)), addresses=addresses, foreign=foreign)

@@ -309,6 +309,28 @@ def test_a_broker_that_was_found_dead_a_moment_ago_is_not_taken_for_one_that_res
     assert "may be restarting" in find(diagnose(young), "KFX405").summary
 
 
+def test_a_broker_at_whose_address_another_cluster_answers_is_started_after_that_one_is_stopped() -> None:
+    diagnosis = diagnose(kraft_clusters.broker_elsewhere())
+    [head] = diagnosis.findings
+    assert head.code == "KFX817"
+    assert head.cause is not None
+    assert head.cause.text.startswith("broker 3 was started with an empty disk")
+    dead = find(diagnosis, "KFX401")
+    for finding in (head, dead):
+        first = finding.remedies[0].text
+        assert first.startswith("Stop the process of another cluster at localhost:9093, then start broker 3"), first
+    assert dead.cause is not None
+    assert "see KFX817" in dead.cause.text
+
+
+def test_a_missing_broker_whose_address_is_unknown_may_be_the_one_of_the_other_cluster() -> None:
+    diagnosis = diagnose(kraft_clusters.broker_elsewhere(known=False))
+    cause = find(diagnosis, "KFX817").cause
+    assert cause is not None
+    assert "broker 3 is missing here, and may have been started there" in cause.text
+    assert find(diagnosis, "KFX401").remedies[0].text.startswith("Start broker 3")
+
+
 def test_until_its_session_has_ended_a_broker_without_metadata_may_be_cut_off_and_is_not_restarted() -> None:
     for seconds, restarts in ((6.0, False), (50.0, True)):
         finding = find(diagnose(kraft_clusters.broker_that_hangs(seconds)), "KFX813")
