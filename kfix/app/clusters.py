@@ -12,7 +12,7 @@ from kfix.app.access import Access
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.expected import EXPECTED, Expected
-from kfix.model.timing import TIMING
+from kfix.model.timing import TIMING, Judged
 
 if TYPE_CHECKING:
     from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
@@ -55,6 +55,10 @@ class DiagnoseOptions:
     first: Callable[[Diagnosis], None] | None = None
     interrupted: Callable[[Diagnosis], None] = lambda _diagnosis: None
 
+    @property
+    def judged(self) -> Judged:
+        return Judged(self.debounce, self.restart_grace, self.transaction_grace)
+
 
 @dataclass(frozen=True, slots=True)
 class SnapshotOptions:
@@ -76,8 +80,8 @@ class Clusters(Protocol):
 
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]: ...
 
-    def findings_before_change(self, access: Access) -> tuple[Finding, ...]:
-        """A fresh diagnosis that nothing is remembered of; one that shows a cut network was made twice."""
+    def findings_before_change(self, access: Access, judged: Judged) -> tuple[Finding, ...]:
+        """A fresh diagnosis with these times that nothing is remembered of; one of a cut network was made twice."""
         ...
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot: ...

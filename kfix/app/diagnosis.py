@@ -20,7 +20,7 @@ from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 from kfix.model.cluster.traffic import in_all
 from kfix.model.diagnosis.finding import Diagnosis, Finding
-from kfix.model.timing import TIMING
+from kfix.model.timing import TIMING, Judged
 from kfix.wording import several
 
 if TYPE_CHECKING:
@@ -100,11 +100,17 @@ def _no_ends(path: Path | None, unknown: tuple[TopicPartition, ...]) -> str:
     )
 
 
-def diagnose_once(target: Target) -> Diagnosis:
+def diagnose_once(target: Target, judged: Judged) -> Diagnosis:
     """Returns the diagnosis of a single snapshot, which is not stored; no change may rest on it."""
-    from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
+    return judge_once(read_cluster(target, keep=False), judged)
 
-    return diagnose(read_cluster(target, keep=False))
+
+def judge_once(snapshot: Snapshot, judged: Judged) -> Diagnosis:
+    """Returns the diagnosis of this snapshot alone; no change may rest on it."""
+    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
+
+    options = Options(restart_grace=judged.restart_grace, transaction_grace=judged.transaction_grace)
+    return diagnose(snapshot, options=options)
 
 
 def combined(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:

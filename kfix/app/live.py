@@ -10,11 +10,12 @@ from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.app.access import Access
 from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
-from kfix.app.diagnosis import diagnose_live, diagnose_once
+from kfix.app.diagnosis import diagnose_live, diagnose_once, judge_once
 from kfix.app.snapshots import read_cluster, read_noting
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.model.timing import TIMING, Judged
 
 if TYPE_CHECKING:
     from kfix.adapters.live.cluster import LiveCluster
@@ -31,13 +32,21 @@ class LiveClusters:
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]:
         return diagnose_live(access.target(), options)
 
-    def findings_before_change(self, access: Access) -> tuple[Finding, ...]:
+    def findings_before_change(self, access: Access, judged: Judged) -> tuple[Finding, ...]:
         from kfix.runbook.safety.cut_network import cuts_in  # noqa: PLC0415 - only who changes something
 
         target = access.target()
-        found = self._just_opened(access) or diagnose_once(target)
-        findings = found.findings
-        return diagnose_live(target, DiagnoseOptions(keep=False))[0].findings if cuts_in(findings) else findings
+        found = self._just_opened(access, judged) or diagnose_once(target, judged)
+        if not cuts_in(found.findings):
+            return found.findings
+        again = DiagnoseOptions(
+            # However short the wait was for the plan: nothing that passes by itself may refuse it.
+            debounce=max(judged.debounce, TIMING.debounce),
+            restart_grace=judged.restart_grace,
+            transaction_grace=judged.transaction_grace,
+            keep=False,
+        )
+        return diagnose_live(target, again)[0].findings
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:
         if not options.keep:
@@ -58,14 +67,12 @@ class LiveClusters:
         self._opened_with = access, reading.result(), began
         return open_cluster(target, self._opened_with[1])
 
-    def _just_opened(self, access: Access) -> Diagnosis | None:
+    def _just_opened(self, access: Access, judged: Judged) -> Diagnosis | None:
         """Returns the diagnosis of the snapshot that this cluster was opened with, once, if that was just now."""
         opened, self._opened_with = self._opened_with, None
         if opened is None or opened[0] != access or time.monotonic() - opened[2] > _FRESH_SECONDS:
             return None
-        from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
-
-        return diagnose(opened[1])
+        return judge_once(opened[1], judged)
 
 
 def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluster:

@@ -39,7 +39,7 @@ from kfix.cli.options import (
 )
 from kfix.cli.output_files import require_plain_file
 from kfix.cli.pasting import ask_for_paste
-from kfix.cli.reaching import access_of, named_outright, typed
+from kfix.cli.reaching import access_of, is_given, named_outright, typed
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
@@ -166,7 +166,7 @@ def diagnose(
     else:
         access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
         placed.cluster = access.name or placed.cluster
-        if access.listed is not None and not _given(ctx, "restart_grace"):
+        if access.listed is not None and not is_given(ctx, "restart_grace"):
             restart_grace = access.listed.entry.restart_grace
         options = DiagnoseOptions(
             expected=EXPECTED if access.listed is None else access.listed.entry.expected,
@@ -214,11 +214,6 @@ def _placed(ctx: typer.Context, output: str | None, cluster: str) -> OutputDocum
         placed.output = output
     placed.cluster = cluster
     return placed
-
-
-def _given(ctx: typer.Context, option: str) -> bool:
-    source = ctx.get_parameter_source(option)
-    return source is not None and source.name != "DEFAULT"
 
 
 def _first_verdict(choice: Choice, access: Access, diagnosis: Diagnosis) -> None:

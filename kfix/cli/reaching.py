@@ -31,6 +31,12 @@ def typed(ctx: typer.Context, bootstrap_server: str | None) -> bool:
     return bootstrap_server is not None and (source is None or source.name != _ENVIRONMENT)
 
 
+def is_given(ctx: typer.Context, option: str) -> bool:
+    """Whether an option of this command was given, and is not its default."""
+    source = ctx.get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"
+
+
 def access_of(
     ctx: typer.Context,
     bootstrap_server: str | None,

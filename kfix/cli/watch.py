@@ -27,7 +27,7 @@ from kfix.cli.options import (
     TransactionGrace,
     ZooKeeper,
 )
-from kfix.cli.reaching import access_of
+from kfix.cli.reaching import access_of, is_given
 from kfix.cli.seam import the_app
 from kfix.cli.times import moment
 from kfix.errors import UsageError
@@ -127,8 +127,7 @@ def watch(
     if since:
         raise UsageError("--since is for --from-recorder")
     access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
-    source = ctx.get_parameter_source("restart_grace")
-    if access.listed is not None and (source is None or source.name == "DEFAULT"):
+    if access.listed is not None and not is_given(ctx, "restart_grace"):
         restart_grace = access.listed.entry.restart_grace
     options = WatchOptions(
         JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention, access.zones),

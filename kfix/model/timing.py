@@ -22,3 +22,20 @@ class Timing:
 
 
 TIMING: Final = Timing()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The times of the diagnosis that a plan rests on, in seconds as in `Timing`: with others it may find nothing."""
+
+    debounce: float = TIMING.debounce
+    restart_grace: float = TIMING.restart_grace
+    transaction_grace: float = TIMING.transaction_grace
+
+    def options(self) -> list[str]:
+        """Returns the options that repeat it, as words of a command to paste; the inventory has the restart grace."""
+        named = {
+            "--debounce": (self.debounce, TIMING.debounce),
+            "--transaction-grace": (self.transaction_grace, TIMING.transaction_grace),
+        }
+        return [word for option, (own, usual) in named.items() if own != usual for word in (option, f"{own:g}")]

@@ -20,7 +20,7 @@ def plan_again(plan: Plan, at: str = "") -> str:
     words = ["kfix", "runbook", "plan", plan.runbook.id]
     given = shlex.split(at)
     words += given if given[:1] == ["-c"] else [*_addresses(plan), *given]
-    words += [] if plan.finding.code == REQUEST else ["--finding", plan.finding.key]
+    words += [] if plan.finding.code == REQUEST else ["--finding", plan.finding.key, *plan.judged.options()]
     topic = plan.params.get(_TOPIC)
     words += ["-p", f"{_TOPIC}={topic}"] if isinstance(topic, str) and topic else []
     same = ", with the same parameters as before" if set(plan.params) - {_TOPIC} else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kfix.app.healing.offsets import compared, gaps, left_out, rules_of
@@ -20,6 +20,7 @@ from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Plan
 from kfix.model.plan.runbook import Runbook
+from kfix.model.timing import Judged
 from kfix.placement.judge import PlacementSeverity as Grade
 from kfix.placement.judge import judge
 from kfix.placement.reassignment_json import parse
@@ -44,7 +45,7 @@ Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 class HealRequest:
     """A request to heal. `topic` is "" if none was named. `moves` holds the content of `moves_file`.
 
-    `saved` are the offsets of a file, for a runbook that restores them.
+    `saved` are the offsets of a file, for a runbook that restores them. `judged` are the times of the diagnosis.
     """
 
     runbook: Runbook
@@ -55,6 +56,7 @@ class HealRequest:
     moves: Moves = ()
     moves_file: Path | None = None
     saved: SavedOffsets | None = None
+    judged: Judged = field(default_factory=Judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,7 @@ def plan_for(
         params=params,
         placement_input=PlacementInput(snapshot, asked.moves, items_of(rows)),
         policy=asked.policy,
+        judged=asked.judged,
     )
     if isinstance(made, AlreadyMet):
         why = f": {made.why}" if made.why else ""

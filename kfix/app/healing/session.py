@@ -21,6 +21,7 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.plan.plan import Plan
 from kfix.model.run import Aborted
+from kfix.model.timing import Judged
 from kfix.runbook.execution.context import Context, RunResult
 from kfix.runbook.execution.rolling_back import or_roll_back, run_or_roll_back
 from kfix.runbook.execution.run import abort, created_now, prove_again, resume
@@ -88,7 +89,7 @@ class Healing:
         """
         before = run.plan()
         refuse_other_cluster(before, self._cluster.reader.identity(), run.id)
-        self._door(policy, None).refuse_while_cut()
+        self._door(policy, None, before.judged).refuse_while_cut()
         created = created_now(self._app.clock.now())
         return policy.raised(make_rollback(run, self._cluster.reader, created, everything=everything))
 
@@ -105,30 +106,37 @@ class Healing:
         `diagnosis`, if it was made just now for this run, saves another one before the first change. Raises a KfixError
         whose exit code shows whether anything was changed (docs/exit-codes.md).
         """
-        context = self._context(approval.to(plan), approval, policy, attendance, diagnosis)
+        context = self._context(approval.to(plan), approval, policy, attendance, diagnosis, plan.judged)
         return run_or_roll_back(plan, context)
 
     def resume(
         self, run: RunDir, did: tuple[str, ...], approval: Approval, policy: Policy, attendance: Attendance
     ) -> RunResult:
         """Continues a run that was killed or stopped. `did` names steps done by hand. Raises as `carry_out` does."""
-        context = self._context(approval.to(run.plan()), approval, policy, attendance, None)
+        plan = run.plan()
+        context = self._context(approval.to(plan), approval, policy, attendance, None, plan.judged)
         return or_roll_back(lambda: resume(run, context, did), context)
 
     def abort(self, run: RunDir, reason: str, attendance: Attendance) -> Aborted:
         """Ends a killed or stopped run, whatever the policy. Returns what it restored and which changes remain."""
-        return abort(run, self._context(Given(), Approval(), NO_POLICY, attendance, None), reason)
+        return abort(run, self._context(Given(), Approval(), NO_POLICY, attendance, None, run.plan().judged), reason)
 
     def verify(self, run: RunDir) -> tuple[Proof, Asked]:
         """Returns the proof of the run's goal as of now, and the follow-up checks that do not pass yet."""
         return prove_again(run.plan(), self._cluster.reader, self._app.clock)
 
     def _context(
-        self, given: Given, approval: Approval, policy: Policy, attendance: Attendance, diagnosis: Diagnosis | None
+        self,
+        given: Given,
+        approval: Approval,
+        policy: Policy,
+        attendance: Attendance,
+        diagnosis: Diagnosis | None,
+        judged: Judged,
     ) -> Context:
         return Context(
             reader=self._cluster.reader,
-            door=self._door(policy, diagnosis),
+            door=self._door(policy, diagnosis, judged),
             lock=self._cluster.lock,
             clock=self._app.clock,
             store=Site(self._app.environ).store(),
@@ -139,13 +147,13 @@ class Healing:
             at=self._access.at,
         )
 
-    def _door(self, policy: Policy, diagnosis: Diagnosis | None) -> Door:
+    def _door(self, policy: Policy, diagnosis: Diagnosis | None, judged: Judged) -> Door:
         clock = self._app.clock
         # A diagnosis carries wall-clock time; the door uses monotonic seconds.
         age = 0.0 if diagnosis is None else max(0.0, clock.now() - diagnosis.taken_at)
         just_now = None if diagnosis is None else Diagnosed(diagnosis.findings, clock.monotonic() - age)
-        diagnose = self._app.clusters.findings_before_change
-        return Door(self._cluster.changer, policy, lambda: diagnose(self._access), clock, just_now, self._access.at)
+        findings, access = self._app.clusters.findings_before_change, self._access
+        return Door(self._cluster.changer, policy, lambda: findings(access, judged), clock, just_now, access.at)
 
 
 @contextmanager

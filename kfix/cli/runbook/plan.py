@@ -51,7 +51,7 @@ from kfix.cli.options import (
     TransactionGrace,
     ZooKeeper,
 )
-from kfix.cli.reaching import access_of
+from kfix.cli.reaching import access_of, is_given
 from kfix.cli.runbook.screen import Out, after
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
@@ -59,7 +59,7 @@ from kfix.harmless import lines
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.plan.plan import Gate, Plan
-from kfix.model.timing import TIMING
+from kfix.model.timing import TIMING, Judged
 from kfix.report.runbook.plan_notes import print_differences
 from kfix.report.terminal import say_document, say_json
 from kfix.wording import several
@@ -106,8 +106,8 @@ def plan(
     app = the_app(ctx)
     access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
     out = Out.of(json_output)
-    options = _options(debounce, transaction_grace, out)
-    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy)
+    options = _options(debounce, transaction_grace, access, out)
+    asked = replace(_asked(app, name, runbooks, finding, param, (json_in, offsets), policy), judged=options.judged)
     _refuse_existing(output, json_out)
     older = None if diff is None else read_plan(diff)
     found, _, snapshot = _matched(app, access, asked, options, out)
@@ -156,10 +156,15 @@ def _asked(
     )
 
 
-def _options(debounce: float, transaction_grace: float, out: Out) -> DiagnoseOptions:
+def _options(debounce: float, transaction_grace: float, access: Access, out: Out) -> DiagnoseOptions:
     if not all(0 <= seconds <= _LONGEST for seconds in (debounce, transaction_grace)):
         raise UsageError(f"--debounce and --transaction-grace must be 0 to {_LONGEST} seconds")
-    return DiagnoseOptions(debounce=debounce, transaction_grace=transaction_grace, waiting=out.waiting)
+    return DiagnoseOptions(
+        debounce=debounce,
+        restart_grace=TIMING.restart_grace if access.listed is None else access.listed.entry.restart_grace,
+        transaction_grace=transaction_grace,
+        waiting=out.waiting,
+    )
 
 
 def _matched(
@@ -277,18 +282,21 @@ def apply(
             raise UsageError(
                 "--plan excludes NAME, --finding, --param, --runbooks, --json-in and --offsets: the plan contains them"
             )
+        if is_given(ctx, "debounce") or is_given(ctx, "transaction_grace"):
+            raise UsageError("--plan excludes --debounce and --transaction-grace: the plan contains them")
         _apply_plan(app, access, read_plan(plan_file), approval, policy, out)
         return
     if name is None:
         raise UsageError("name a runbook, or give --plan FILE", hint="kfix runbook list")
     if approval.given:
-        first = shlex.join(["kfix", "runbook", "plan", name, *access.options(), "-o", "plan.json"])
+        judged = Judged(debounce=debounce, transaction_grace=transaction_grace).options()
+        first = shlex.join(["kfix", "runbook", "plan", name, *access.options(), *judged, "-o", "plan.json"])
         raise UsageError(
             "--approve, --ack and --countersign are for one plan, so they require --plan FILE",
             hint=f"{first}, review it, then kfix runbook apply --plan plan.json{access.at}",
         )
-    options = _options(debounce, transaction_grace, out)
-    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy)
+    options = _options(debounce, transaction_grace, access, out)
+    asked = replace(_asked(app, name, runbooks, finding, param, (json_in, offsets), policy), judged=options.judged)
     found, diagnosis, snapshot = _matched(app, access, asked, options, out)
     keys = ", ".join(f.key for f in found.findings)
     changed: list[str] = []

@@ -14,6 +14,7 @@ from kfix.model.cluster.snapshot import ClusterIdentity, TopicPartition
 from kfix.model.diagnosis.finding import FactValue
 from kfix.model.plan.args import Args
 from kfix.model.plan.facts import Fact
+from kfix.model.timing import Judged
 from kfix.wording import known_size, several
 
 SCHEMA = "kfix.plan/v1"
@@ -238,7 +239,7 @@ class Plan:
     """`plan_id` is the sha256 of the canonical body; `kfix.runbook.plan.planfile` computes and checks it.
 
     `standing` checks are not part of the proof: the run and `verify` report them until they hold. `undoes` names the
-    run that this plan rolls back.
+    run that this plan rolls back. `judged` are the times with which its finding was made.
     """
 
     cluster: ClusterIdentity
@@ -258,6 +259,7 @@ class Plan:
     skipped_at_plan: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
     undoes: str = ""
+    judged: Judged = field(default_factory=Judged)
     plan_id: str = ""
 
     @property

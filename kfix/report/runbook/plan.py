@@ -41,6 +41,7 @@ def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Co
     print_offsets(plan, console)
     rows = [("skipped", f"{s.step}: {s.reason}") for s in plan.skipped_at_plan]
     rows += [("warning", w) for w in plan.warnings]
+    rows += [("judged with", " ".join(again))] if (again := plan.judged.options()) else []
     rows += [("based on", line) for line in fact_lines(plan.facts)]
     goal = plan.goal
     rows.append(("proof", f"{several(goal.consecutive, 'successful check')} in a row within {goal.timeout:g} s of"))

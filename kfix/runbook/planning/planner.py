@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from kfix.actions.base import NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
@@ -33,6 +34,7 @@ from kfix.model.plan.plan import (
     Skipped,
 )
 from kfix.model.plan.runbook import ForEach, Runbook, StepTemplate, words
+from kfix.model.timing import Judged
 from kfix.placement.world import Move
 from kfix.ports import ClusterReader
 from kfix.probes.facts import FactReader
@@ -51,6 +53,7 @@ from kfix.runbook.planning.warnings import warnings
 from kfix.runbook.policy.policy import NO_POLICY, Policy
 
 #: Actions that the coordinator of a group or of a producer carries out, whoever the controller is.
+_USUAL: Final = Judged()
 _BY_COORDINATORS = frozenset({"group.evict", "offsets.commit", "transaction.abort"})
 
 
@@ -71,14 +74,16 @@ def make_plan(
     params: Args | None = None,
     placement_input: PlacementInput | None = None,
     policy: Policy = NO_POLICY,
+    judged: Judged = _USUAL,
 ) -> Plan | AlreadyMet:
     """Returns the plan of a runbook for a finding, or `AlreadyMet`. Nothing is changed.
 
-    Runbooks that place replicas or loop over the whole cluster need `placement_input`. Raises RefusedError if a
+    Runbooks that place replicas or loop over the whole cluster need `placement_input`. `judged` are the times of the
+    diagnosis that made the finding. Raises RefusedError if a
     precondition does not pass, no step applies, or the plan exceeds a limit; UnreachableError if a source it needs does
     not answer.
     """
-    return _Planner(runbook, finding, reader, complete(runbook, params), placement_input, policy).plan(created)
+    return _Planner(runbook, finding, reader, complete(runbook, params), placement_input, policy).plan(created, judged)
 
 
 class _Planner:
@@ -106,7 +111,7 @@ class _Planner:
         self.expand = Expander(self.items, self.read, self.skipped, finding.key)
         self.batches = 0
 
-    def plan(self, created: Created) -> Plan | AlreadyMet:
+    def plan(self, created: Created, judged: Judged) -> Plan | AlreadyMet:
         identity = self.reader.identity()
         self._fits(identity)
         if self.runbook.placement is not None:
@@ -125,7 +130,7 @@ class _Planner:
             steps += self._steps(template, identity, steps)
         if not any(step.phase is Phase.MAIN for step in steps):
             raise RefusedError(lines(f"{self.runbook.id}: no step applies to {self.finding.key}", *self._reasons()))
-        return self._sealed(created, identity, (preconditions, goal, tuple(steps)))
+        return self._sealed(created, identity, judged, (preconditions, goal, tuple(steps)))
 
     def _goal_loops(self) -> Iterator[ForEach]:
         return (c.for_each for c in self.runbook.goal.checks if c.for_each is not None)
@@ -150,6 +155,7 @@ class _Planner:
         self,
         created: Created,
         identity: ClusterIdentity,
+        judged: Judged,
         parts: tuple[tuple[CheckCall, ...], Goal, tuple[PlannedStep, ...]],
     ) -> Plan:
         preconditions, goal, steps = parts
@@ -171,6 +177,7 @@ class _Planner:
             standing=self.expand.checks(self.runbook.standing, "standing", self.names),
             skipped_at_plan=tuple(self.skipped),
             warnings=tuple(warnings(self.finding, goal, steps, identity.mode)),
+            judged=judged,
         )
         refuse_over_limits(plan)
         return seal(plan)

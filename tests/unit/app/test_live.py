@@ -5,6 +5,7 @@ import pytest
 from kfix.app import live
 from kfix.app.access import Access
 from kfix.app.live import LiveClusters
+from kfix.model.timing import Judged
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.clusters import base
 
@@ -17,7 +18,7 @@ def read(monkeypatch):
     found = []
     monkeypatch.setattr(live, "read_cluster", lambda _, **options: found.append(("open", options)) or base().snapshot())
     monkeypatch.setattr(live, "open_cluster", lambda _, snapshot: snapshot)
-    monkeypatch.setattr(live, "diagnose_once", lambda _: found.append(("once", {})) or diagnose(base().snapshot()))
+    monkeypatch.setattr(live, "diagnose_once", lambda *_: found.append(("once", {})) or diagnose(base().snapshot()))
     return found
 
 
@@ -26,18 +27,18 @@ def test_a_fresh_snapshot_is_judged_once(read):
     clusters.open(ACCESS)
     # Through `read_cluster`, which knows the brokers of earlier snapshots: a cut may be seen by them only.
     assert read == [("open", {"keep": False})]
-    assert clusters.findings_before_change(ACCESS) == ()
+    assert clusters.findings_before_change(ACCESS, Judged()) == ()
     assert len(read) == 1
-    clusters.findings_before_change(ACCESS)
+    clusters.findings_before_change(ACCESS, Judged())
     assert read[1:] == [("once", {})]
 
 
 def test_an_old_snapshot_or_one_of_another_cluster_is_not_judged(read, monkeypatch):
     clusters = LiveClusters()
     clusters.open(ACCESS)
-    clusters.findings_before_change(Access("localhost:9093"))
+    clusters.findings_before_change(Access("localhost:9093"), Judged())
     assert read[1:] == [("once", {})]
     monkeypatch.setattr(live, "_FRESH_SECONDS", -1.0)
     clusters.open(ACCESS)
-    clusters.findings_before_change(ACCESS)
+    clusters.findings_before_change(ACCESS, Judged())
     assert [what for what, _ in read] == ["open", "once", "open", "once"]

@@ -15,6 +15,7 @@ from kfix.app.application import App
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.model.timing import Judged
 from kfix.ports import Clock
 from kfix.runbook.execution.clock import SystemClock
 from kfix.runbook.gate.gates import Human
@@ -24,7 +25,8 @@ class FakeWiring:
     """Satisfies `kfix.app.Clusters`.
 
     `looks` are the options of each diagnosis; `targets` what each command wanted to connect to; `cut` are findings that
-    only the diagnosis right before a change gives; `snapshots` counts those taken between two plans.
+    only the diagnosis right before a change gives, and `judged` the times of each of those; `snapshots` counts those
+    taken between two plans.
     """
 
     def __init__(self, cluster: MemoryCluster, *findings: Finding) -> None:
@@ -33,6 +35,7 @@ class FakeWiring:
         self.cut: tuple[Finding, ...] = ()
         self.could_not_read: tuple[str, ...] = ()
         self.looks: list[DiagnoseOptions] = []
+        self.judged: list[Judged] = []
         self.targets: list[Access] = []
         self.snapshots = 0
         cluster.clock.at = time.time()
@@ -48,7 +51,8 @@ class FakeWiring:
         diagnosis = Diagnosis("memory-cluster", time.time(), self.findings, self.could_not_read, looked_at)
         return diagnosis, self.cluster.snapshot()
 
-    def findings_before_change(self, access: Access) -> tuple[Finding, ...]:
+    def findings_before_change(self, access: Access, judged: Judged) -> tuple[Finding, ...]:
+        self.judged.append(judged)
         return self.cut
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:

@@ -11,6 +11,7 @@ import pytest
 
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
+from kfix.model.timing import Judged
 from tests.unit.cli.console import changes, kfix, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -240,6 +241,32 @@ def test_the_grace_of_transactions_reaches_the_diagnosis_that_the_plan_rests_on(
     kfix(*asked)
     assert [look.transaction_grace for look in weak.looks] == [0, 60]
     assert {look.groups for look in weak.looks} == {("g2",)}
+
+
+def test_a_plan_is_applied_with_the_times_that_its_diagnosis_had(weak: FakeWiring, tmp_path: Path) -> None:
+    asked = ("raise-topic-rf", "-p", "topic=orders")
+    path, plan = plan_file(tmp_path, *asked, "--transaction-grace", "7.5", "--debounce", "0")
+    assert plan["judged"] == {"debounce": 0, "restart_grace": 120, "transaction_grace": 7.5}
+    assert "judged with  --debounce 0 --transaction-grace 7.5" in kfix("show", str(path)).output
+    kfix("apply", "--plan", str(path), "--approve", f"plan:{plan['plan_id'][:8]}")
+    assert weak.judged[0] == Judged(debounce=0, transaction_grace=7.5)
+    changed = {row["what"]: row["is"] for row in _diff(tmp_path, *asked)}
+    assert changed["judged.transaction_grace"] == "60.0"
+
+
+@pytest.mark.parametrize("option", [("--transaction-grace", "60"), ("--debounce", "0")])
+def test_the_times_of_a_plan_are_not_given_again(weak: FakeWiring, tmp_path: Path, option: tuple[str, str]) -> None:
+    path, _ = plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders")
+    result = kfix("apply", "--plan", str(path), *option)
+    assert result.exit_code == 2
+    assert "the plan contains them" in one_line(result.output)
+    assert not weak.judged
+
+
+def test_an_approval_without_a_plan_names_the_command_with_the_same_times(weak: FakeWiring) -> None:
+    result = kfix("apply", "abort-transaction", "--transaction-grace", "0", "--approve", "plan:12345678")
+    assert result.exit_code == 2
+    assert "--transaction-grace 0 -o plan.json" in one_line(result.output)
 
 
 def test_nothing_of_the_clients_settings_is_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

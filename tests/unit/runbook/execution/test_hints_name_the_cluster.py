@@ -10,6 +10,7 @@ import pytest
 
 from kfix.app.access import Access
 from kfix.errors import ApprovalError, RefusedError, StoppedError
+from kfix.model.timing import Judged
 from kfix.runbook.execution.restore import copying
 from kfix.runbook.gate.gates import Unattended
 from kfix.runbook.hints import plan_again
@@ -84,3 +85,10 @@ def test_a_plan_is_made_again_with_its_own_addresses_and_the_client_properties(s
     # What reaches the cluster of a run again: the plan has it, unless the caller gives another.
     assert Access(command_config=Path("my.p")).for_plan(plan).controllers == "c:1,c:2"
     assert Access(controllers="d:1").for_plan(plan).controllers == "d:1"
+
+
+def test_a_plan_is_made_again_with_the_times_that_found_its_finding(stage: Stage) -> None:
+    made = stage.plan()
+    assert "grace" not in plan_again(made)
+    again = plan_again(replace(made, judged=Judged(debounce=2, restart_grace=600, transaction_grace=0)), AT)
+    assert again.endswith(f"--finding {made.finding.key} --debounce 2 --transaction-grace 0")
