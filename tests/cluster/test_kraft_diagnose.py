@@ -400,16 +400,17 @@ def test_a_move_without_progress_is_dated_by_earlier_snapshots_and_never_found_b
     throttled = {f"{side}.replication.throttled.replicas": "*" for side in ("leader", "follower")}
     rates = {f"{side}.replication.throttled.rate": "1" for side in ("leader", "follower")}
     with lab.access() as access:
+        for broker in lab.broker_ids:
+            access.write_config("brokers", str(broker), rates)
         access.create_topic("ledger", [[1]], throttled)
         for _ in range(8):
             access.produce("ledger", {0: [("key", bytes(300_000))] * 3})
-        for broker in lab.broker_ids:
-            access.write_config("brokers", str(broker), rates)
         start_move(access, Place("ledger", 0), (2,))
     said = kfix.diagnose("--debounce", "0")
     assert "KFX501" not in said.findings, said.out
     [memory] = kfix.home.rglob("memory.json")
     raw = json.loads(memory.read_text())
+    assert len(raw["moves"]) == 1, said.out
     [[topic, partition, since, last, [[broker, end]]]] = raw["moves"]
     assert (topic, partition, broker) == ("ledger", 0, 2)
     assert 0 <= end < 24, "the throttle stopped it before its end"
@@ -422,4 +423,5 @@ def test_a_move_without_progress_is_dated_by_earlier_snapshots_and_never_found_b
         for broker in lab.broker_ids:
             access.write_config("brokers", str(broker), {})
         access.write_config("topics", "ledger", {})
-    wait_until(lambda: is_healthy(kfix.diagnose("--debounce", "0")), "the move has ended", 30)
+    wait_until(lambda: kfix.diagnose("--debounce", "0").json["notes"] == [], "the move has ended", 30)
+    assert json.loads(memory.read_text())["moves"] == []

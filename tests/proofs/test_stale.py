@@ -24,6 +24,7 @@ from kfix.model.plan.facts import (
     about_cluster,
     about_config,
     about_effective,
+    about_processes,
     about_registration,
     show_value,
     split_key,
@@ -58,7 +59,7 @@ def widened(plan: Plan, stage: Stage) -> Plan:
     keys = (*about(tp, *asked), *about_cluster(*CLUSTER_FACTS), *about_brokers(dead))
     keys += (*about_config(*topic), *about_effective(*topic))
     if isinstance(stage.cluster, MemoryKraftCluster):
-        keys += about_registration(dead)
+        keys += (*about_registration(dead), *about_processes(dead))
     have = {fact.key for fact in plan.facts}
     more = read_facts(stage.cluster, [key for key in keys if key not in have])
     steps = tuple(replace(s, pre=(*s.pre, *more)) for s in plan.steps)

@@ -39,6 +39,7 @@ from kfix_diagnostics._advice import runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._running import find_out_why, running, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 
 CODE = "KFX501"
@@ -86,10 +87,10 @@ def _late(tp: TopicPartition, case: CaseFile) -> tuple[int, ...]:
 
 
 def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) -> Finding:
-    tps = tuple(row.tp for row in rows)
+    tps, up = tuple(row.tp for row in rows), running(dead, case)
     oldest = max(_without_progress(row, case) for row in rows)
     why = (
-        f"waits for {brokers_named(dead)}, which {are(len(dead))} not alive"
+        f"waits for {brokers_named(dead)}{which_runs(dead, up, case) or _not_alive(dead)}"
         if dead
         else f"has made no progress for {ago(oldest)}"
     )
@@ -99,7 +100,7 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
         obj=f"waits for {brokers_named(dead)}" if dead else "no progress",
         summary=f"the reassignment of {per_topic(tps)} {why}",
         cause=Cause(
-            f"a new replica belongs on {brokers_named(dead)}, which {are(len(dead))} not alive"
+            f"a new replica belongs on {brokers_named(dead)}{which_runs(dead, up, case) or _not_alive(dead)}"
             if dead
             else _unmoved(rows, case),
             Confidence.CERTAIN if dead else Confidence.POSSIBLE,
@@ -114,6 +115,10 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
         follows=explained_by(dead, case),
         headline=f"the reassignment of {per_topic(tps)} waits for {brokers_named(dead)}" if case.calm(dead) else "",
     )
+
+
+def _not_alive(dead: tuple[int, ...]) -> str:
+    return f", which {are(len(dead))} not alive"
 
 
 def _unmoved(rows: list[PartitionFacts], case: CaseFile) -> str:
@@ -137,7 +142,11 @@ def _rows(row: PartitionFacts, case: CaseFile) -> Iterator[Evidence]:
 
 def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterator[Remedy]:
     if dead:
-        yield starts(Remedy(f"{start(dead, case)}. The reassignment then continues by itself"), dead)
+        up, then = running(dead, case), "The reassignment then continues by itself"
+        if up:
+            yield find_out_why(up, case, then)
+        if down := tuple(broker for broker in dead if broker not in up):
+            yield starts(Remedy(f"{start(down, case)}. {then}"), down)
         text = "Cancel it. The runbook refuses where the original replicas are dead"
         yield runbook(case, "cancel-reassignment", text)
         if not case.kraft:  # Kafka 4.3 never ends a move to a subset of the target of a move under way.
