@@ -42,7 +42,9 @@ pytestmark = pytest.mark.xdist_group("stale")
 WIDE = "every kind of fact, "
 #: A partition without a leader has eligible leader replicas on KRaft.
 WITHOUT_LEADER = next(name for name, each in SCENARIOS.items() if each.incident == "eligible-waits-last-leader-back")
-ALL = (*SCENARIOS, f"{WIDE}coordinator-stuck", f"{WIDE}{WITHOUT_LEADER}")
+#: A dead broker may be started without a precondition that names it.
+WITH_A_DEAD_ONE = "cancel-reassignment: on KRaft a move to a dead broker is cancelled"
+ALL = (*SCENARIOS, *(f"{WIDE}{name}" for name in ("coordinator-stuck", WITHOUT_LEADER, WITH_A_DEAD_ONE)))
 
 
 def test_every_kind_of_fact_has_a_way_to_change() -> None:
