@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kfix.derive.addressing import cluster_options as cluster_options  # noqa: PLC0414 - part of this module's interface
 from kfix.derive.addressing import servers as servers  # noqa: PLC0414
 from kfix.derive.casefile import CaseFile
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, ChangeKind, Remedy
 from kfix.wording import brokers_named, continued, some
@@ -138,7 +138,9 @@ def blocked(case: CaseFile, tps: Iterable[TopicPartition]) -> Blocked:
     who = []
     if any(tp.topic == TRANSACTIONS_TOPIC for tp in found):
         who.append("transactional producers whose ids hash to these partitions")
-    plain = [tp for tp in found if tp.topic not in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}]
+    if any(tp.topic == SHARE_TOPIC for tp in found):
+        who.append("share groups that read a partition whose state hashes to these partitions")
+    plain = [tp for tp in found if tp.topic not in INTERNAL_TOPICS]
     if plain:
         who.append(f"producers and consumers of {per_topic(plain)}")
     return Blocked("; ".join(who), case.blocked_groups(offsets), others_unknown=not case.all_named(offsets))

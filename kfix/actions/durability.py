@@ -51,6 +51,7 @@ _COPIES = Rule("topics created from then on have fewer replicas", _more)
 
 RULES: Mapping[str, Rule] = {
     "min.insync.replicas": _MIN_ISR,
+    "share.coordinator.state.topic.min.isr": _MIN_ISR,
     "transaction.state.log.min.isr": _MIN_ISR,
     "unclean.leader.election.enable": _UNCLEAN,
     "cleanup.policy": _CLEANUP,
@@ -68,6 +69,7 @@ RULES: Mapping[str, Rule] = {
     "remote.log.delete.on.disable": _REMOTE,
     "default.replication.factor": _COPIES,
     "offsets.topic.replication.factor": _COPIES,
+    "share.coordinator.state.topic.replication.factor": _COPIES,
     "transaction.state.log.replication.factor": _COPIES,
 }
 

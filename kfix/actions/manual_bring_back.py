@@ -17,10 +17,11 @@ from kfix.errors import RefusedError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Mode
 from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import ReadFact, about, about_cluster, about_effective, brokers
+from kfix.model.plan.facts import ReadFact, about, about_cluster, about_effective, about_processes, brokers
 from kfix.model.plan.plan import CheckCall
 from kfix.probes.base import ON_PARTITION
 from kfix.probes.isr.no_unclean_at_start import KEY as UNCLEAN
+from kfix.wording import brokers_named
 
 
 class BringBack(Idle):
@@ -33,6 +34,7 @@ class BringBack(Idle):
         "useless": ArgKind.BROKERS,
         "leaderless": ArgKind.BOOL,
         "eligible": ArgKind.BROKERS,
+        "running": ArgKind.BROKERS,
     }
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
@@ -61,7 +63,10 @@ class BringBack(Idle):
             _must_elect_no_other(args, read)
         others = tuple(b for b in live if b not in whole) if leaderless else ()
         dead = tuple(b for b in wanted if b not in live)
-        return args.with_(wanted=wanted, dead=dead, useless=others, leaderless=leaderless, eligible=eligible)
+        running = _that_run(dead, read)
+        return args.with_(
+            wanted=wanted, dead=dead, useless=others, leaderless=leaderless, eligible=eligible, running=running
+        )
 
     def guards(self, args: Args) -> Checks:
         if not args.flag("leaderless"):
@@ -88,6 +93,14 @@ def _must_elect_no_other(args: Args, read: ReadFact) -> None:
         )
 
 
+def _that_run(dead: tuple[int, ...], read: ReadFact) -> tuple[int, ...]:
+    """Returns the brokers that are fenced and run. With ZooKeeper nothing shows the address of one that left."""
+    (mode,) = about_cluster("mode")
+    if not dead or read(mode).value != Mode.KRAFT:
+        return ()
+    return tuple(b for b, key in zip(dead, about_processes(*dead), strict=True) if read(key).value)
+
+
 def _all_there(args: Args, isr: tuple[int, ...], eligible: tuple[int, ...]) -> str:
     if isr or not eligible:
         return f"every replica of {args.tp()} is in sync"
@@ -95,6 +108,20 @@ def _all_there(args: Args, isr: tuple[int, ...], eligible: tuple[int, ...]) -> s
 
 
 def _words(args: Args) -> str:
+    text, running = _to_start(args), args.brokers("running")
+    if not running:
+        return text
+    alone = len(running) == 1
+    who = f"{brokers_named(running)} {'runs, but is' if alone else 'run, but are'} fenced"
+    advice = f"{who}: find out why (KFX814), and start no second process"
+    if not set(running) >= set(args.brokers("dead")):
+        return f"{text}; {advice}"
+    hung = "it hangs, end it" if alone else "they hang, end them"
+    rest = text.removeprefix(f"{args.tp()}: ")
+    return f"{args.tp()}: {advice}. If {hung}, and then {rest}"
+
+
+def _to_start(args: Args) -> str:
     tp, wanted, dead, useless = args.tp(), *(args.brokers(k) for k in ("wanted", "dead", "useless"))
     if args.brokers("eligible"):
         return _eligible_words(args)

@@ -16,6 +16,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.derive.cuts import Cut, cut_of
 from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.derive.loss import Lost, lost_since
+from kfix.derive.moves import still_for
 from kfix.derive.partitions import Partitions, Rows
 from kfix.derive.predicate import parse
 from kfix.derive.quorum import absence
@@ -355,6 +356,11 @@ class CaseFile(SnapshotAnswers):
     def being_moved(self) -> tuple[TopicPartition, ...]:
         """Returns the partitions that are being reassigned."""
         return tuple(row.tp for row in self.partitions.where(_REASSIGNING))
+
+    @cached_property
+    def still_for(self) -> Mapping[TopicPartition, float]:
+        """Returns {reassignment: seconds for which its new replicas have gained no record, at least}."""
+        return still_for(self.snapshot)
 
     @cached_property
     def hindered(self) -> Mapping[str, str]:

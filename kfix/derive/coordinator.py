@@ -10,7 +10,9 @@ from collections.abc import Collection
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
-INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
+#: The state of share groups, of Kafka 4: the leader of a partition is the share coordinator of what hashes to it.
+SHARE_TOPIC = "__share_group_state"
+INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_TOPIC})
 
 _INT_MIN = -(2**31)
 #: How the names of made-up groups begin. A real group may have such a name, so that a name alone proves nothing.

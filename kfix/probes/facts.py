@@ -138,6 +138,7 @@ def _about_broker(once: FactReader, key: str, broker: int, name: str) -> Fact:
         "voter": found.voter,
         "replicas": found.replicas,
         "hidden": found.hidden,
+        "runs": found.runs,
     }
     return Fact(key, values[name], "the record of the quorum")
 

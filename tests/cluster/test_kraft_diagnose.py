@@ -1,5 +1,6 @@
 """`kfix diagnose` on KRaft: one cluster of Kafka 4.3.1 with a controller apart, healthy and with its quorum lost."""
 
+import json
 import re
 import socket
 import time
@@ -16,9 +17,11 @@ from kfix.adapters.kafka.security import Security
 from kfix.errors import LabError
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking_controllers import set_feature
+from kfix.lab.clients.moves import start_move
 from kfix.lab.nodes import brokers
 from kfix.lab.nodes.readiness import wait_brokers
 from kfix.model.cluster.snapshot import Endpoint
+from kfix.model.cluster.snapshot import TopicPartition as Place
 from tests.cluster.conftest import Kfix, WatchedLab, again
 from tests.cluster.seen import wait_until
 
@@ -393,3 +396,36 @@ def test_commands_that_read_ask_brokers_and_controllers_for_nothing_that_changes
     assert "DESCRIBE_QUORUM" in names["controller", CONTROLLER]
     brokers = set().union(*(found for (role, _), found in names.items() if role == "broker"))
     assert {"METADATA", "FIND_COORDINATOR", "DESCRIBE_TOPIC_PARTITIONS"} <= brokers
+
+
+def test_a_move_without_progress_is_dated_by_earlier_snapshots_and_never_found_by_one(kfix, lab, tmp_path):
+    """The earlier snapshot is made older in the memory of kfix: nobody waits ten minutes."""
+    once_healthy(kfix)
+    throttled = {f"{side}.replication.throttled.replicas": "*" for side in ("leader", "follower")}
+    rates = {f"{side}.replication.throttled.rate": "1" for side in ("leader", "follower")}
+    with lab.access() as access:
+        for broker in lab.broker_ids:
+            access.write_config("brokers", str(broker), rates)
+        access.create_topic("ledger", [[1]], throttled)
+        for _ in range(8):
+            access.produce("ledger", {0: [("key", bytes(300_000))] * 3})
+        start_move(access, Place("ledger", 0), (2,))
+    said = kfix.diagnose("--debounce", "0")
+    assert "KFX501" not in said.findings, said.out
+    [memory] = kfix.home.rglob("memory.json")
+    raw = json.loads(memory.read_text())
+    assert len(raw["moves"]) == 1, said.out
+    [[topic, partition, since, last, [[broker, end]]]] = raw["moves"]
+    assert (topic, partition, broker) == ("ledger", 0, 2)
+    assert 0 <= end < 24, "the throttle stopped it before its end"
+    raw["moves"] = [[topic, partition, since - 900, last, [[broker, end]]]]
+    memory.write_text(json.dumps(raw))
+    found = kfix.diagnose("--debounce", "0").findings["KFX501"]
+    assert "ledger-0 has made no progress for 15 min" in found["summary"]
+    # And once it gains records, it is none.
+    with lab.access() as access:
+        for broker in lab.broker_ids:
+            access.write_config("brokers", str(broker), {})
+        access.write_config("topics", "ledger", {})
+    wait_until(lambda: kfix.diagnose("--debounce", "0").json["notes"] == [], "the move has ended", 30)
+    assert json.loads(memory.read_text())["moves"] == []

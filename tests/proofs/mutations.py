@@ -325,6 +325,13 @@ def _voter(cluster: MemoryCluster, key: FactKey) -> None:
     cluster.voters.add(key.broker)
 
 
+def _runs_or_stops(cluster: MemoryCluster, key: FactKey) -> None:
+    """The process of a fenced broker is started, or ends."""
+    assert isinstance(cluster, MemoryKraftCluster)
+    assert key.broker is not None
+    cluster.cut ^= {key.broker}
+
+
 def _hides_a_topic(cluster: MemoryCluster, key: FactKey) -> None:
     """A right is taken from the client: there may be topics that it no longer sees."""
     assert isinstance(cluster, MemoryKraftCluster)
@@ -363,6 +370,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "voter": (_voter,),
     "replicas": (_assigned_there,),
     "hidden": (_hides_a_topic,),
+    "runs": (_runs_or_stops,),
     "registered": (_unregistered, _one_registers),
     "committed": (_committed, _forgotten),
     "state": (_settled, _assigning),

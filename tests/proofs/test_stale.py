@@ -24,6 +24,7 @@ from kfix.model.plan.facts import (
     about_cluster,
     about_config,
     about_effective,
+    about_processes,
     about_registration,
     show_value,
     split_key,
@@ -41,7 +42,9 @@ pytestmark = pytest.mark.xdist_group("stale")
 WIDE = "every kind of fact, "
 #: A partition without a leader has eligible leader replicas on KRaft.
 WITHOUT_LEADER = next(name for name, each in SCENARIOS.items() if each.incident == "eligible-waits-last-leader-back")
-ALL = (*SCENARIOS, f"{WIDE}coordinator-stuck", f"{WIDE}{WITHOUT_LEADER}")
+#: A dead broker may be started without a precondition that names it.
+WITH_A_DEAD_ONE = "cancel-reassignment: on KRaft a move to a dead broker is cancelled"
+ALL = (*SCENARIOS, *(f"{WIDE}{name}" for name in ("coordinator-stuck", WITHOUT_LEADER, WITH_A_DEAD_ONE)))
 
 
 def test_every_kind_of_fact_has_a_way_to_change() -> None:
@@ -58,7 +61,7 @@ def widened(plan: Plan, stage: Stage) -> Plan:
     keys = (*about(tp, *asked), *about_cluster(*CLUSTER_FACTS), *about_brokers(dead))
     keys += (*about_config(*topic), *about_effective(*topic))
     if isinstance(stage.cluster, MemoryKraftCluster):
-        keys += about_registration(dead)
+        keys += (*about_registration(dead), *about_processes(dead))
     have = {fact.key for fact in plan.facts}
     more = read_facts(stage.cluster, [key for key in keys if key not in have])
     steps = tuple(replace(s, pre=(*s.pre, *more)) for s in plan.steps)

@@ -1,9 +1,9 @@
-"""KFX303 internal-topic-rf1: __consumer_offsets or __transaction_state has too few replicas.
+"""KFX303 internal-topic-rf1: __consumer_offsets or another internal topic has too few replicas.
 
 Why it matters
-    At replication factor 1 the death of one broker blocks every group, or every transaction, of the partitions on it,
-    and only that broker can restore service (KFX104). The shipped server.properties sets 1, and the setting takes
-    effect only when the topic is created.
+    At replication factor 1 the death of one broker blocks every group, every transaction (__transaction_state), or
+    every share group (__share_group_state, of Kafka 4) of the partitions on it, and only that broker can restore
+    service (KFX104). The shipped server.properties sets 1, and the setting takes effect only when the topic is created.
 
 How kfix knows
     The actual assignments of the topic, not the setting: fewer than 3 replicas, or fewer than there are brokers where
@@ -37,6 +37,7 @@ CODE = "KFX303"
 SETTING = {
     "__consumer_offsets": "offsets.topic.replication.factor",
     "__transaction_state": "transaction.state.log.replication.factor",
+    "__share_group_state": "share.coordinator.state.topic.replication.factor",
 }
 
 
@@ -74,7 +75,7 @@ def _few(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
             ),
         ),
         never=(
-            "Do not delete the topic or its logs: they hold all committed offsets or open transactions",
+            "Do not delete the topic or its logs: they hold all that groups and transactions have committed",
             "Do not try kafka-topics --alter: it cannot change a replication factor",
         ),
         partitions=tuple(row.tp for row in rows),
@@ -96,7 +97,7 @@ def _evidence(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Iterato
 CHECK = PartitionCheck(
     code=CODE,
     slug="internal-topic-rf1",
-    title="the offsets or transaction topic has too few replicas",
+    title="an internal topic (offsets, transactions, share groups) has too few replicas",
     severity=Severity.WARNING,
     rows="internal and n_replicas > 0 and n_replicas < advised_rf and not reassigning and not deleting",
     describe=describe,

@@ -1,8 +1,9 @@
-"""KFX304 offsets-under-min-isr: an offsets or transaction partition has a leader, but rejects writes.
+"""KFX304 offsets-under-min-isr: a partition of an internal topic has a leader, but rejects writes.
 
 Why it matters
     The coordinator writes with acks=all. Below min.insync.replicas every commit of the groups there fails, members
-    cannot join, and transactions cannot end, while reading records and committed offsets still works. With replication
+    cannot join, transactions cannot end, and share groups (Kafka 4) cannot acknowledge records, while reading records
+    and committed offsets still works. With replication
     factor 1 and min.insync.replicas 2 this affects every group, for ever. A new leader of Kafka 4 cannot advance its
     high watermark then, and serves old committed offsets or none, without an error: a consumer that starts now reads
     records again, or begins where auto.offset.reset points.
@@ -32,7 +33,7 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import OffsetsLog, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
@@ -61,7 +62,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         severity=Severity.CRITICAL,
         obj=object_of(missing),
         about=about(missing),
-        summary=f"commits fail for groups and transactions of {per_topic(tps)}, {_reads(withheld)}: fewer replicas are "
+        summary=f"{_what_fails(tps)}, {_reads(withheld)}: fewer replicas are "
         f"in sync than min.insync.replicas requires (first partition: ISR {ids(case.isr(first.tp))}, "
         f"minimum {first.min_isr})",
         cause=cause_of(missing, rows, case),
@@ -77,6 +78,14 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         partitions=tps,
         follows=explained(missing, case),
     )
+
+
+def _what_fails(tps: tuple[TopicPartition, ...]) -> str:
+    if all(tp.topic == SHARE_TOPIC for tp in tps):
+        return f"acknowledgements of share groups fail for {per_topic(tps)}"
+    if any(tp.topic == SHARE_TOPIC for tp in tps):
+        return f"commits of groups and transactions, and acknowledgements of share groups, fail for {per_topic(tps)}"
+    return f"commits fail for groups and transactions of {per_topic(tps)}"
 
 
 def _tp(log: OffsetsLog) -> TopicPartition:
@@ -112,8 +121,11 @@ def _blocked(tps: tuple[TopicPartition, ...], withheld: list[OffsetsLog], case: 
     who = ["commits and joins of the groups of these partitions"] if offsets else []
     if withheld:
         who.append(f"consumers of groups of {_of(withheld)} start at an old offset, or by auto.offset.reset")
-    if len(offsets) < len(tps):
+    topics = {tp.topic for tp in tps}
+    if TRANSACTIONS_TOPIC in topics:
         who.append("transactional producers of these partitions")
+    if SHARE_TOPIC in topics:
+        who.append("share groups that read a partition whose state hashes to these partitions")
     return Blocked("; ".join(who), groups, others_unknown=bool(offsets))
 
 
@@ -128,7 +140,7 @@ def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
 CHECK = PartitionCheck(
     code=CODE,
     slug="offsets-under-min-isr",
-    title="offsets or transaction partition below min.insync.replicas: commits fail",
+    title="partition of an internal topic below min.insync.replicas: commits fail",
     severity=Severity.CRITICAL,
     rows="internal and leader >= 0 and not leaderless and n_isr < min_isr and zk_agrees and not deleting",
     describe=describe,

@@ -1,17 +1,21 @@
-"""KFX501 stale-reassignment: a reassignment waits for a dead broker, or has made no progress for an hour.
+"""KFX501 stale-reassignment: a reassignment waits for a dead broker, or makes no progress.
 
 Why it matters
     It ends only when every new replica is in sync. Until then other tools refuse to plan, preferred elections are held
     back (before 3.4), throttles stay on, and the topic cannot be deleted.
 
 How kfix knows
-    The list of reassignments under way against the registrations, and the age of the partition's state. KRaft keeps no
-    such age: there, only a reassignment that waits for a dead broker is found, and any other is a note. A reassignment
-    that adds and removes the same replica is KFX504: no start of a broker ends it.
+    The list of reassignments under way against the registrations. Progress is what the new replicas gain: kfix
+    remembers their log ends. It reports a reassignment whose new replicas have not gained a record for ten minutes
+    while no other reassignment to these brokers has, or for an hour: a throttle serves one after the other. With
+    ZooKeeper the age of the partition's state shows it, too, where no log end is known. One snapshot does not show
+    progress, and on KRaft nothing is dated: there, a reassignment is found only if an earlier snapshot on this host
+    knows it. Diagnose again, or keep `kfix watch` running. A reassignment that adds and removes the same replica is
+    KFX504: no start of a broker ends it.
 
 Remedies, safest first
     Start the broker it waits for. If that broker will not come back, reassign again to live brokers, or cancel; cancel
-    only where the original replicas are alive.
+    only where the original replicas are alive. Without progress: look for a throttle, then at the broker's disk.
 
 Do not
     Do not cancel where the original replicas are dead: the partition is left without a leader (KAFKA-14424). Do not
@@ -28,15 +32,19 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.partition_facts import PartitionFacts
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import are, ids, per_topic
+from kfix_diagnostics._running import find_out_why, running, which_runs
+from kfix_diagnostics._words import are, has, ids, per_topic
 
 CODE = "KFX501"
+#: Seconds without a record after which a reassignment stands still, and after which it does although others progress.
+_STILL, _LONG = 600.0, 3600.0
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -51,16 +59,38 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         for key in keys or [()]:
             by_dead.setdefault(key, []).append(row)
     for dead, found in sorted(by_dead.items()):
-        slow = [row for row in found if row.state_age > 3600]
+        slow = [row for row in found if _stands_still(row, case)]
         if dead or slow:
             yield _waiting(dead, found if dead else slow, case)
 
 
+def _stands_still(row: PartitionFacts, case: CaseFile) -> bool:
+    age = _without_progress(row, case)
+    return age > _LONG or (age > _STILL and row.tp in case.still_for and not _others_progress(row.tp, case))
+
+
+def _without_progress(row: PartitionFacts, case: CaseFile) -> float:
+    """Returns the seconds without progress; the log ends outweigh the age of the state, which a long copy has, too."""
+    return case.still_for.get(row.tp, float(row.state_age))
+
+
+def _others_progress(tp: TopicPartition, case: CaseFile) -> bool:
+    """Returns whether another reassignment to one of its new replicas' brokers gains records, or may."""
+    added = set(case.assignment(tp).adding)
+    others = (other for other in case.being_moved if other != tp and added & set(_late(other, case)))
+    return any(case.still_for.get(other, 0.0) <= _STILL for other in others)
+
+
+def _late(tp: TopicPartition, case: CaseFile) -> tuple[int, ...]:
+    """Returns the replicas that a reassignment adds and that are not in sync yet."""
+    return tuple(b for b in case.assignment(tp).adding if b not in case.isr(tp))
+
+
 def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) -> Finding:
-    tps = tuple(row.tp for row in rows)
-    oldest = max(row.state_age for row in rows)
+    tps, up = tuple(row.tp for row in rows), running(dead, case)
+    oldest = max(_without_progress(row, case) for row in rows)
     why = (
-        f"waits for {brokers_named(dead)}, which {are(len(dead))} not alive"
+        f"waits for {brokers_named(dead)}{which_runs(dead, up, case) or _not_alive(dead)}"
         if dead
         else f"has made no progress for {ago(oldest)}"
     )
@@ -70,12 +100,12 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
         obj=f"waits for {brokers_named(dead)}" if dead else "no progress",
         summary=f"the reassignment of {per_topic(tps)} {why}",
         cause=Cause(
-            f"a new replica belongs on {brokers_named(dead)}, which {are(len(dead))} not alive"
+            f"a new replica belongs on {brokers_named(dead)}{which_runs(dead, up, case) or _not_alive(dead)}"
             if dead
-            else "a new replica does not catch up",
+            else _unmoved(rows, case),
             Confidence.CERTAIN if dead else Confidence.POSSIBLE,
         ),
-        evidence=(*(_row(row, case) for row in rows[:3]), *state_row(case, tps[0]), *live_row(case)),
+        evidence=(*(each for row in rows[:3] for each in _rows(row, case)), *state_row(case, tps[0]), *live_row(case)),
         remedies=tuple(_remedies(dead, len(tps), case)),
         never=(
             "Do not cancel where the original replicas are dead: the partition is left without a leader",
@@ -87,15 +117,36 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
     )
 
 
-def _row(row: PartitionFacts, case: CaseFile) -> Evidence:
+def _not_alive(dead: tuple[int, ...]) -> str:
+    return f", which {are(len(dead))} not alive"
+
+
+def _unmoved(rows: list[PartitionFacts], case: CaseFile) -> str:
+    known = [row.tp for row in rows if row.tp in case.still_for]
+    brokers = sorted({broker for tp in known for broker in _late(tp, case)})
+    if not brokers:
+        return "a new replica does not catch up"
+    return f"{brokers_named(brokers)} {has(len(brokers))} fetched nothing since: a throttle, a full disk or a bad link"
+
+
+def _rows(row: PartitionFacts, case: CaseFile) -> Iterator[Evidence]:
     move = case.assignment(row.tp)
     said = f"replicas {ids(move.replicas)}, adding {ids(move.adding)}, removing {ids(move.removing)}"
-    return Evidence("reassignment", str(row.tp), said)
+    yield Evidence("reassignment", str(row.tp), said)
+    if (age := case.still_for.get(row.tp, 0.0)) > _STILL:
+        ends = case.log_ends(row.tp)
+        late = ", ".join(f"{ends[b].end} on broker {b}" for b in _late(row.tp, case) if b in ends)
+        leader = f"; {ends[row.leader].end} on leader {row.leader}" if row.leader in ends else ""
+        yield Evidence("earlier snapshots", f"{row.tp}, log end", f"{late}, the same since{leader}", age)
 
 
 def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterator[Remedy]:
     if dead:
-        yield starts(Remedy(f"{start(dead, case)}. The reassignment then continues by itself"), dead)
+        up, then = running(dead, case), "The reassignment then continues by itself"
+        if up:
+            yield find_out_why(up, case, then)
+        if down := tuple(broker for broker in dead if broker not in up):
+            yield starts(Remedy(f"{start(down, case)}. {then}"), down)
         text = "Cancel it. The runbook refuses where the original replicas are dead"
         yield runbook(case, "cancel-reassignment", text)
         if not case.kraft:  # Kafka 4.3 never ends a move to a subset of the target of a move under way.
@@ -112,7 +163,7 @@ CHECK = PartitionCheck(
     slug="stale-reassignment",
     title="a reassignment waits for a dead broker, or makes no progress",
     severity=Severity.WARNING,
-    rows="reassigning and not deleting and (n_live_replicas >= 0 and n_live_replicas < n_replicas or state_age > 3600)",
+    rows="reassigning and not deleting",
     describe=describe,
     debounce=Debounce.HELD,
 )

@@ -31,6 +31,7 @@ from kfix_diagnostics._advice import start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._running import find_out_why, running, which_runs
 
 CODE = "KFX502"
 
@@ -41,20 +42,29 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         topics[row.topic] = (*topics.get(row.topic, ()), row)
     for topic, found in topics.items():
         dead = tuple(sorted({b for row in found for b in case.away(case.assignment(row.tp).replicas)}))
+        up = running(dead, case)
         yield Finding(
             code=CODE,
             severity=Severity.INFO if case.calm(dead) else Severity.WARNING,
             obj=f"topic {topic}",
-            summary=f"the deletion of {topic} waits for {brokers_named(dead)}: "
+            summary=f"the deletion of {topic} waits for {brokers_named(dead)}{which_runs(dead, up, case)}: "
             f"{several(len(found), 'partition')} there cannot be deleted",
             cause=Cause("a deletion completes only when every replica has confirmed it", Confidence.CERTAIN),
             evidence=(Evidence(case.zookeeper_name, f"/admin/delete_topics/{topic}", "exists"), *live_row(case)),
-            remedies=(starts(Remedy(f"{start(dead, case)}. The deletion then completes by itself"), dead),),
+            remedies=tuple(_remedies(dead, case)),
             never=("Do not remove znodes or log directories by hand",),
             partitions=tuple(row.tp for row in found),
             follows=explained_by(dead, case),
             headline=f"the deletion of {topic} waits for {brokers_named(dead)}" if case.calm(dead) else "",
         )
+
+
+def _remedies(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
+    up, then = running(dead, case), "The deletion then completes by itself"
+    if up:
+        yield find_out_why(up, case, then)
+    if down := tuple(broker for broker in dead if broker not in up):
+        yield starts(Remedy(f"{start(down, case)}. {then}"), down)
 
 
 CHECK = PartitionCheck(

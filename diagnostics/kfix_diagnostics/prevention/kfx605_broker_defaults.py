@@ -7,9 +7,10 @@ Why it matters
 
 How kfix knows
     Each broker's own settings: default.replication.factor, offsets.topic.replication.factor,
-    transaction.state.log.replication.factor, transaction.state.log.min.isr, min.insync.replicas and
-    unclean.leader.election.enable. kfix does not require more replicas than there are brokers. Where the internal topic
-    exists already its setting is advice only: the topic itself counts (KFX303).
+    transaction.state.log.replication.factor, transaction.state.log.min.isr, the two of share groups (Kafka 4:
+    share.coordinator.state.topic.*), min.insync.replicas and unclean.leader.election.enable. kfix does not require
+    more replicas than there are brokers. Where the internal topic exists already its setting is advice only: the topic
+    itself counts (KFX303).
 
 Remedies, safest first
     Replication factors: server.properties of every broker, then a rolling restart. min.insync.replicas and unclean
@@ -30,7 +31,7 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook, servers
 from kfix_diagnostics._bans import restart
@@ -42,8 +43,13 @@ FACTORS = {
     "default.replication.factor": "",
     "offsets.topic.replication.factor": OFFSETS_TOPIC,
     "transaction.state.log.replication.factor": TRANSACTIONS_TOPIC,
+    "share.coordinator.state.topic.replication.factor": SHARE_TOPIC,
 }
-MINIMA = {MIN_ISR: "", "transaction.state.log.min.isr": TRANSACTIONS_TOPIC}
+MINIMA = {
+    MIN_ISR: "",
+    "transaction.state.log.min.isr": TRANSACTIONS_TOPIC,
+    "share.coordinator.state.topic.min.isr": SHARE_TOPIC,
+}
 
 
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:

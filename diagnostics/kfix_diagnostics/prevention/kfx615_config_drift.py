@@ -55,6 +55,8 @@ SAME_EVERYWHERE = (
     "offsets.topic.replication.factor",
     "replica.fetch.max.bytes",
     "replica.lag.time.max.ms",
+    "share.coordinator.state.topic.min.isr",
+    "share.coordinator.state.topic.replication.factor",
     "transaction.state.log.min.isr",
     "transaction.state.log.num.partitions",
     "transaction.state.log.replication.factor",

@@ -43,7 +43,7 @@ from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.wording import ago, several
-from kfix_diagnostics._bans import NO_CHANGES, NO_MOVES, restart
+from kfix_diagnostics._bans import NO_CHANGES, NO_MOVES, no_start, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, view_rows
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
@@ -136,7 +136,7 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
         ),
         remedies=tuple(_remedies(old)),
         never=tuple(_never(old)),
-        forbids=(NO_CHANGES if old.cut else NO_MOVES,),
+        forbids=(NO_CHANGES if old.cut else NO_MOVES, no_start((broker,))),
         partitions=twice,
         facts=_facts(old),
         follows=() if head == broker else (f"{CODE}:broker {head}",),
@@ -213,6 +213,7 @@ def _never(old: OutdatedLeader) -> Iterator[str]:
     yield f"Do not trigger elections{restarts} while it lasts: each deepens the split or loses data"
     if old.cut:
         yield f"Do not restart broker {old.broker}: without the controllers it does not start"
+    yield f"Do not start broker {old.broker} a second time: it runs"
     yield "Do not restart the brokers that agree; producers should use acks=all"
 
 

@@ -49,6 +49,8 @@ BROKER_KEYS = (
     "process.roles",
     "replica.fetch.max.bytes",
     "replica.lag.time.max.ms",
+    "share.coordinator.state.topic.min.isr",
+    "share.coordinator.state.topic.replication.factor",
     "transaction.state.log.min.isr",
     "transaction.state.log.num.partitions",
     "transaction.state.log.replication.factor",

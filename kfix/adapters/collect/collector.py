@@ -359,5 +359,6 @@ class _Collection:
             remembered_well=memory.well,
             remembered_epochs=memory.epochs,
             remembered_applied=memory.applied,
+            remembered_moves=memory.moves,
             sources=with_rights(self._questions.sources(), self._target.security.principal),
         )

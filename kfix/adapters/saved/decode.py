@@ -12,6 +12,7 @@ from kfix.derive.coordinator import MADE_UP
 from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
 from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
+from kfix.model.cluster.moves import MoveSeen
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, OldLeader, QuorumReplica, QuorumView
 from kfix.model.cluster.snapshot import (
@@ -80,6 +81,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         remembered_well=raw.remembered_well,
         remembered_epochs=raw.remembered_epochs,
         remembered_applied=raw.remembered_applied,
+        remembered_moves=_rows(raw.remembered_moves, MoveSeen._make),
         foreign=raw.foreign,
         stated_partitions=raw.stated_partitions,
         origin=origin,

@@ -59,6 +59,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "remembered_well": {str(b): at for b, at in snapshot.remembered_well.items()},
         "remembered_epochs": {str(epoch): at for epoch, at in snapshot.remembered_epochs.items()},
         "remembered_applied": {str(offset): at for offset, at in snapshot.remembered_applied.items()},
+        "remembered_moves": _by_topic(snapshot.remembered_moves),
         "foreign": dict(snapshot.foreign),
         "stated_partitions": None if snapshot.stated_partitions is None else dict(snapshot.stated_partitions),
     }

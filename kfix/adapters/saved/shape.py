@@ -33,6 +33,7 @@ EndsRow = Annotated[tuple[Int32, tuple[Int32, Int64]], _Repeated()]
 EpochEndRow = tuple[Int32, Int32, Int32, Int64, str]
 LeaderRow = tuple[Int32, Int32, Int32, Int32]
 VisibleRow = tuple[Int32, Int64]
+MoveRow = tuple[Int32, Moment, Moment, tuple[tuple[Int32, Int64], ...]]
 
 #: The names of the columns, by the field that contains the rows.
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -46,6 +47,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "log_ends": ("partition",),
     "visible": ("partition",),
     "ends": ("partition",),
+    "remembered_moves": ("partition", "since", "last", "ends"),
 }
 
 
@@ -282,5 +284,6 @@ class SnapshotShape(LenientModel):
     remembered_well: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_epochs: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_applied: dict[Int32, Moment] = Field(default_factory=dict)
+    remembered_moves: dict[str, list[MoveRow]] = Field(default_factory=dict)
     foreign: dict[str, str] = Field(default_factory=dict)
     stated_partitions: dict[str, Int32] | None = None

@@ -13,11 +13,13 @@ from typing import Any
 from kfix.adapters.saved.files import parse, read_text, save, write_whole
 from kfix.derive.background import live_brokers
 from kfix.derive.coordinator import partition_of_group
+from kfix.derive.moves import moves_seen
 from kfix.derive.record import newest_view
 from kfix.derive.views import distinct, offsets_partitions
 from kfix.documents.opening import read_file
 from kfix.errors import UsageError
-from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.cluster.moves import MoveSeen
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.numbers import LAST_MOMENT, broker_id, is_int32
 from kfix.private import private_folder
 
@@ -42,7 +44,8 @@ class Memory:
     is when each broker and controller answered last, `dead` when each broker was last known not to be alive, or a
     controller did not answer, and `well` when each was last in every ISR that it belongs to. `epochs` is when a quorum
     was last in each leader epoch, and `applied` when the newest metadata offset that a broker had applied was found
-    first. The last three are of clusters on KRaft only, where nothing else dates a change.
+    first. These three are of clusters on KRaft only, where nothing else dates a change. `moves` are the reassignments
+    under way, and how far they were.
     """
 
     groups: tuple[str, ...] = ()
@@ -53,6 +56,7 @@ class Memory:
     well: Mapping[int, float] = field(default_factory=dict)
     epochs: Mapping[int, float] = field(default_factory=dict)
     applied: Mapping[int, float] = field(default_factory=dict)
+    moves: Mapping[TopicPartition, MoveSeen] = field(default_factory=dict)
 
     def at(self, now: float) -> Memory:
         fresh = {b: a for b, a in self.brokers.items() if now - self.seen.get(b, now) <= FORGET}
@@ -60,7 +64,8 @@ class Memory:
         # Controllers have no address here, so their times are kept for as long by themselves.
         alive, dead = ({n: t for n, t in times.items() if now - t <= FORGET} for times in (self.alive, self.dead))
         late = sorted((t, epoch) for epoch, t in self.epochs.items() if 0 <= now - t <= _KEEP_EPOCHS)[-_MOST_EPOCHS:]
-        return Memory(self.groups, fresh, seen, alive, dead, well, {epoch: t for t, epoch in late}, self.applied)
+        epochs = {epoch: t for t, epoch in late}
+        return Memory(self.groups, fresh, seen, alive, dead, well, epochs, self.applied, self.moves)
 
 
 class SnapshotStore:
@@ -130,6 +135,7 @@ def _write(memory: Memory, path: Path) -> None:
         "groups": memory.groups,
         "brokers": {str(b): address for b, address in memory.brokers.items()},
         **{name: {str(b): at for b, at in times.items()} for name, times in zip(_TIMES, times_of, strict=True)},
+        "moves": [[*tp, *seen] for tp, seen in memory.moves.items()],
     }
     write_whole(path, json.dumps(raw).encode())
 
@@ -142,7 +148,7 @@ def _read(path: Path) -> Memory:
     raw = json.loads(read_file(path))
     if not isinstance(raw, dict):
         raise ValueError("not the memory of a cluster")  # noqa: TRY004 - a file's mistake, not a caller's
-    groups, brokers = raw.get("groups"), raw.get("brokers")
+    groups, brokers, moves = raw.get("groups"), raw.get("brokers"), raw.get("moves", [])
     # Files of earlier versions have only the first of these.
     times: list[Any] = [raw.get(name, None if name == "seen" else {}) for name in _TIMES]
     if not (isinstance(groups, list) and isinstance(brokers, dict) and all(isinstance(each, dict) for each in times)):
@@ -151,8 +157,27 @@ def _read(path: Path) -> Memory:
         raise ValueError("a group or an address that is not text")
     if not all(type(at) in (int, float) and 0 <= at <= LAST_MOMENT for each in times for at in each.values()):
         raise ValueError("an impossible time")
-    known = ({_broker(b): float(t) for b, t in each.items()} for each in times)
-    return Memory(tuple(groups), {_broker(b): a for b, a in brokers.items()}, *known)
+    known = [{_broker(b): float(t) for b, t in each.items()} for each in times]
+    fields: dict[str, Any] = dict(zip(_TIMES, known, strict=True)) | {"moves": _moves(moves)}
+    return Memory(tuple(groups), {_broker(b): a for b, a in brokers.items()}, **fields)
+
+
+def _moves(rows: Any) -> dict[TopicPartition, MoveSeen]:
+    if not isinstance(rows, list):
+        raise ValueError("no list of reassignments")  # noqa: TRY004 - a file's mistake, not a caller's
+    return dict(map(_move, rows))
+
+
+def _move(row: Any) -> tuple[TopicPartition, MoveSeen]:
+    if not (isinstance(row, list) and len(row) == 5 and isinstance(row[0], str) and is_int32(row[1])):
+        raise ValueError("not the row of a reassignment")
+    topic, partition, since, last, ends = row
+    if not all(type(at) in (int, float) and 0 <= at <= LAST_MOMENT for at in (since, last)):
+        raise ValueError("an impossible time")
+    pairs = isinstance(ends, list) and all(isinstance(each, list) and len(each) == 2 for each in ends)
+    if not (pairs and all(type(number) is int for each in ends for number in each)):
+        raise ValueError("a log end that is no number")
+    return TopicPartition(topic, partition), MoveSeen(since, last, tuple((b, end) for b, end in ends))
 
 
 def _broker(text: str) -> int:
@@ -180,7 +205,8 @@ def remember(snapshot: Snapshot, seen: Mapping[int, float] | None = None) -> Mem
     epochs = dict(snapshot.remembered_epochs)
     if snapshot.quorum is not None and snapshot.quorum.read:
         epochs[snapshot.quorum.epoch] = snapshot.taken_at
-    return Memory(tuple(groups)[:MOST_GROUPS], brokers, last, alive, dead, well, epochs, _applied(snapshot))
+    some = tuple(groups)[:MOST_GROUPS]
+    return Memory(some, brokers, last, alive, dead, well, epochs, _applied(snapshot), moves_seen(snapshot))
 
 
 def _applied(snapshot: Snapshot) -> dict[int, float]:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from kfix.derive.addressing import cluster_options
 from kfix.derive.casefile import CaseFile
-from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.derive.failures.masks import ClusterMasks, masks_of
 from kfix.derive.failures.risks import risks_of
 from kfix.derive.failures.rules import NO, NONE, UNREAD, YES, AfterFailure, PartitionMasks, after_failure
@@ -110,6 +110,7 @@ class Judge:
             offsets=tuple(sorted(offsets)),
             offsets_under=tuple(sorted(offsets_under)),
             transactions=tuple(sorted(tp.partition for tp in (*stops, *under) if tp.topic == TRANSACTIONS_TOPIC)),
+            share_states=tuple(sorted(tp.partition for tp in (*stops, *under) if tp.topic == SHARE_TOPIC)),
             controller_moves=self._controller_moves(failure),
             quorum_lost=quorum_lost(self.case, failure.brokers),
             partitions=partitions,

@@ -82,6 +82,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         remembered_well=parts.latest(s.remembered_well for s in now),
         remembered_epochs=parts.latest(s.remembered_epochs for s in now),
         remembered_applied=parts.earliest(s.remembered_applied for s in now),
+        remembered_moves=parts.union(s.remembered_moves for s in now),
         foreign=dict(sorted(parts.union(s.foreign for s in now).items())),
         origin=", ".join(s.origin for s in ordered if s.origin),
     )

@@ -9,6 +9,9 @@ from enum import StrEnum
 from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, PartitionState, PartitionView, TopicPartition
 
+#: Seconds. A broker that runs fetches metadata at least every 0.5 s (docs/facts/kraft.md).
+_FETCHES_WITHIN = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionReading:
@@ -90,6 +93,15 @@ class BrokerRegistration:
     fetched: float | None
     replicas: int
     hidden: str = ""
+
+    @property
+    def fetches(self) -> bool:
+        return self.fetched is not None and self.fetched < _FETCHES_WITHIN
+
+    @property
+    def runs(self) -> bool:
+        """Whether its process runs, even if it is not alive by the record: it answers, or it fetches metadata."""
+        return self.answers or self.fetches
 
 
 @dataclass(frozen=True, slots=True)

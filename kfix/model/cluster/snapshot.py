@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.group_reading import GroupReading
+from kfix.model.cluster.moves import MoveSeen
 from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
 from kfix.model.cluster.offsets_log import LoggedGroup as LoggedGroup  # noqa: PLC0414
@@ -330,15 +331,14 @@ class Snapshot:
     KRaft, even if no controller answers; None if none was asked. `migration` is that to which a cluster with ZooKeeper
     migrates, by its controllers; None if ZooKeeper records no migration.
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
-    was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
-    the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
-    `remembered_alive` is when an earlier snapshot had the answer of a broker, `remembered_dead` when one found it dead,
-    `remembered_well` when it was in every ISR that it belongs to (KRaft only). `remembered_epochs` is when an earlier
-    snapshot last found the quorum in each of its leader epochs, and `remembered_applied` when one found first that no
-    broker had applied more of the metadata than up to this offset.
-    `foreign` are {address: id of another cluster} of servers that were asked as this cluster's and are none of it.
-    `pasted` is what only a pasted text has; no file stores it. Nor are `reached_by` and `traffic`, {address: what was
-    asked of that server}, stored.
+    was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} by
+    the headers of a pasted text, which may show some partitions only; None: every partition was read.
+    Of earlier snapshots, `remembered_alive` is when one had the answer of a broker, `remembered_dead` when it was dead,
+    `remembered_well` when it was in every ISR that it belongs to (KRaft only), `remembered_epochs` when the quorum was
+    last in each of its leader epochs, `remembered_applied` when no broker was first found to have applied more of the
+    metadata than this offset, and `remembered_moves` how far the reassignments were.
+    `foreign` are {address: id of another cluster} of servers that were asked as this cluster's and are none of it. No
+    file stores `pasted`, what only a pasted text has, `reached_by`, and `traffic`, {address: what it was asked}.
     """
 
     taken_at: float
@@ -374,6 +374,7 @@ class Snapshot:
     remembered_well: Mapping[int, float] = field(default_factory=dict)
     remembered_epochs: Mapping[int, float] = field(default_factory=dict)
     remembered_applied: Mapping[int, float] = field(default_factory=dict)
+    remembered_moves: Mapping[TopicPartition, MoveSeen] = field(default_factory=dict)
     foreign: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     origin: str = ""

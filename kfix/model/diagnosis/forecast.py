@@ -108,6 +108,7 @@ class FailureForecast:
     unwritable       consumer groups, by name, that can no longer commit or rebalance
     offsets          partitions of __consumer_offsets that stop; `offsets_under` fall below min.insync.replicas
     transactions     partitions of __transaction_state that stop or fall below
+    share_states     partitions of __share_group_state (share groups, Kafka 4) that stop or fall below
     controller_moves, quorum_lost   None: unknown. The quorum is that of ZooKeeper if the brokers' hosts go down, too
     risks            reasons that can be removed beforehand, if partitions were asked for
     """
@@ -127,6 +128,7 @@ class FailureForecast:
     offsets: tuple[int, ...]
     offsets_under: tuple[int, ...]
     transactions: tuple[int, ...]
+    share_states: tuple[int, ...]
     controller_moves: bool | None
     quorum_lost: bool | None
     partitions: tuple[PartitionForecast, ...] = ()

@@ -37,10 +37,12 @@ PARTITION_FACTS = (
 #: `eligible_needed` is the number of partitions on KRaft that have eligible leader replicas outside the ISR, or no
 #: leader.
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode", "eligible_needed")
-#: `registered` is whether it is alive; the others are of a KRaft cluster's record of it.
-BROKER_FACTS = ("registered", "registration", "voter", "replicas", "hidden")
+#: `registered` is whether it is alive; the others are of a KRaft cluster's record of it. `runs` is whether its process
+#: runs, although it may be fenced.
+BROKER_FACTS = ("registered", "registration", "voter", "replicas", "hidden", "runs")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
+_RUNS = "runs"
 _GROUP, _MEMBER, _TRANSACTION = "group:", "member:", "transaction:"
 #: `awaited` is the number of members that may hold the rebalance, and of one member whether it is one of them.
 GROUP_FACTS = ("state", "generation", "awaited")
@@ -115,7 +117,12 @@ def about_brokers(*brokers: int) -> tuple[str, ...]:
 
 def about_registration(broker: int) -> tuple[str, ...]:
     """Returns the facts of a broker id in the record of a KRaft cluster."""
-    return tuple(f"{_BROKER}{broker}.{name}" for name in BROKER_FACTS if name != _REGISTERED)
+    return tuple(f"{_BROKER}{broker}.{name}" for name in BROKER_FACTS if name not in {_REGISTERED, _RUNS})
+
+
+def about_processes(*brokers: int) -> tuple[str, ...]:
+    """Returns the facts whether the process of each of these brokers of a KRaft cluster runs."""
+    return tuple(f"{_BROKER}{broker}.{_RUNS}" for broker in brokers)
 
 
 def about_config(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:

@@ -17,8 +17,6 @@ from kfix.probes.words import state_words
 from kfix.wording import ago
 
 _WANTED = "no leader and no registered member of the ISR"
-#: Seconds. A broker that runs fetches metadata at least every 0.5 s (docs/facts/kraft.md).
-_FETCHES_WITHIN = 2.0
 
 
 def _rule(_args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
@@ -39,7 +37,7 @@ def _why_it_runs(broker: int, found: BrokerRegistration) -> str:
     """Returns what shows that the process of a broker runs although it is not alive by the record, "" for nothing."""
     if found.answers:
         return f"broker {broker} runs, although it is fenced: its address answers"
-    if found.fetched is not None and found.fetched < _FETCHES_WITHIN:
+    if found.fetched is not None and found.fetches:
         return f"broker {broker} runs, although it is fenced: it fetched metadata {ago(found.fetched)} ago"
     return ""
 

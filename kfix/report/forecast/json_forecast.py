@@ -22,6 +22,7 @@ failures        worst first; each:
     unwritable      names of groups that can no longer commit or rebalance
     offsets, offsets_under      partitions of __consumer_offsets that stop, and that fall below min.insync.replicas
     transactions    partitions of __transaction_state that stop or fall below
+    share_states    partitions of __share_group_state (share groups, Kafka 4) that stop or fall below
     controller_moves, quorum_lost   true, false, or null: unknown; the quorum is ZooKeeper's if the hosts go down, too
     remedies        with --down: text, command, runbook, changes, brokers, after; safest first
     partitions      with --down: those that the failure changes, by name; each:
@@ -50,7 +51,7 @@ from kfix.report.forecast.table import exit_code, failure_name
 
 SCHEMA = "kfix.whatif/v1"
 _COUNTS = ("stops", "stranded", "unclean", "moves", "under_min_isr", "last_in_sync", "stopped", "revived", "unjudged")
-_LISTS = ("groups", "unwritable", "offsets", "offsets_under", "transactions")
+_LISTS = ("groups", "unwritable", "offsets", "offsets_under", "transactions", "share_states")
 
 
 def forecast_json(forecast: Forecast, *, indent: int | None = 2) -> str:

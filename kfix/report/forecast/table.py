@@ -8,7 +8,7 @@ from typing import Final
 
 from rich.console import Console
 
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.derive.failures.scenarios import MOST_FOR_PAIRS
 from kfix.model.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.model.diagnosis.forecast import Failure, FailureForecast, Fate, Forecast, PartitionForecast
@@ -220,6 +220,15 @@ def _groups(forecast: Forecast, one: FailureForecast) -> Iterator[Line]:
         yield Line("")
         yield Line(
             f"transactional ids that hash to {TRANSACTIONS_TOPIC} {numbers} stop; a snapshot does not know their names",
+            style=_STOP,
+            hang=STEP,
+        )
+    if one.share_states:
+        numbers = ", ".join(map(str, one.share_states))
+        yield Line("")
+        yield Line(
+            f"share groups that read a partition whose state hashes to {SHARE_TOPIC} {numbers} stop; a snapshot does "
+            "not know their names",
             style=_STOP,
             hang=STEP,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.derive.coordinator import INTERNAL_TOPICS
 from kfix.derive.restoring import OffsetsItem
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
@@ -18,8 +18,6 @@ from kfix.placement.world import Move, PlacementError, World, and_more
 from kfix.ports import ClusterReader
 from kfix.runbook.record import record_to_plan_with
 from kfix.wording import several
-
-_INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ def _raise_rf(request: PlacementRequest) -> tuple[Move, ...]:
         most = max(len(request.world.assignments[tp]) for tp in above)
         text = f"{and_more(above)}: up to {most} replicas already, more than {rf}; this runbook only adds replicas"
         raise PlacementError(f"{text}; to remove some, use move-replicas (--json-in FILE)")
-    return change_rf(request.world, tps, rf, rotate=topic in _INTERNAL)
+    return change_rf(request.world, tps, rf, rotate=topic in INTERNAL_TOPICS)
 
 
 def _replace(request: PlacementRequest) -> tuple[Move, ...]:

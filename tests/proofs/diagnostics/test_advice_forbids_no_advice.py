@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kfix.derive.casefile import open_case
 from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import Assignment, Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
 from kfix_diagnostics._bans import CHANGES_OF
 from kfix_diagnostics.engine import Options, diagnose
@@ -21,7 +21,7 @@ from kfix_diagnostics.holding import held_back
 from tests.places import ROOT
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.cases import SICK
-from tests.unit.diagnostics.kraft_clusters import kraft, quorum
+from tests.unit.diagnostics.kraft_clusters import HIGH, kraft, quorum
 from tests.unit.diagnostics.papers import papers
 
 #: It has no replica and never dies: whoever is asked about the cluster.
@@ -121,7 +121,10 @@ class Seen(StrEnum):
 
 @st.composite
 def fenced_and_running(draw: st.DrawFn) -> Snapshot:
-    """A partition without a leader; its in-sync and eligible brokers are alive, dead, or run and are not alive."""
+    """Brokers that are alive, dead, or run and are not alive, and a partition that lacks them.
+
+    It has no leader, or one that is alive; its replicas may be being moved, or its topic deleted.
+    """
     seen = dict(zip((1, 2, 3), draw(st.tuples(*[st.sampled_from(Seen)] * 3)), strict=True))
     zookeeper = draw(st.booleans())
     replicas = draw(st.lists(st.sampled_from((1, 2, 3)), min_size=1, unique=True))
@@ -133,17 +136,27 @@ def fenced_and_running(draw: st.DrawFn) -> Snapshot:
     paper.answering |= {b for b, how in seen.items() if how is Seen.ANSWERS}
     tp = TopicPartition("orders", 0)
     part = paper.parts[tp]
-    part.leader, part.isr = -1, isr
+    there = [b for b in replicas if seen[b] is Seen.ALIVE]
+    led = bool(there) and draw(st.booleans())
+    part.leader, part.isr = (there[0], (there[0], *(b for b in isr if b != there[0]))) if led else (-1, isr)
+    adding = draw(some)
+    moves = {tp: Assignment(tuple(replicas), adding, ())} if adding else {}
     if zookeeper:
-        return paper.snapshot()
+        part.adding = adding
+        paper.deleting = frozenset({"orders"}) if not adding and draw(st.booleans()) else frozenset()
+        return paper.snapshot(reassignments=moves)
     paper = kraft(paper)
     new = draw(st.booleans())
     away = [b for b, how in seen.items() if how is not Seen.ALIVE]
     eligible = {tp: EligibleLeaders(draw(some), draw(some)[:1])} if new and not isr else {}
     ages = {b: 60.0 for b, how in seen.items() if how is Seen.DEAD}
+    behind = [b for b, how in seen.items() if how is Seen.ANSWERS and draw(st.booleans())]
+    offsets = {b: HIGH - 80 * (b in behind) for b in paper.answering}
+    stale = {"offsets": offsets, "later": dict.fromkeys(behind, HIGH - 80), "apart": 1.6} if behind else {}
     level = {"metadata.version": 30 if new else 21}
     return paper.snapshot(
-        quorum=quorum(ages, fenced=tuple(away) if new else None, eligible=eligible, features=level),
+        quorum=quorum(ages, fenced=tuple(away) if new else None, eligible=eligible, features=level, **stale),
+        reassignments=moves,
     )
 
 

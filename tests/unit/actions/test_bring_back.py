@@ -7,6 +7,7 @@ import pytest
 from kfix.actions.base import ActionStatus, NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
+from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.model.plan.args import Args
 from kfix.probes.facts import FactReader
 
@@ -50,3 +51,21 @@ def test_it_changes_nothing_and_believes_nobody() -> None:
     assert ACTION.probe(args, {}, cluster) is ActionStatus.UNKNOWN
     with pytest.raises(TypeError):
         ACTION.apply(args, cluster)
+
+
+def test_on_kraft_a_broker_that_runs_is_not_started_a_second_time() -> None:
+    made = INCIDENTS["eligible-waits"]()
+    cluster, (tp,) = made.cluster, made.finding.partitions
+    assert isinstance(cluster, MemoryKraftCluster)
+    args = Args({"partition": str(tp)})
+    dead = ACTION.freeze(args, FactReader(cluster)).brokers("dead")
+    assert len(dead) == 2
+    assert "runs" not in ACTION.preview(ACTION.freeze(args, FactReader(cluster))).what
+    cluster.cut = {dead[1]}
+    one = ACTION.preview(ACTION.freeze(args, FactReader(cluster))).what
+    assert one.startswith(f"start broker {dead[0]} with its old disk")
+    assert one.endswith(f"broker {dead[1]} runs, but is fenced: find out why (KFX814), and start no second process")
+    cluster.cut = {*dead}
+    both = ACTION.preview(ACTION.freeze(args, FactReader(cluster))).what
+    assert both.startswith(f"{tp}: brokers {dead[0]}, {dead[1]} run, but are fenced: find out why (KFX814)")
+    assert "If they hang, end them, and then start broker" in both

@@ -220,6 +220,7 @@ LATER = {
     "remembered_well",
     "remembered_epochs",
     "remembered_applied",
+    "remembered_moves",
     "samples",
     "vantages",
 }
