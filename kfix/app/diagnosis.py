@@ -19,7 +19,7 @@ from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 from kfix.model.cluster.traffic import in_all
-from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.model.timing import TIMING
 from kfix.wording import several
 
@@ -210,11 +210,21 @@ def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
         return diagnosis
     muted = tuple(m for m in diagnosis.muted if fits(m.finding))
     if not choice.codes and not choice.topics:
-        return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)), muted=muted)
+        shown = replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)), muted=muted)
+        return _with_left_out(shown, diagnosis)
     picked = [f.with_folded(()) for f in diagnosis.walk() if fits(f) and f.severity >= choice.least]
     # A run has no code and no topic.
     found = tuple(sorted(picked, key=lambda f: (-f.severity, f.key)))
-    return replace(diagnosis, findings=found, unfinished=(), muted=muted)
+    return _with_left_out(replace(diagnosis, findings=found, unfinished=(), muted=muted), diagnosis)
+
+
+def _with_left_out(shown: Diagnosis, whole: Diagnosis) -> Diagnosis:
+    """Returns what is shown with headlines about the rest: a choice of findings makes no cluster healthy."""
+    kept = {f.key for f in shown.walk()} | {f.key for m in shown.muted for f in m.finding.walk()}
+    every = {f.key: f for f in (*whole.walk(), *(f for m in whole.muted for f in m.finding.walk()))}
+    hidden = sum(f.severity >= Severity.WARNING for key, f in every.items() if key not in kept)
+    said = (f"{several(hidden, 'finding')} {'is' if hidden == 1 else 'are'} not shown",) if hidden else ()
+    return replace(shown, left_out=(*whole.headlines, *said))
 
 
 def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:
