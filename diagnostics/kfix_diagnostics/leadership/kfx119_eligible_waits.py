@@ -87,7 +87,7 @@ def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile
         summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
         f"which {are(len(dead))} dead. {UNCLEAN} is true: once {them} {'starts' if len(dead) == 1 else 'start'}, "
         f"broker {other} may be elected first, which may lack records",
-        remedies=(*firsts, diagnose_again(case, "Then diagnose again: it names whom to start")),
+        remedies=(*firsts, diagnose_again(case, "Then diagnose again: KFX119 names the broker to start")),
         never=(
             f"Do not start {whom} while {UNCLEAN} is true: another replica may be elected, and records lost",
             *finding.never,
