@@ -13,13 +13,13 @@ from kfix.adapters.target import Target
 from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.snapshots import load_merged, load_snapshot, read_cluster, state_folder
-from kfix.derive.loss import sample_of, without_earlier_end
+from kfix.derive.loss import led_outside, sample_of, without_earlier_end
 from kfix.derive.record import record_of
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 from kfix.model.cluster.traffic import in_all
-from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.model.timing import TIMING, Judged
 from kfix.wording import several
 
@@ -72,6 +72,10 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
         if sample is not None and (unknown := without_earlier_end(snapshot, sample)):
             diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, _no_ends(asked.before, unknown)))
+        if earlier_snapshot is not None and (outside := led_outside(snapshot, earlier_snapshot)):
+            diagnosis = replace(
+                diagnosis, could_not_read=(*diagnosis.could_not_read, _no_leader(asked.before, outside))
+            )
         return add_unfinished(diagnosis, snapshot), snapshot
 
 
@@ -97,6 +101,13 @@ def _no_ends(path: Path | None, unknown: tuple[TopicPartition, ...]) -> str:
     return (
         f"{path}: holds no log end of the former leader of {several(len(unknown), 'partition')}, such as {unknown[0]}: "
         "whether records of them were lost. kfix snapshot save reads up to 50 000 log ends"
+    )
+
+
+def _no_leader(path: Path | None, outside: tuple[TopicPartition, ...]) -> str:
+    return (
+        f"{path}: {several(len(outside), 'partition')}, such as {outside[0]}, had no leader, and a replica that was "
+        "not known to hold every record leads now: whether records were lost"
     )
 
 
@@ -216,11 +227,21 @@ def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
         return diagnosis
     muted = tuple(m for m in diagnosis.muted if fits(m.finding))
     if not choice.codes and not choice.topics:
-        return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)), muted=muted)
+        shown = replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)), muted=muted)
+        return _with_left_out(shown, diagnosis)
     picked = [f.with_folded(()) for f in diagnosis.walk() if fits(f) and f.severity >= choice.least]
     # A run has no code and no topic.
     found = tuple(sorted(picked, key=lambda f: (-f.severity, f.key)))
-    return replace(diagnosis, findings=found, unfinished=(), muted=muted)
+    return _with_left_out(replace(diagnosis, findings=found, unfinished=(), muted=muted), diagnosis)
+
+
+def _with_left_out(shown: Diagnosis, whole: Diagnosis) -> Diagnosis:
+    """Returns what is shown with headlines about the rest: a choice of findings makes no cluster healthy."""
+    kept = {f.key for f in shown.walk()} | {f.key for m in shown.muted for f in m.finding.walk()}
+    every = {f.key: f for f in (*whole.walk(), *(f for m in whole.muted for f in m.finding.walk()))}
+    hidden = sum(f.severity >= Severity.WARNING for key, f in every.items() if key not in kept)
+    said = (f"{several(hidden, 'finding')} {'is' if hidden == 1 else 'are'} not shown",) if hidden else ()
+    return replace(shown, left_out=(*whole.headlines, *said))
 
 
 def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:

@@ -31,6 +31,7 @@ from kfix.cli.reaching import access_of, is_given
 from kfix.cli.seam import the_app
 from kfix.cli.times import moment
 from kfix.errors import UsageError
+from kfix.model.diagnosis.exit_codes import CANNOT_TELL, HEALTHY
 from kfix.model.timing import TIMING
 from kfix.report.plain import PlainConsole
 from kfix.report.terminal import say_json
@@ -113,7 +114,7 @@ def watch(
         raise UsageError(f"--debounce, --restart-grace and --transaction-grace must be 0 to {_LONGEST} seconds")
     if from_recorder is None and until not in (None, "healthy"):
         raise UsageError(f"--until: {until!r} is not known", hint="the only condition is: --until healthy")
-    if (within is not None and within <= 0) or (snapshots is not None and snapshots < 1):
+    if (within is not None and not within > 0) or (snapshots is not None and snapshots < 1):
         raise UsageError("--within and --snapshots must be greater than 0")
     if not 0 < keep_hours <= _MOST_HOURS:
         raise UsageError(f"--keep-hours must be greater than 0 and at most {_MOST_HOURS}")
@@ -138,7 +139,8 @@ def watch(
         name=access.name or bootstrap_server or zookeeper or "",
     )
     request = WatchRequest(options, recorder, size_of(keep_size), keep_hours, exporter, notify)
-    signal.signal(signal.SIGTERM, _end)
+    # A script reads 0 as healthy where it asked for that.
+    signal.signal(signal.SIGTERM, partial(_end, HEALTHY if until is None else CANNOT_TELL))
     said = partial(as_the_inventory_says, access=access)
     raise typer.Exit(watch_cluster(the_app(ctx), access, request, [view.show], said))
 
@@ -164,6 +166,6 @@ def size_of(text: str) -> int:
     return size
 
 
-def _end(*_: Any) -> None:
+def _end(code: int, *_: Any) -> None:
     """A service manager ends the watch; everything is closed as at Ctrl-C, and that is no failure."""
-    raise SystemExit(0)
+    raise SystemExit(code)

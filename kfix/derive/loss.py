@@ -79,6 +79,26 @@ def without_earlier_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartit
     return tuple(sorted(found))
 
 
+def led_outside(snapshot: Snapshot, before: Snapshot) -> tuple[TopicPartition, ...]:
+    """Returns the partitions that had no leader, and are led now by a replica that was not known to hold every record.
+
+    Neither their ISR nor their eligible or last known leaders had it: how much the others had was not known either.
+    """
+    record, earlier = record_of(snapshot), record_of(before)
+    if record is None or earlier is None:
+        return ()
+    eligible = {} if before.quorum is None else before.quorum.eligible
+    found = []
+    for tp, was in earlier.states.items():
+        state = record.states.get(tp)
+        if was.leader >= 0 or state is None or state.leader < 0:
+            continue
+        safe = {*was.isr, *(b for each in eligible.get(tp, ()) for b in each)}
+        if state.version >= was.version and state.leader_epoch > was.leader_epoch and state.leader not in safe:
+            found.append(tp)
+    return tuple(sorted(found))
+
+
 def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int, now: int) -> Lost | None:
     leader, epoch, _ = sample.leaders[tp]
     asked = snapshot.epoch_ends.get(tp)

@@ -26,7 +26,14 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
         for f in diagnosis.findings
         if not f.unsettled and (f.worst > Severity.INFO or f.key in before.standing)  # advice is no alarm by itself
     }
-    explained = {f.key: head.key for head in diagnosis.findings for f in head.walk() if f is not head}
+    # What a muted finding explains is apart with it, and is there all the same.
+    explained = {
+        f.key: head.key
+        for head in (*(muted.finding for muted in diagnosis.muted), *diagnosis.findings)
+        for f in head.walk()
+        if f is not head
+    }
+    muted = {each.finding.key for each in diagnosis.muted}
     doubtful = {f.key.removesuffix(_JUST_NOW) for f in diagnosis.walk() if f.unsettled}
     complete = not diagnosis.could_not_read
     standing: dict[str, Standing] = {}
@@ -42,7 +49,7 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
             continue
         if key in explained:
             turns.append(_over(TurnKind.EXPLAINED, known, key, at, explained[key]))
-        elif key in doubtful or not complete:
+        elif key in doubtful or key in muted or not complete:
             standing[key] = known
         else:
             turns.append(_over(TurnKind.FIXED, known, key, at))

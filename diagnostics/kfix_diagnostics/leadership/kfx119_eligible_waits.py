@@ -18,7 +18,8 @@ Remedies, safest first
 Do not
     Do not trigger a preferred election: it is refused. Do not set min.insync.replicas on the topic, not even to the
     same value: that removes the eligible and the last known leaders, and only an unclean election is left. Do not set
-    unclean.leader.election.enable=true: when the last leader registers, another broker is elected first.
+    unclean.leader.election.enable=true: when the last leader registers, another broker is elected first. Where it is
+    already true, set it to false on the topic before anything is started.
 
 Sources
     Kafka 4.3.1: `PartitionChangeBuilder`, KIP-966; every statement was seen on real brokers. See docs/facts/kraft.md.
@@ -26,7 +27,9 @@ Sources
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
@@ -34,8 +37,8 @@ from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued
-from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
-from kfix_diagnostics._bans import starts
+from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, servers, start
+from kfix_diagnostics._bans import no_start, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
@@ -43,6 +46,7 @@ from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leadership._eligible import waits_for
 
 CODE = "KFX119"
+UNCLEAN = "unclean.leader.election.enable"
 _SHOWN = 3
 _NEVER_SET = (
     "Do not set min.insync.replicas on the topic, not even to the same value: Kafka then forgets which replicas are "
@@ -51,13 +55,45 @@ _NEVER_SET = (
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    found: dict[EligibleLeaders, list[TopicPartition]] = {}
+    found: dict[tuple[EligibleLeaders, int | None], list[TopicPartition]] = {}
     for row in rows:
         eligible = waits_for(row.tp, case)
         if eligible is not None:
-            found.setdefault(EligibleLeaders(*(tuple(sorted(each)) for each in eligible)), []).append(row.tp)
-    for eligible, tps in sorted(found.items()):
-        yield _waits(eligible, tps, case)
+            other = case.unclean_winner(row.tp) if row.unclean else None
+            found.setdefault((EligibleLeaders(*(tuple(sorted(each)) for each in eligible)), other), []).append(row.tp)
+    for (eligible, other), tps in found.items():
+        finding = _waits(eligible, tps, case)
+        _, dead = _split(_wanted(eligible, case), case)
+        yield finding if other is None or not dead else _trapped(finding, other, dead, case)
+
+
+def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile) -> Finding:
+    """Returns the finding where unclean elections are allowed: the registration may elect a live replica before."""
+    tps, whom = finding.partitions, brokers_named(dead)
+    them = "it" if len(dead) == 1 else "they"
+    topics = sorted({tp.topic for tp in tps})
+    firsts = [
+        Remedy(
+            f"Before {whom} {'is' if len(dead) == 1 else 'are'} started: set {UNCLEAN}=false on topic {topic}, and "
+            "never min.insync.replicas",
+            f"kafka-configs.sh {servers(case)} --alter --entity-type topics --entity-name {shlex.quote(topic)} "
+            f"--add-config {UNCLEAN}=false",
+        )
+        for topic in topics[:_SHOWN]
+    ]
+    return replace(
+        finding,
+        obj=f"{finding.obj}, unclean elections on",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
+        f"which {are(len(dead))} dead. {UNCLEAN} is true: once {them} {'starts' if len(dead) == 1 else 'start'}, "
+        f"broker {other} may be elected first, which may lack records",
+        remedies=(*firsts, diagnose_again(case, "Then diagnose again: KFX119 names the broker to start")),
+        never=(
+            f"Do not start {whom} while {UNCLEAN} is true: another replica may be elected, and records lost",
+            *finding.never,
+        ),
+        forbids=(*finding.forbids, no_start(dead)),
+    )
 
 
 def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile) -> Finding:

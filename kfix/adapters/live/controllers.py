@@ -105,7 +105,7 @@ def unsustained(found: DescribedQuorum) -> str:
         return "not the active one"
     now = now_of(found)
     ages = [now - v.fetched_ms for v in found.voters if v.node != found.leader and v.fetched_ms >= 0]
-    if now < 0 or not found.voters or len(ages) < len(found.voters) - 1:
+    if now < 0 or not ages:  # a single voter, or a version that does not date the fetches
         return ""
     following = 1 + sum(age <= _FETCHED_WITHIN_MS for age in ages)
     if following >= majority(len(found.voters)):

@@ -182,7 +182,8 @@ class Diagnosis:
     `notes` are sentences about what is under way and is no fault. `unfinished` are runs on this cluster that were
     begun on this host and not finished; no snapshot shows them. `profile` is the cluster's name in the inventory that
     it was read with, "" without one; `muted` are the findings that this inventory mutes, which are not in `findings`,
-    and `maintenance` is the reason of its current maintenance window, "" without one.
+    and `maintenance` is the reason of its current maintenance window, "" without one. `left_out` are headlines about
+    what the reader chose not to be shown.
     """
 
     cluster: str
@@ -197,6 +198,7 @@ class Diagnosis:
     profile: str = ""
     muted: tuple[MutedFinding, ...] = ()
     maintenance: str = ""
+    left_out: tuple[str, ...] = ()
 
     def walk(self) -> Iterator[Finding]:
         for finding in self.findings:
@@ -208,7 +210,7 @@ class Diagnosis:
         found = dict.fromkeys(f.headline for f in self.walk() if f.headline and f.severity is Severity.INFO)
         if any(f.unsettled for f in self.walk()):
             found["something has just changed"] = None
-        return tuple(found)
+        return tuple(found | dict.fromkeys(self.left_out))
 
     @property
     def worst(self) -> Severity | None:

@@ -1,14 +1,17 @@
-"""The first verdict, which a terminal shows before the second snapshot."""
+"""The first verdict, which a terminal shows before the second snapshot, and what a choice of findings leaves out."""
 
 from __future__ import annotations
 
 import pytest
 
 from kfix.app.access import Access
-from kfix.app.diagnosis import choice_of
+from kfix.app.diagnosis import choice_of, chosen
 from kfix.cli.diagnose import _first_verdict
+from kfix.model.diagnosis.finding import Severity
+from kfix.report.findings.table import headline
+from kfix.report.findings.verdict import nagios_line
 from kfix_diagnostics.engine import diagnose
-from tests.unit.diagnostics.clusters import coordinator_stuck
+from tests.unit.diagnostics.clusters import base, coordinator_stuck, metadata_divergence
 
 
 @pytest.mark.parametrize(("only", "why"), [([], "has had no leader"), (["KFX401"], "broker 1 is not registered")])
@@ -21,3 +24,21 @@ def test_the_first_verdict_is_of_the_findings_that_were_asked_for(
     said = capsys.readouterr()
     assert said.out == ""
     assert next(line for line in said.err.splitlines() if line.startswith("why: ")).count(why) == 1
+
+
+@pytest.mark.parametrize(
+    ("only", "topics", "least"), [(["KFX617"], [], "info"), ([], ["other"], "info"), ([], [], "critical")]
+)
+def test_a_choice_that_leaves_out_a_warning_makes_no_cluster_healthy(
+    only: list[str], topics: list[str], least: str
+) -> None:
+    whole = diagnose(metadata_divergence().snapshot())
+    assert [f.severity for f in whole.walk()] == [Severity.WARNING]
+    shown = chosen(whole, choice_of(only, topics, least, prevention=False))
+    assert shown.findings == ()
+    assert "healthy" not in headline(shown).text
+    assert "no alarm, but 1 finding is not shown" in headline(shown).text
+    assert "no alarm, but 1 finding is not shown" in nagios_line(shown)
+    assert chosen(whole, choice_of(["KFX201"], [], "info", prevention=False)).headlines == ()
+    well = chosen(diagnose(base().snapshot()), choice_of(only, topics, least, prevention=False))
+    assert "healthy" in headline(well).text

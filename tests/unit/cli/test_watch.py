@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -175,3 +177,25 @@ def test_json_of_a_watch_that_cannot_begin_is_an_error_and_excludes_lines() -> N
     done = watch("--bootstrap-server", "localhost:1", "--json", "--lines")
     assert done.exit_code == 2
     assert "--lines is for people, and --json for programs" in done.output
+
+
+def test_a_number_that_is_none_ends_no_watch() -> None:
+    done = watch("--bootstrap-server", "localhost:1", "--within", "nan", "--snapshots", "1")
+    assert done.exit_code == 2
+    assert "--within and --snapshots must be greater than 0" in done.output
+
+
+@pytest.mark.parametrize(("more", "code"), [((), 0), (("--until", "healthy"), 22)])
+def test_sigterm_is_no_failure_but_no_healthy_cluster_either(more: tuple[str, ...], code: int) -> None:
+    def sick(at: float) -> Any:
+        if at >= 30:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return stuck()
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        clock = Clock()
+        done = watch("--bootstrap-server", "localhost:1", *more, story=Story(clock, sick), clock=clock)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert done.exit_code == code

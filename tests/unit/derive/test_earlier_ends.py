@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kfix.derive.loss import sample_of, without_earlier_end
+from kfix.derive.loss import led_outside, sample_of, without_earlier_end
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base
 
@@ -31,3 +32,27 @@ def test_what_the_earlier_snapshot_does_not_show_is_named(known: bool, unknown: 
 def test_a_partition_with_the_same_leader_needs_no_earlier_end() -> None:
     snapshot = base().snapshot()
     assert without_earlier_end(replace(snapshot, taken_at=NOW + 100), sample_of(snapshot)) == ()
+
+
+@pytest.mark.parametrize(
+    ("leader", "unknown"), [(3, (TopicPartition("orders", 0),)), (2, ()), (1, ())], ids=["other", "eligible", "last"]
+)
+def test_a_partition_that_waited_and_is_led_by_another_replica_is_not_judged(
+    leader: int, unknown: tuple[TopicPartition, ...]
+) -> None:
+    """Broker 2 was eligible and 1 led last; how much the dead one of them had, no earlier snapshot shows."""
+    before = kraft_clusters.eligible_dead()
+    tp = TopicPartition("orders", 0)
+    views = {
+        broker: replace(
+            view,
+            partitions={
+                **view.partitions,
+                tp: view.partitions[tp]._replace(leader=leader, isr=(1, 3), leader_epoch=9),
+            },
+        )
+        for broker, view in before.views.items()
+    }
+    later = replace(before, views=views, taken_at=NOW + 100)
+    assert led_outside(later, before) == unknown
+    assert led_outside(before, before) == ()

@@ -207,6 +207,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX118": [Sick(kraft_clusters.coordinator_failed, "coordinator on broker 2", CRITICAL)],
     "KFX119": [
         Sick(kraft_clusters.eligible_dead, "eligible broker 2", CRITICAL),
+        Sick(kraft_clusters.eligible_dead_and_unclean_allowed, "eligible broker 2, unclean elections on", CRITICAL),
         Sick(kraft_clusters.last_known_dead, "eligible broker 3", CRITICAL),
         Sick(kraft_clusters.two_eligible_dead, "eligible brokers 1, 2", CRITICAL),
         Sick(kraft_clusters.eligible_fenced, "eligible broker 2", CRITICAL),

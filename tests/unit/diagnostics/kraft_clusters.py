@@ -269,6 +269,11 @@ def eligible_dead() -> Snapshot:
     return waits((2,), (1,), 2)
 
 
+def eligible_dead_and_unclean_allowed() -> Snapshot:
+    """The start of broker 2 elects broker 1, the first that is alive, which may lack records."""
+    return replace(eligible_dead(), topic_configs={"orders": {"unclean.leader.election.enable": "true"}})
+
+
 def last_known_dead() -> Snapshot:
     return waits((), (3,), 3)
 

@@ -390,3 +390,15 @@ def test_settings_that_another_broker_reported_are_read_and_those_that_none_did_
         22,
         ("topic configs broker 1: no answer in time",),
     )
+
+
+def test_no_start_is_said_to_lose_nothing_while_it_would_elect_another_replica() -> None:
+    found = diagnose(kraft_clusters.eligible_dead_and_unclean_allowed())
+    waits = next(f for f in found.walk() if f.code == "KFX119")
+    assert waits.summary.endswith("once it starts, broker 1 may be elected first, which may lack records")
+    assert waits.remedies[0].command.endswith("--entity-name orders --add-config unclean.leader.election.enable=false")
+    said = " ".join(r.text for f in found.walk() for r in f.remedies)
+    assert "no record is lost" not in said
+    starts = [r for f in found.walk() for r in f.remedies if ChangeKind.START in r.changes]
+    assert starts
+    assert all(r.after == waits.key and not r.command for r in starts)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kfix.model.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, Severity
+from kfix.model.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, MutedFinding, Severity
 from kfix.model.watch import UNREACHABLE, Turn, TurnKind, Watched
 from kfix.watch.turns import active, compare, lose
 
@@ -54,6 +54,12 @@ def test_advice_alone_is_no_change_but_an_alarm_that_became_advice_is_not_fixed(
     advice, alarm = finding("a", INFO), finding("a", WARNING)
     found = follow(diagnosis(0, advice), diagnosis(1, alarm), diagnosis(2, advice), diagnosis(3, advice), diagnosis(4))
     assert found == [[], [("new", "a")], [("better", "a")], [], [("fixed", "a")]]
+
+
+def test_what_a_muted_finding_explains_is_not_fixed() -> None:
+    muted = MutedFinding(finding("head", folded=(finding("a"),)), "it is replaced", "2100-01-01")
+    found = follow(diagnosis(0, finding("a")), replace(diagnosis(1), muted=(muted,)), diagnosis(2))
+    assert found == [[("new", "a")], [("explained", "a")], []]
 
 
 def test_what_a_snapshot_could_not_read_is_not_fixed() -> None:

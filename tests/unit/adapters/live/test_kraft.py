@@ -42,6 +42,9 @@ def described(*fetched_ago_ms: int, error: int = 0) -> DescribedQuorum:
         (described(200, 60_000), ""),
         (described(9_000, 60_000), "a majority of the voters no longer follows it"),
         (described(9_000), "a majority of the voters no longer follows it"),
+        # One that was dead when this controller was elected has never fetched from it.
+        (described(9_000, NOW + 1), "a majority of the voters no longer follows it"),
+        (described(200, NOW + 1), ""),
         (described(200, 200, error=6), "not the active one"),
     ],
 )
