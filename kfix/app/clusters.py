@@ -12,7 +12,7 @@ from kfix.app.access import Access
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.expected import EXPECTED, Expected
-from kfix.model.timing import TIMING, Judged
+from kfix.model.timing import TIMING, DiagnosisTimes
 
 if TYPE_CHECKING:
     from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
@@ -56,8 +56,8 @@ class DiagnoseOptions:
     interrupted: Callable[[Diagnosis], None] = lambda _diagnosis: None
 
     @property
-    def judged(self) -> Judged:
-        return Judged(self.debounce, self.restart_grace, self.transaction_grace)
+    def judged(self) -> DiagnosisTimes:
+        return DiagnosisTimes(self.debounce, self.restart_grace, self.transaction_grace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Clusters(Protocol):
 
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]: ...
 
-    def findings_before_change(self, access: Access, judged: Judged) -> tuple[Finding, ...]:
+    def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[Finding, ...]:
         """A fresh diagnosis with these times that nothing is remembered of; one of a cut network was made twice."""
         ...
 

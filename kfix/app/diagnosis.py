@@ -20,7 +20,7 @@ from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 from kfix.model.cluster.traffic import in_all
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
-from kfix.model.timing import TIMING, Judged
+from kfix.model.timing import TIMING, DiagnosisTimes
 from kfix.wording import several
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ def _no_leader(path: Path | None, outside: tuple[TopicPartition, ...]) -> str:
     )
 
 
-def diagnose_once(target: Target, judged: Judged) -> Diagnosis:
+def diagnose_once(target: Target, judged: DiagnosisTimes) -> Diagnosis:
     """Returns the diagnosis of a single snapshot, which is not stored; no change may rest on it."""
     return judge_once(read_cluster(target, keep=False), judged)
 
 
-def judge_once(snapshot: Snapshot, judged: Judged) -> Diagnosis:
+def judge_once(snapshot: Snapshot, judged: DiagnosisTimes) -> Diagnosis:
     """Returns the diagnosis of this snapshot alone; no change may rest on it."""
     from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
 

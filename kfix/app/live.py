@@ -15,7 +15,7 @@ from kfix.app.snapshots import read_cluster, read_noting
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
-from kfix.model.timing import TIMING, Judged
+from kfix.model.timing import TIMING, DiagnosisTimes
 
 if TYPE_CHECKING:
     from kfix.adapters.live.cluster import LiveCluster
@@ -32,7 +32,7 @@ class LiveClusters:
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]:
         return diagnose_live(access.target(), options)
 
-    def findings_before_change(self, access: Access, judged: Judged) -> tuple[Finding, ...]:
+    def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[Finding, ...]:
         from kfix.runbook.safety.cut_network import cuts_in  # noqa: PLC0415 - only who changes something
 
         target = access.target()
@@ -67,7 +67,7 @@ class LiveClusters:
         self._opened_with = access, reading.result(), began
         return open_cluster(target, self._opened_with[1])
 
-    def _just_opened(self, access: Access, judged: Judged) -> Diagnosis | None:
+    def _just_opened(self, access: Access, judged: DiagnosisTimes) -> Diagnosis | None:
         """Returns the diagnosis of the snapshot that this cluster was opened with, once, if that was just now."""
         opened, self._opened_with = self._opened_with, None
         if opened is None or opened[0] != access or time.monotonic() - opened[2] > _FRESH_SECONDS:

@@ -25,7 +25,7 @@ TIMING: Final = Timing()
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class DiagnosisTimes:
     """The times of the diagnosis that a plan rests on, in seconds as in `Timing`: with others it may find nothing."""
 
     debounce: float = TIMING.debounce

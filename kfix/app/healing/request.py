@@ -20,7 +20,7 @@ from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Plan
 from kfix.model.plan.runbook import Runbook
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from kfix.placement.judge import PlacementSeverity as Grade
 from kfix.placement.judge import judge
 from kfix.placement.reassignment_json import parse
@@ -56,7 +56,7 @@ class HealRequest:
     moves: Moves = ()
     moves_file: Path | None = None
     saved: SavedOffsets | None = None
-    judged: Judged = field(default_factory=Judged)
+    judged: DiagnosisTimes = field(default_factory=DiagnosisTimes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.plan.plan import Plan
 from kfix.model.run import Aborted
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from kfix.runbook.execution.context import Context, RunResult
 from kfix.runbook.execution.rolling_back import or_roll_back, run_or_roll_back
 from kfix.runbook.execution.run import abort, created_now, prove_again, resume
@@ -132,7 +132,7 @@ class Healing:
         policy: Policy,
         attendance: Attendance,
         diagnosis: Diagnosis | None,
-        judged: Judged,
+        judged: DiagnosisTimes,
     ) -> Context:
         return Context(
             reader=self._cluster.reader,
@@ -147,7 +147,7 @@ class Healing:
             at=self._access.at,
         )
 
-    def _door(self, policy: Policy, diagnosis: Diagnosis | None, judged: Judged) -> Door:
+    def _door(self, policy: Policy, diagnosis: Diagnosis | None, judged: DiagnosisTimes) -> Door:
         clock = self._app.clock
         # A diagnosis carries wall-clock time; the door uses monotonic seconds.
         age = 0.0 if diagnosis is None else max(0.0, clock.now() - diagnosis.taken_at)

@@ -59,7 +59,7 @@ from kfix.harmless import lines
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.plan.plan import Gate, Plan
-from kfix.model.timing import TIMING, Judged
+from kfix.model.timing import TIMING, DiagnosisTimes
 from kfix.report.runbook.plan_notes import print_differences
 from kfix.report.terminal import say_document, say_json
 from kfix.wording import several
@@ -289,7 +289,7 @@ def apply(
     if name is None:
         raise UsageError("name a runbook, or give --plan FILE", hint="kfix runbook list")
     if approval.given:
-        judged = Judged(debounce=debounce, transaction_grace=transaction_grace).options()
+        judged = DiagnosisTimes(debounce=debounce, transaction_grace=transaction_grace).options()
         first = shlex.join(["kfix", "runbook", "plan", name, *access.options(), *judged, "-o", "plan.json"])
         raise UsageError(
             "--approve, --ack and --countersign are for one plan, so they require --plan FILE",

@@ -14,7 +14,7 @@ from kfix.model.cluster.snapshot import ClusterIdentity, TopicPartition
 from kfix.model.diagnosis.finding import FactValue
 from kfix.model.plan.args import Args
 from kfix.model.plan.facts import Fact
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from kfix.wording import known_size, several
 
 SCHEMA = "kfix.plan/v1"
@@ -259,7 +259,7 @@ class Plan:
     skipped_at_plan: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
     undoes: str = ""
-    judged: Judged = field(default_factory=Judged)
+    judged: DiagnosisTimes = field(default_factory=DiagnosisTimes)
     plan_id: str = ""
 
     @property

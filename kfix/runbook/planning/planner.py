@@ -34,7 +34,7 @@ from kfix.model.plan.plan import (
     Skipped,
 )
 from kfix.model.plan.runbook import ForEach, Runbook, StepTemplate, words
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from kfix.placement.world import Move
 from kfix.ports import ClusterReader
 from kfix.probes.facts import FactReader
@@ -53,7 +53,7 @@ from kfix.runbook.planning.warnings import warnings
 from kfix.runbook.policy.policy import NO_POLICY, Policy
 
 #: Actions that the coordinator of a group or of a producer carries out, whoever the controller is.
-_USUAL: Final = Judged()
+_USUAL: Final = DiagnosisTimes()
 _BY_COORDINATORS = frozenset({"group.evict", "offsets.commit", "transaction.abort"})
 
 
@@ -74,7 +74,7 @@ def make_plan(
     params: Args | None = None,
     placement_input: PlacementInput | None = None,
     policy: Policy = NO_POLICY,
-    judged: Judged = _USUAL,
+    judged: DiagnosisTimes = _USUAL,
 ) -> Plan | AlreadyMet:
     """Returns the plan of a runbook for a finding, or `AlreadyMet`. Nothing is changed.
 
@@ -111,7 +111,7 @@ class _Planner:
         self.expand = Expander(self.items, self.read, self.skipped, finding.key)
         self.batches = 0
 
-    def plan(self, created: Created, judged: Judged) -> Plan | AlreadyMet:
+    def plan(self, created: Created, judged: DiagnosisTimes) -> Plan | AlreadyMet:
         identity = self.reader.identity()
         self._fits(identity)
         if self.runbook.placement is not None:
@@ -155,7 +155,7 @@ class _Planner:
         self,
         created: Created,
         identity: ClusterIdentity,
-        judged: Judged,
+        judged: DiagnosisTimes,
         parts: tuple[tuple[CheckCall, ...], Goal, tuple[PlannedStep, ...]],
     ) -> Plan:
         preconditions, goal, steps = parts

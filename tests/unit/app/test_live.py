@@ -5,7 +5,7 @@ import pytest
 from kfix.app import live
 from kfix.app.access import Access
 from kfix.app.live import LiveClusters
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.clusters import base
 
@@ -27,18 +27,18 @@ def test_a_fresh_snapshot_is_judged_once(read):
     clusters.open(ACCESS)
     # Through `read_cluster`, which knows the brokers of earlier snapshots: a cut may be seen by them only.
     assert read == [("open", {"keep": False})]
-    assert clusters.findings_before_change(ACCESS, Judged()) == ()
+    assert clusters.findings_before_change(ACCESS, DiagnosisTimes()) == ()
     assert len(read) == 1
-    clusters.findings_before_change(ACCESS, Judged())
+    clusters.findings_before_change(ACCESS, DiagnosisTimes())
     assert read[1:] == [("once", {})]
 
 
 def test_an_old_snapshot_or_one_of_another_cluster_is_not_judged(read, monkeypatch):
     clusters = LiveClusters()
     clusters.open(ACCESS)
-    clusters.findings_before_change(Access("localhost:9093"), Judged())
+    clusters.findings_before_change(Access("localhost:9093"), DiagnosisTimes())
     assert read[1:] == [("once", {})]
     monkeypatch.setattr(live, "_FRESH_SECONDS", -1.0)
     clusters.open(ACCESS)
-    clusters.findings_before_change(ACCESS, Judged())
+    clusters.findings_before_change(ACCESS, DiagnosisTimes())
     assert [what for what, _ in read] == ["open", "once", "open", "once"]

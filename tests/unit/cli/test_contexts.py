@@ -20,7 +20,7 @@ from kfix.errors import RefusedError
 from kfix.fleet.inventory import places
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from kfix.runbook.execution.clock import SystemClock
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.clusters import healthy
@@ -70,7 +70,7 @@ class OneCluster:
             refuse_another(target, found, self.home / "kfix", pin=pin)
         return found
 
-    def findings_before_change(self, access: Access, judged: Judged) -> tuple[()]:
+    def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[()]:
         raise AssertionError(access)
 
     @contextmanager

@@ -15,7 +15,7 @@ from kfix.app.application import App
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from kfix.ports import Clock
 from kfix.runbook.execution.clock import SystemClock
 from kfix.runbook.gate.gates import Human
@@ -35,7 +35,7 @@ class FakeWiring:
         self.cut: tuple[Finding, ...] = ()
         self.could_not_read: tuple[str, ...] = ()
         self.looks: list[DiagnoseOptions] = []
-        self.judged: list[Judged] = []
+        self.judged: list[DiagnosisTimes] = []
         self.targets: list[Access] = []
         self.snapshots = 0
         cluster.clock.at = time.time()
@@ -51,7 +51,7 @@ class FakeWiring:
         diagnosis = Diagnosis("memory-cluster", time.time(), self.findings, self.could_not_read, looked_at)
         return diagnosis, self.cluster.snapshot()
 
-    def findings_before_change(self, access: Access, judged: Judged) -> tuple[Finding, ...]:
+    def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[Finding, ...]:
         self.judged.append(judged)
         return self.cut
 

@@ -27,7 +27,7 @@ from kfix.app.watching.setup import WatchRequest, replay, watch
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding, MutedFinding, Severity
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from kfix.model.watch import WatchState
 from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
@@ -70,7 +70,7 @@ class Story:
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]:
         raise NotImplementedError
 
-    def findings_before_change(self, access: Access, judged: Judged) -> tuple[Finding, ...]:
+    def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[Finding, ...]:
         raise NotImplementedError
 
     def open(self, access: Access, snapshot: Snapshot | None = None) -> AbstractContextManager[OpenCluster]:

@@ -11,7 +11,7 @@ import pytest
 
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from tests.unit.cli.console import changes, kfix, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -249,7 +249,7 @@ def test_a_plan_is_applied_with_the_times_that_its_diagnosis_had(weak: FakeWirin
     assert plan["judged"] == {"debounce": 0, "restart_grace": 120, "transaction_grace": 7.5}
     assert "judged with  --debounce 0 --transaction-grace 7.5" in kfix("show", str(path)).output
     kfix("apply", "--plan", str(path), "--approve", f"plan:{plan['plan_id'][:8]}")
-    assert weak.judged[0] == Judged(debounce=0, transaction_grace=7.5)
+    assert weak.judged[0] == DiagnosisTimes(debounce=0, transaction_grace=7.5)
     changed = {row["what"]: row["is"] for row in _diff(tmp_path, *asked)}
     assert changed["judged.transaction_grace"] == "60.0"
 

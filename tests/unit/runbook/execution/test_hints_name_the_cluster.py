@@ -10,7 +10,7 @@ import pytest
 
 from kfix.app.access import Access
 from kfix.errors import ApprovalError, RefusedError, StoppedError
-from kfix.model.timing import Judged
+from kfix.model.timing import DiagnosisTimes
 from kfix.runbook.execution.restore import copying
 from kfix.runbook.gate.gates import Unattended
 from kfix.runbook.hints import plan_again
@@ -90,5 +90,5 @@ def test_a_plan_is_made_again_with_its_own_addresses_and_the_client_properties(s
 def test_a_plan_is_made_again_with_the_times_that_found_its_finding(stage: Stage) -> None:
     made = stage.plan()
     assert "grace" not in plan_again(made)
-    again = plan_again(replace(made, judged=Judged(debounce=2, restart_grace=600, transaction_grace=0)), AT)
+    again = plan_again(replace(made, judged=DiagnosisTimes(debounce=2, restart_grace=600, transaction_grace=0)), AT)
     assert again.endswith(f"--finding {made.finding.key} --debounce 2 --transaction-grace 0")
