@@ -25,6 +25,7 @@ from kfix.runbook.safety.outcomes import Stop
 
 # Facts older than this are read again before a change is sent.
 FRESH_SECONDS = 1.0
+_READ_AGAIN_SECONDS = 5.0
 
 # Kafka's codes after which nothing was changed: not sent or fenced off (1), unknown or invalid (3, 17, 35, 39, 40, 42),
 # not allowed (29, 30, 31, 44), not the controller (41), nothing to do or no one to elect (60, 80, 83, 84, 85). Of the
@@ -89,8 +90,15 @@ class Change:
         return result
 
     def adopt(self, step: PlannedStep, before: Mapping[str, Fact]) -> ActionStatus:
-        """Reads how far a change got whose run was killed between the intent and its result."""
+        """Reads how far a change got whose run was killed between the intent and its result.
+
+        A reading that fails right after the kill is made again for some seconds; the change is not.
+        """
+        until = self.clock.monotonic() + _READ_AGAIN_SECONDS
         found = ACTIONS[step.action].probe(step.args, before, self.reader)
+        while found is ActionStatus.UNKNOWN and self.clock.monotonic() < until:
+            self.clock.sleep(FRESH_SECONDS)
+            found = ACTIONS[step.action].probe(step.args, before, self.reader)
         self.journal.write("step.probe", step=step.id, progress=found.value)
         if found in _SEEN:
             self._adopted(step)
