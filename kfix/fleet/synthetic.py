@@ -197,6 +197,7 @@ def _snapshot(
             reassigning={},
             deleting=frozenset(),
             topic_configs={},
+            clock_ahead=0,
         ),
         broker_configs={b: {**_SETTINGS, **dict(cluster.settings)} for b in alive},
         topic_configs=dict.fromkeys((*topics, PLAIN), _CONFIG),

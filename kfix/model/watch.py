@@ -139,7 +139,8 @@ class WatchState:
     `diagnosis` is that of the last snapshot, None before the first and while the cluster does not answer, with the
     reason in `error`. `confirmed`: it counts, otherwise a second snapshot is about to be taken. `complete_at` is the
     time of the last snapshot without an unread source. `next_in` is the pause until the next snapshot, `cpu` the
-    processor time of this process, both in seconds; `memory` is its resident size in bytes.
+    processor time of this process, both in seconds; `memory` is its resident size in bytes. `maintenance` is the reason
+    of the maintenance window at this time, "" without one; it is known even while the cluster does not answer.
     """
 
     name: str
@@ -164,3 +165,4 @@ class WatchState:
     recorder: RecorderState | None = None
     receivers: tuple[ReceiverState, ...] = ()
     exporter: str = ""
+    maintenance: str = ""

@@ -45,7 +45,8 @@ def test_the_healthy_ones_are_stored_and_judged_whatever_the_others_do(kfix, fle
     [run] = runs(place_of(store))
     assert (run.id, set(run.clusters)) == ("run", {"first", "second"})
     assert "connection refused" in run.failed["gone"]
-    assert "in time" in run.failed["hangs"]
+    # Whichever ends first: the time for this cluster, or that for its connection.
+    assert "in time" in run.failed["hangs"] or "timed out" in run.failed["hangs"]
     assert all(n > 0 for n in run.clusters.values())
     entries = run.manifest["entries"]
     assert entries["first"]["brokers"] == 3

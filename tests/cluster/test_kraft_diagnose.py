@@ -19,6 +19,7 @@ from kfix.model.cluster.snapshot import TopicPartition as Place
 from tests.cluster.asked import SWITCH, request_logs
 from tests.cluster.conftest import Kfix, WatchedLab, again
 from tests.cluster.seen import wait_until
+from tests.cluster.watched import LONG, inbox, posting_to, watching
 
 CONTROLLER = 100
 DEADLINE = 3.0
@@ -171,22 +172,38 @@ def test_a_coordinator_that_gave_up_is_found_although_no_broker_lists_its_groups
     assert f"of 1 group, read from leader broker {broken.details['named']}" in saved.out
 
 
-def test_an_empty_isr_names_the_broker_to_start_and_starting_it_loses_nothing(kfix, lab):
+def test_an_empty_isr_names_the_broker_to_start_and_starting_it_loses_nothing(kfix, lab, tmp_path):
+    """A watch reports the dead broker, whose consequence it is, once; a second one ends when all is healthy again."""
     once_healthy(kfix)
-    broken = lab.break_("elr-struck")
-    said = kfix.diagnose("--debounce", "0")
+    (second := tmp_path / "second").mkdir()
+    with inbox() as (url, notices):
+        options = ("--every", "1", "--notify", posting_to(tmp_path, url))
+        with watching(kfix, tmp_path, *options) as watch:
+            at = watch.says(": healthy")
+            broken = lab.break_("elr-struck")
+            [dead] = broken.dead
+            gone = f"KFX401 broker {dead}"
+            at = watch.says(gone, "critical", after=at)
+            said = kfix.diagnose("--debounce", "0")
+            with watching(kfix, second, "--every", "1", "--until", "healthy") as waiting:
+                waiting.says(f"new critical {gone}")
+                lab.restart(dead)
+                assert waiting.process.wait(LONG) == 0
+                assert waiting.text.rstrip().endswith(": healthy")
+            at = watch.says(f"fixed {gone}", after=at)
+            watch.says(": healthy", after=at)
+            assert watch.ends() == 0
+    [alarm] = [n for n in notices if n["severity"] == "critical" and n["kind"] in ("new", "worse")]
+    assert "ledger-0" in json.dumps(alarm["blocked"])
+    assert alarm["next"]
+    kinds = [n["kind"] for n in notices if n["key"] == alarm["key"]]
+    assert (kinds[0], kinds[-1], len(set(kinds))) == ("new", "fixed", len(kinds))
     assert said.code == 21
     assert "KFX103" not in said.findings
     finding = said.findings["KFX119"]
-    [dead] = broken.dead
     assert f"waits for broker {dead}, which is dead; once started it leads without a loss" in finding["summary"]
     assert finding["remedies"][0]["text"].startswith(f"Start broker {dead} with its old disk")
     assert "min.insync.replicas" in finding["never"][0]
-    lab.restart(dead)
-    ends = time.monotonic() + 30
-    while "KFX119" in kfix.diagnose("--debounce", "0").findings and time.monotonic() < ends:
-        time.sleep(0.5)
-    assert "KFX119" not in kfix.diagnose("--debounce", "0").findings
     assert high_watermark(lab, broken) == RECORDS_OF_ELR_STRUCK, "no record was lost"
 
 

@@ -1,10 +1,16 @@
 """A quorum of three controllers, one of which fails: found while everything still works, and gone when it is back."""
 
+import shlex
+import subprocess
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from kfix.adapters.disk.properties import META, read_meta
 from kfix.lab import LabSpec
+from kfix.lab.nodes.classpath import class_path
 from tests.cluster.conftest import Kfix, WatchedLab, again
 from tests.cluster.seen import wait_until
 
@@ -13,7 +19,9 @@ from tests.cluster.seen import wait_until
 def quorum_lab(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("kraft-quorum")))
-        lab = WatchedLab.up(LabSpec(name="quorum", kafka=request.param, mode="kraft", controllers=3))
+        # The quorum of one is static, that of the other may change its voters.
+        spec = LabSpec(name="quorum", kafka=request.param, mode="kraft", controllers=3)
+        lab = WatchedLab.up(replace(spec, dynamic_quorum=request.param != "3.9.2"))
         yield lab
         lab.down()
 
@@ -64,3 +72,80 @@ def test_a_controller_that_is_elected_again_and_again_is_named(kfix, lab):
     assert found["severity"] == "warning"
     assert "elections within" in found["summary"]
     assert "no node was seen away" in found["cause"]["text"]
+
+
+class Disk:
+    """The metadata disk of a controller that follows, and the controller itself, started by hand."""
+
+    def __init__(self, lab):
+        self.lab = lab
+        state = lab.state
+        self.number = next(each for each in lab.quorum.addresses() if each != lab.quorum.active().leader)
+        self.controller = state.controller(self.number)
+        self.path = Path(state.data, f"controller-{self.number}")
+        self.properties = self.path.with_suffix(".properties")
+
+    @property
+    def directory(self):
+        return read_meta(self.path / META)[0].directory
+
+    def replace(self):
+        """A new disk, which was formatted as a controller of this cluster that is to join it."""
+        lab, state = self.lab, self.lab.state
+        lab.kill_controller(self.number)
+        lab.nodes.wipe_disk(state, self.number, "controller")
+        self.path.mkdir()
+        joins = ["--no-initial-controllers"] if state.spec.dynamic_quorum else []
+        format_ = ["format", "-t", state.cluster_id, *joins, "-c", str(self.properties)]
+        subprocess.run([*lab.nodes._java(state, "format", self.number), *format_], check=True, capture_output=True)
+        lab.nodes.start_controller(state, self.controller)
+
+    def start_with(self, line):
+        """Starts it again with one more line in its properties."""
+        lab, state = self.lab, self.lab.state
+        lab.nodes.shutdown(state, [self.number], "controller")
+        self.properties.write_text(f"{self.properties.read_text()}{line}\n")
+        lab.nodes.spawn(
+            "controller", self.number, [*lab.nodes._java(state, "controller", self.number), str(self.properties)]
+        )
+
+
+def quorum_tool(lab, command, properties):
+    """Runs the command of a remedy as Kafka's script does."""
+    script, *words = shlex.split(command)
+    assert script == "kafka-metadata-quorum.sh"
+    words = [str(properties) if word == "controller.properties" else word for word in words]
+    path = class_path(lab.state.spec.recipe, None, lambda _: None, tools=True)
+    flags = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path)
+    java = ["java", *flags, "org.apache.kafka.tools.MetadataQuorumCommand", *words]
+    done = subprocess.run(java, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_controller_on_a_new_disk_is_another_voter_only_where_voters_may_change(kfix, lab):
+    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "the cluster is healthy", 30)
+    disk = Disk(lab)
+    name, old = f"controller {disk.number}", disk.directory
+    disk.replace()
+    if not lab.state.spec.dynamic_quorum:
+        # The voter is whoever has the id. It catches up by itself.
+        wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "the controller follows", 30)
+        return
+
+    def found(words):
+        finding = kfix.diagnose("--debounce", "0").findings.get("KFX812")
+        return finding if finding is not None and words in finding["summary"] else None
+
+    finding = wait_until(lambda: found("runs with another disk"), "the new disk is named", 30)
+    assert finding["object"] == name
+    assert f"the voter has directory id {old}" in finding["summary"]
+    assert f"the controller has {disk.directory}" in finding["summary"]
+    for remedy in finding["remedies"][:2]:
+        quorum_tool(lab, remedy["command"], disk.properties)
+        assert lab.quorum.active() is not None, "no step costs the majority"
+    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "it is a voter again", 30)
+    disk.start_with("advertised.listeners=CONTROLLER://127.0.0.1:9")
+    finding = wait_until(lambda: found("is alive and follows, but nothing listens at 127.0.0.1:9"), "its address", 30)
+    assert finding["object"] == name
+    lab.restart_controller(disk.number)
+    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "its address is right again", 30)

@@ -5,6 +5,7 @@
 
 import gzip
 import itertools
+import json
 import os
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from kfix.lab.security.files import authority_of
 from kfix.lab.security.oidc import read_settings, signed_token
 from tests.cluster.conftest import Kfix
 from tests.cluster.remedy import Operator
+from tests.cluster.watched import LONG, inbox, metrics, posting_to, watching
 
 LINES = (("2.7.1", "zk"), ("3.9.2", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
@@ -105,6 +107,34 @@ def test_a_plan_is_carried_out_over_the_secured_listener_and_no_secret_is_left(l
     assert holders(tmp_path, secrets_of(lab)) == []
     words = [(entry / "cmdline").read_bytes() for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     assert not [line for line in words for secret in secrets_of(lab) if secret.encode() in line]
+
+
+def test_a_watch_over_tls_names_an_incident_notifies_of_it_once_and_ends_when_it_is_over(lab, kfix, tmp_path):
+    if not lab.state.spec.has_tls:
+        return
+    file = lab.client_files[0]
+    with lab.access() as access, inbox() as (url, notices):
+        options = ("--every", "1", "--exporter", ":0", "--notify", posting_to(tmp_path, url), "--timeout", "5")
+        with watching(kfix, tmp_path, *options, properties=file) as watch:
+            at = watch.says(": healthy")
+            access.create_topic("strict", [[7]], {"min.insync.replicas": "2"})
+            at = watch.says("new critical KFX301", after=at)
+            (second := tmp_path / "second").mkdir()
+            with watching(kfix, second, "--every", "1", "--until", "healthy", properties=file) as waiting:
+                waiting.says("new critical KFX301")
+                access.write_config("topics", "strict", {})
+                assert waiting.process.wait(LONG) == 0
+                assert waiting.text.rstrip().endswith(": healthy")
+            at = watch.says("fixed KFX301", after=at)
+            watch.says(": healthy", after=at)
+            asked = metrics(watch)
+            assert watch.ends() == 0
+        access.delete_topic("strict")
+    assert [(n["kind"], n["code"]) for n in notices] == [("new", "KFX301"), ("fixed", "KFX301")]
+    assert asked["kfix_watch_failed_snapshots_total"] == 0
+    # A connection and its handshake are made anew by each snapshot, and by no more than its sources need.
+    assert 1 <= asked["kfix_watch_connections_total"] / asked["kfix_watch_snapshots_total"] <= 6
+    assert not any(secret in watch.text + json.dumps(notices) for secret in secrets_of(lab))
 
 
 def test_a_client_without_the_properties_is_told_what_the_port_requires(lab, kfix):

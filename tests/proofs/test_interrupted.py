@@ -22,7 +22,7 @@ from kfix.runbook.journal.history import summary
 from kfix.runbook.policy.policy import Policy
 from kfix.runbook.safety.door import Door
 from kfix.runbook.safety.outcomes import Outcome
-from tests.proofs.killing import EVERYWHERE
+from tests.proofs.killing import EVERYWHERE, Killing
 from tests.proofs.later import once
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, too_often, world
@@ -296,3 +296,24 @@ def _holds(stage: Stage, said: str, before: object, number: int) -> None:
     if stage.calls:
         abort(stage.last_run, stage.scene_of_run(), "a test")
     assert throttles(stage) == before, number
+
+
+def test_a_cancel_that_was_sent_when_the_run_died_is_looked_up_and_its_move_is_made_again(
+    stage: Stage, tmp_path: Path
+) -> None:
+    before = throttles(stage)
+    stage.person.interrupted = "c"
+    killing = Killing(stage, tmp_path / "moments")
+    once(stage, interrupt, type="progress")
+    with pytest.raises(StoppedError):
+        stage.run(stage.plan(throttle="1KB/s"), changer=killing.changer)
+    died = [m for m in killing.moments if "step.intent undo-" in m.what or m.what.endswith(" None)")]
+    assert len(died) == 2
+    for moment in died:
+        one = stage.at(moment)
+        assert one.resume().outcome is Outcome.PROVED, moment.what
+        assert (moving(one), throttles(one)) == ([], before), moment.what
+        (name, *others) = {r["step"] for r in one.journal() if r["type"] == "step.intent" and "undo-" in r["step"]}
+        assert not others
+        cancelled = [r["changed"] for r in one.journal() if r["type"] == "step.result" and r["step"] == name]
+        assert cancelled == ([True] if moment.what.startswith("call") else []), moment.what

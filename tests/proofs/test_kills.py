@@ -5,13 +5,17 @@ A moment is a copy of the cluster and of the disk: nothing of the process that d
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
 
 from kfix.errors import KfixError, RefusedError
 from kfix.model.cluster.snapshot import Mode
+from kfix.model.plan.facts import Fact
+from kfix.ports import ClusterReader
 from kfix.runbook.execution.run import abort
+from kfix.runbook.safety.drift import PlannedFacts
 from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.killing import EVERYWHERE, Killing, Uninterrupted, distinct
 from tests.proofs.scenarios import ON_KRAFT, RUNBOOKS, SCENARIOS, Scenario
@@ -100,6 +104,29 @@ def test_killed_and_killed_again_in_the_resume(scenario: Scenario, tmp_path: Pat
         chosen = distinct(killing.moments)[:-1]
         for moment in chosen if EVERYWHERE else chosen[number % 3 :: max(1, len(chosen) // 6)]:
             goes_on(good, second.at(moment), f"{first.what}, then {moment.what}")
+
+
+def test_killed_before_the_facts_of_a_verified_change_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right after a call a broker of KRaft still shows the old settings, and the run journals these at first."""
+    refresh, seen = PlannedFacts.refresh, set[tuple[str, ...]]()
+
+    def late(self: PlannedFacts, keys: Iterable[str], reader: ClusterReader) -> Mapping[str, Fact]:
+        now = tuple(keys)
+        if now in seen or not all(key.startswith("config:") for key in now):
+            return refresh(self, now, reader)
+        seen.add(now)
+        return {key: self._facts[key] for key in now if key in self._facts}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PlannedFacts, "refresh", late)
+        good = Uninterrupted(SCENARIOS["over others' throttles"], tmp_path)
+    died = [m for m in distinct(good.moments) if "step.verified" in m.what]
+    assert seen
+    assert any("throttle" in moment.what for moment in died)
+    for moment in died:
+        goes_on(good, stage_at(good, moment), moment.what)
 
 
 @pytest.mark.parametrize("name", ["coordinator-stuck", "durable-defaults", "over others' throttles"])

@@ -25,7 +25,8 @@ def replica_rows(replicas: Iterable[QuorumReplica], quorum: QuorumView, word: st
     for each in replicas:
         end = f"log end {each.log_end} of {quorum.high_watermark}" if each.log_end >= 0 else "log end unknown"
         fetched = f"last fetch {ago(each.fetched)} ago" if each.fetched >= 0 else "no fetch since the last election"
-        yield Evidence(f"controller {quorum.leader}", f"{word} {each.node}", f"{end}, {fetched}")
+        disk = f", directory id {each.directory}" if each.directory else ""
+        yield Evidence(f"controller {quorum.leader}", f"{word} {each.node}{disk}", f"{end}, {fetched}")
 
 
 def applied_row(quorum: QuorumView) -> Iterator[Evidence]:

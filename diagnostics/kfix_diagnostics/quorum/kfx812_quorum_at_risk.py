@@ -1,22 +1,26 @@
-"""KFX812 quorum-at-risk: a KRaft controller is dead or far behind, while the others serve.
+"""KFX812 quorum-at-risk: a KRaft controller is dead, far behind, or on another disk, while the others serve.
 
 Why it matters
     Clients do not notice while a majority of the voters stands. If one more is lost, no controller is active, and
-    nothing in Kafka can change (KFX811). A voter that lags cannot be elected, and counts for no majority.
+    nothing in Kafka can change (KFX811). A voter that lags cannot be elected, and counts for no majority. A controller
+    at whose address nothing listens votes, but would not be reached as the active one.
 
 How kfix knows
     The active controller reports when each voter last fetched the metadata log, and how far it has come. kfix also asks
-    each controller at its own listener: one that fetches is alive, even if kfix cannot reach it.
+    each controller at its own listener: one that fetches is alive, even if kfix cannot reach it. In a dynamic quorum
+    (KIP-853) a voter is a node with the directory id of its disk: after the disk was replaced or formatted again, the
+    node fetches with a new directory id as an observer, and the voter with the old one is dead.
 
 Remedies, safest first
     Start the controller with its old disk, or repair the network between it and the active one. It catches up by
-    itself.
+    itself. After its disk was replaced in a dynamic quorum: remove the voter with the old directory id, then add the
+    controller, with kafka-metadata-quorum.sh. The voter is dead, so that its removal costs no majority.
 
 Do not
     Do not restart the other controllers: they are the quorum. Do not start it with an empty disk.
 
 Sources
-    Kafka 3.9.2 and 4.3.1, DescribeQuorum; KIP-836 for the times. See docs/facts/kraft.md.
+    Kafka 3.9.2 and 4.3.1, DescribeQuorum; KIP-836 for the times, KIP-853 for directory ids. See docs/facts/kraft.md.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from kfix.derive.quorum import majority
 from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import ago, several
+from kfix_diagnostics._advice import servers
 from kfix_diagnostics.quorum._controllers import controller_rows, replica_rows
 
 CODE = "KFX812"
@@ -37,18 +42,27 @@ CODE = "KFX812"
 _SILENT = 5.0
 #: The same for one whose own listener does not answer: both together are no pause.
 _SILENT_AND_GONE = 1.5
+#: A voter that has fetched within this time runs.
+_FETCHES = 1.0
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
         return
-    asked = {each.node: each for each in quorum.controllers}
+    asked = {each.node: each for each in sorted(quorum.controllers, key=lambda each: each.answered)}
     dated = any(each.fetched >= 0 for each in (*quorum.voters, *quorum.observers))
     lame = [v for v in quorum.voters if v.node != quorum.leader and _lame(v, asked.get(v.node), dated=dated)]
     left = len(quorum.voters) - len(lame)
     for voter in lame:
-        yield _finding(voter, asked.get(voter.node), quorum, left, case)
+        other = _with_another_disk(voter, quorum)
+        if other is not None:
+            yield _on_another_disk(voter, other, quorum, left, case)
+        else:
+            yield _finding(voter, asked.get(voter.node), quorum, left, case)
+    for voter in quorum.voters:
+        if voter not in lame and (refused := _refused_at(voter, quorum)):
+            yield _not_reached(voter, refused, quorum)
 
 
 def _lame(voter: QuorumReplica, answer: ControllerAnswer | None, *, dated: bool) -> bool:
@@ -60,6 +74,19 @@ def _lame(voter: QuorumReplica, answer: ControllerAnswer | None, *, dated: bool)
     return gone or dated
 
 
+def _with_another_disk(voter: QuorumReplica, quorum: QuorumView) -> QuorumReplica | None:
+    """Returns the same node as it fetches with another directory id. An entry that fetches no more is an older one."""
+    same = (each for each in quorum.observers if each.node == voter.node and each.directory != voter.directory)
+    return next((each for each in same if voter.directory and each.directory and 0 <= each.fetched < _SILENT), None)
+
+
+def _refused_at(voter: QuorumReplica, quorum: QuorumView) -> str:
+    """Returns an address of a voter that fetches, at which nothing listens; "" if no controller answers here at all."""
+    if not 0 <= voter.fetched < _FETCHES or not any(each.answered for each in quorum.controllers):
+        return ""
+    return next((each.address for each in quorum.controllers if each.node == voter.node and each.refused), "")
+
+
 def _finding(
     voter: QuorumReplica, answer: ControllerAnswer | None, quorum: QuorumView, left: int, case: CaseFile
 ) -> Finding:
@@ -68,14 +95,12 @@ def _finding(
     what = "has lagged behind" if fetching else "has not followed the active one" if there else "has been gone"
     since = voter.caught_up if fetching else voter.fetched
     when = f" for {ago(since)}" if since >= 0 else " since the last election"
-    spare = left - majority(len(quorum.voters))
-    then = "the loss of one more stops every change" if spare <= 0 else f"the quorum can lose {spare} more"
     calm = not fetching and not there and case.may_restart(voter.node, since if since >= 0 else None)
     return Finding(
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"controller {voter.node}",
-        summary=f"controller {voter.node} {what}{when}: {left} of {several(len(quorum.voters), 'voter')} left, {then}"
+        summary=f"controller {voter.node} {what}{when}: {_left(left, quorum)}"
         f"{'. This may be a restart' if calm else ''}",
         cause=_cause(answer, fetching=fetching),
         evidence=(*replica_rows(quorum.voters, quorum, "voter"), *controller_rows(quorum)),
@@ -87,6 +112,80 @@ def _finding(
         # A node that is a broker, too, is cut off as both.
         follows=(f"KFX813:broker {voter.node}",),
         lasted=since,
+    )
+
+
+def _left(left: int, quorum: QuorumView) -> str:
+    spare = left - majority(len(quorum.voters))
+    then = "the loss of one more stops every change" if spare <= 0 else f"the quorum can lose {spare} more"
+    return f"{left} of {several(len(quorum.voters), 'voter')} left, {then}"
+
+
+def _on_another_disk(
+    voter: QuorumReplica, other: QuorumReplica, quorum: QuorumView, left: int, case: CaseFile
+) -> Finding:
+    node, old, new = voter.node, voter.directory, other.directory
+    since = f" for {ago(voter.fetched)}" if voter.fetched >= 0 else " since the last election"
+    tool = f"kafka-metadata-quorum.sh {_at_the_active_one(quorum) or servers(case)}"
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj=f"controller {node}",
+        summary=f"controller {node} runs with another disk and is no voter any more: the voter has directory id {old}, "
+        f"which has been gone{since}, and the controller has {new}. {_left(left, quorum)}",
+        cause=Cause(
+            "its disk was replaced or formatted again: the voter is the one with the old disk", Confidence.CERTAIN
+        ),
+        evidence=(
+            *replica_rows(quorum.voters, quorum, "voter"),
+            *replica_rows([other], quorum, "observer"),
+            *controller_rows(quorum),
+        ),
+        remedies=(
+            Remedy(
+                "Remove the voter with the old directory id. It is dead, so that this costs no majority",
+                f"{tool} remove-controller --controller-id {node} --controller-directory-id {old}",
+            ),
+            Remedy(
+                f"Then add controller {node} with its new disk, on its own host and with its own properties file",
+                f"{tool} --command-config controller.properties add-controller",
+            ),
+            Remedy(f"Or, if the old disk of controller {node} is whole: stop it, and start it with that one"),
+        ),
+        never=(
+            "Do not restart the other controllers: they are the quorum",
+            f"Do not add controller {node} before the old voter is removed: Kafka refuses a second voter with its id",
+        ),
+        lasted=voter.fetched,
+    )
+
+
+def _at_the_active_one(quorum: QuorumView) -> str:
+    """Returns the option that names the active controller, "" where it did not answer at an address.
+
+    After an election a broker may forward these two requests to the controller of before, and keeps doing so
+    (docs/facts/kraft.md).
+    """
+    return next((f"--bootstrap-controller {each.address}" for each in quorum.controllers if each.active), "")
+
+
+def _not_reached(voter: QuorumReplica, address: str, quorum: QuorumView) -> Finding:
+    node = voter.node
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj=f"controller {node}",
+        summary=f"controller {node} is alive and follows, but nothing listens at {address}, its address for others: "
+        "as the active controller it would not be reached there",
+        cause=Cause("the address that it advertises, or that the settings of others have, is wrong", Confidence.LIKELY),
+        evidence=(*replica_rows([voter], quorum, "voter"), *controller_rows(quorum)),
+        remedies=(
+            Remedy(
+                f"Correct advertised.listeners of controller {node}, or its address in controller.quorum.voters of "
+                "every broker and controller. Restart one after the other, and only while all other voters follow"
+            ),
+        ),
+        never=(f"Do not restart another controller before controller {node} is back",),
     )
 
 
@@ -112,7 +211,7 @@ def _remedies(voter: QuorumReplica, *, there: bool, fetching: bool) -> Iterator[
 CHECK = ClusterCheck(
     code=CODE,
     slug="quorum-at-risk",
-    title="a KRaft controller is dead or far behind",
+    title="a KRaft controller is dead, far behind, or on another disk",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,

@@ -6,12 +6,14 @@ a broker would forward goes last, over a connection and with a timeout of its ow
 
 from __future__ import annotations
 
+import base64
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from kfix.adapters.collect.broker import BrokerAnswers
+from kfix.adapters.collect.sustained import DEPOSED_MS, now_of, unsustained
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoint
@@ -120,10 +122,11 @@ class QuorumQuestion:
         for _ in as_finished(self._features.values(), patience):
             pass
         self._find_active(self._deadline.within(_FIRST))
-        if self._active is None and forwarded is not None and not forwarded[1].error:
+        deposed = "" if forwarded is None else unsustained(forwarded[1], DEPOSED_MS)
+        if self._active is None and forwarded is not None and not deposed:
             through, self._active = forwarded
-        elif forwarded is not None and forwarded[1].error:
-            why = name_of(forwarded[1].error)
+        elif forwarded is not None and deposed:
+            why = name_of(forwarded[1].error) if forwarded[1].error else deposed
         view = self._view(offsets)
         return replace(
             view,
@@ -256,7 +259,7 @@ class QuorumQuestion:
             epoch=active.epoch,
             high_watermark=active.high_watermark,
             voters=_replicas(active.voters, now_of(active)),
-            observers=_replicas(active.observers, now_of(active)),
+            observers=_replicas(active.observers, now_of(active), {v.node for v in active.voters}),
         )
 
 
@@ -318,25 +321,22 @@ def describe_at(line: BrokerConnection, deadline: Deadline) -> DescribedQuorum:
 
 def _is_active(task: Task[DescribedQuorum]) -> bool:
     found = task.answer_so_far
-    return found is not None and not found.error and found.leader >= 0
+    return found is not None and not unsustained(found, DEPOSED_MS)
 
 
 def _answer(node: int, endpoint: Endpoint, task: Task[DescribedQuorum], deadline: Deadline) -> ControllerAnswer:
     if task.done:
         task.result(deadline)
     found = task.answer_so_far
-    why = "" if found is None or found.error in {0, _NOT_ACTIVE} else f"{endpoint}: {name_of(found.error)}"
+    why = "" if found is None or found.error == _NOT_ACTIVE else f"{endpoint}: {name_of(found.error)}"
+    if found is not None and not found.error:
+        deposed = unsustained(found, DEPOSED_MS)
+        why = f"{endpoint}: {deposed}" if deposed else ""
     if found is None:
         why = task.error or f"{endpoint}: no answer in time"
     # The error names the task, as every source does; the address is enough.
     why = why.removeprefix(f"{task.name}: ")
     return ControllerAnswer(node, str(endpoint), _is_active(task), "refused" in why, why)
-
-
-def now_of(active: DescribedQuorum) -> int:
-    """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
-    own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
-    return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
 
 
 def last_fetch(active: DescribedQuorum, node: int) -> float | None:
@@ -345,9 +345,21 @@ def last_fetch(active: DescribedQuorum, node: int) -> float | None:
     return min((row.fetched for row in rows if row.fetched >= 0), default=None)
 
 
-def _replicas(states: Sequence[VoterState], now_ms: int) -> tuple[QuorumReplica, ...]:
+def _replicas(
+    states: Sequence[VoterState], now_ms: int, by_directory: Collection[int] | None = None
+) -> tuple[QuorumReplica, ...]:
+    """`by_directory` are the nodes whose directory ids matter; None: those of all."""
+
     def age(at_ms: int) -> float:
         return round(max(now_ms - at_ms, 0) / 1000, 3) if at_ms >= 0 and now_ms >= 0 else -1.0
 
-    rows = (QuorumReplica(s.node, s.log_end, age(s.fetched_ms), age(s.caught_up_ms)) for s in states)
+    def directory(state: VoterState) -> str:
+        return directory_text(state.directory) if by_directory is None or state.node in by_directory else ""
+
+    rows = (QuorumReplica(s.node, s.log_end, age(s.fetched_ms), age(s.caught_up_ms), directory(s)) for s in states)
     return tuple(sorted(rows))
+
+
+def directory_text(raw: bytes) -> str:
+    """Returns a directory id as Kafka writes it, "" for none: a static quorum has zeros."""
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=") if any(raw) else ""

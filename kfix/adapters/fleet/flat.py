@@ -188,7 +188,7 @@ def quorum_rows(document: Mapping[str, Any]) -> Iterator[Row]:
     asked = {node: each for node, *each in quorum["controllers"] if node >= 0}
     addresses = {int(node): address for node, address in quorum["configured"].items()}
     for node in sorted({*voters, *observers, *asked, *addresses}):
-        log_end, fetched, caught_up = voters.get(node) or observers.get(node) or (-1, -1.0, -1.0)
+        log_end, fetched, caught_up, *_ = voters.get(node) or observers.get(node) or (-1, -1.0, -1.0)
         address, _, _, error = asked.get(node) or (addresses.get(node), False, False, None)
         yield {
             "cluster": document["cluster"],

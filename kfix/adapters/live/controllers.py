@@ -12,21 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from kfix.adapters.collect.quorum import describe_at, now_of
+from kfix.adapters.collect.quorum import describe_at
+from kfix.adapters.collect.sustained import unsustained
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum
 from kfix.adapters.kafka.security import Security
-from kfix.derive.quorum import majority
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
 
 T = TypeVar("T")
-#: A follower fetches at least twice a second, and elects another leader after controller.quorum.fetch.timeout.ms (2 s
-#: by default) without an answer.
-_FETCHED_WITHIN_MS = 1500
 #: Timeout in seconds for a request that a broker forwards to the active controller.
 _FORWARDED = 2.0
 #: Seconds between two rounds while an election may be under way.
@@ -97,20 +94,6 @@ class Controllers:
         if not brokers:
             return UnreachableError("no broker answers")
         return _caught(lambda: describe_at(brokers[0], deadline.within(_FORWARDED)))
-
-
-def unsustained(found: DescribedQuorum) -> str:
-    """Returns why this is not the answer of an active controller that a majority of the voters follows, else ""."""
-    if found.error or found.leader < 0:
-        return "not the active one"
-    now = now_of(found)
-    ages = [now - v.fetched_ms for v in found.voters if v.node != found.leader and v.fetched_ms >= 0]
-    if now < 0 or not ages:  # a single voter, or a version that does not date the fetches
-        return ""
-    following = 1 + sum(age <= _FETCHED_WITHIN_MS for age in ages)
-    if following >= majority(len(found.voters)):
-        return ""
-    return f"controller {found.leader} says that it is active, but a majority of the voters no longer follows it"
 
 
 def _caught(ask: Callable[[], T]) -> T | UnreachableError:

@@ -139,4 +139,5 @@ def _zookeeper(cluster: MemoryParts) -> ZooKeeperView:
         deleting=frozenset(),
         topic_configs={topic: dict(config) for topic, config in records.topic_configs.items()},
         migrating=records.migrating,
+        clock_ahead=0,
     )

@@ -183,13 +183,14 @@ def _zookeeper(raw: shape.ZooKeeperShape) -> ZooKeeperView:
         preferred_election_pending=raw.preferred_election_pending,
         migrating=raw.migrating,
         migrating_since_ms=raw.migrating_since_ms,
+        clock_ahead=raw.clock_ahead,
     )
 
 
 def _quorum(raw: shape.QuorumShape) -> QuorumView:
     fields = vars(raw) | {
-        "voters": tuple(map(QuorumReplica._make, raw.voters)),
-        "observers": tuple(map(QuorumReplica._make, raw.observers)),
+        "voters": tuple(QuorumReplica(*row) for row in raw.voters),
+        "observers": tuple(QuorumReplica(*row) for row in raw.observers),
         "controllers": tuple(map(ControllerAnswer._make, raw.controllers)),
         "eligible": _rows(raw.eligible, EligibleLeaders._make),
         "old_leaders": _rows(raw.old_leaders, OldLeader._make),

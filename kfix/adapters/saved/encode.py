@@ -96,6 +96,7 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
         "preferred_election_pending": view.preferred_election_pending,
         "migrating": view.migrating,
         "migrating_since_ms": view.migrating_since_ms,
+        "clock_ahead": view.clock_ahead,
     }
 
 
@@ -106,7 +107,9 @@ _BY_NODE = ("offsets", "later", "configured", "supported")
 def _quorum(view: QuorumView) -> dict[str, Any]:
     fields = asdict(view)
     by_id = {name: {str(b): value for b, value in fields[name].items()} for name in _BY_NODE}
-    rows = {name: [list(each) for each in getattr(view, name)] for name in ("voters", "observers", "controllers")}
+    rows: dict[str, list[list[Any]]] = {"controllers": [list(each) for each in view.controllers]}
+    for name in ("voters", "observers"):
+        rows[name] = [list(each) if each.directory else list(each[:-1]) for each in getattr(view, name)]
     by_partition = {"eligible": _by_topic(view.eligible), "old_leaders": _by_topic(view.old_leaders)}
     return fields | by_id | rows | by_partition
 

@@ -117,12 +117,13 @@ class ZooKeeperShape(LenientModel):
     preferred_election_pending: bool
     migrating: bool
     migrating_since_ms: Int64 = 0
+    clock_ahead: Int64 | None = None
     #: Up to 0.6 the servers were stored here.
     nodes: list[NodeShape] = Field(default_factory=list)
 
 
-#: The fields of QuorumReplica, and of ControllerAnswer.
-QuorumReplicaRow = tuple[Int32, Int64, Finite, Finite]
+#: The fields of QuorumReplica, the last one only where it is known, and of ControllerAnswer.
+QuorumReplicaRow = tuple[Int32, Int64, Finite, Finite] | tuple[Int32, Int64, Finite, Finite, str]
 ControllerRow = tuple[Int32, str, bool, bool, str]
 
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Self, TypeVar
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.names import PartitionNames
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.bulk import has_multi_read, read_many
+from kfix.adapters.zookeeper.clock import clock_ahead
 from kfix.adapters.zookeeper.connect import Connect, read_all
 from kfix.adapters.zookeeper.wire import NO_STAT, Node, Read, ZooKeeperLine, children, exists, get, sync
 from kfix.errors import UnreachableError
-from kfix.model.cluster.snapshot import Assignment, PartitionState, Registration, TopicPartition, ZooKeeperView
+from kfix.model.cluster.snapshot import (
+    Assignment,
+    ControllerNode,
+    PartitionState,
+    Registration,
+    TopicPartition,
+    ZooKeeperView,
+)
 from kfix.model.numbers import broker_id
 
 T = TypeVar("T")
@@ -54,17 +63,21 @@ def view_of(
     if roots["ids"] is None:
         raise UnreachableError(_wrong_chroot(line, connect, deadline))
     unread: Unread = {}
+    ahead = clock_ahead(line, deadline)
+    shift = 1000 * (ahead or 0)
     topics = sorted(_names(roots["topics"]))
     line.multi_read = len(topics) >= _MANY_TOPICS and has_multi_read(line, deadline)
     with _Lines(line, deadline) as lines:
         assigned = read_topics(lines.for_reads(len(topics)), connect, topics, deadline, unread, names)
-        states = read_states(lines.for_reads(len(assigned)), connect, assigned, deadline, unread)
+        states = read_states(lines.for_reads(len(assigned)), connect, assigned, deadline, unread, shift)
         configs = _configs(lines.all, connect, _names(roots["configs"]), deadline, unread)
     view = ZooKeeperView(
         connect=str(connect),
         server=str(line.endpoint),
-        controller=records.controller(roots["controller"], roots["epoch"]),
-        registrations=_registrations(line, connect, broker_ids(roots["ids"]), protocol, deadline, unread),
+        controller=_elected(records.controller(roots["controller"], roots["epoch"]), shift),
+        registrations=_registered(
+            _registrations(line, connect, broker_ids(roots["ids"]), protocol, deadline, unread), shift
+        ),
         assignments=assigned,
         states=states,
         reassigning=_or_unread(lambda: records.reassigning(roots["reassign"]), unread) or {},
@@ -73,10 +86,24 @@ def view_of(
         isr_notifications=len(_names(roots["isr_changes"])),
         preferred_election_pending=roots["preferred"] is not None,
         migrating=migrating(roots["migration"], roots["controller"]),
-        migrating_since_ms=0 if roots["migration"] is None else roots["migration"].stat.ctime,
+        migrating_since_ms=0 if roots["migration"] is None else roots["migration"].stat.ctime + shift,
+        clock_ahead=ahead,
     )
     cluster_id = _or_unread(lambda: records.cluster_id(roots["cluster"]), unread) or ""
     return cluster_id, view, unread
+
+
+def _elected(controller: ControllerNode, shift: int) -> ControllerNode:
+    return (
+        replace(controller, elected_ms=controller.elected_ms + shift) if shift and controller.elected_ms else controller
+    )
+
+
+def _registered(found: dict[int, Registration], shift: int) -> dict[int, Registration]:
+    """A broker writes its own time; it keeps that of ZooKeeper, as far as kfix can know."""
+    if not shift:
+        return found
+    return {broker: replace(r, registered_ms=r.registered_ms + shift) for broker, r in found.items()}
 
 
 def _or_unread(read: Callable[[], T], unread: Unread | None) -> T | None:
@@ -188,8 +215,12 @@ def read_states(
     assigned: dict[TopicPartition, Assignment],
     deadline: Deadline,
     unread: Unread | None = None,
+    shift: int = 0,
 ) -> dict[TopicPartition, PartitionState]:
-    """Returns the partition states. An invalid znode goes into `unread`, or is raised where that is None."""
+    """Returns the partition states. An invalid znode goes into `unread`, or is raised where that is None.
+
+    `shift` is added to their times, in ms.
+    """
     tps = list(assigned)
     #: Most partitions have the same content as many others: each content is parsed once.
     parsed: dict[bytes, tuple[int, int, tuple[int, ...], int]] = {}
@@ -206,7 +237,7 @@ def read_states(
                 unread[error.path] = error.why
                 return None
             known = parsed[data] = state[:4]
-        return make(PartitionState, (*known, version, mzxid, mtime))
+        return make(PartitionState, (*known, version, mzxid, mtime + shift))
 
     root = connect.path("/brokers/topics")
     paths = [f"{root}/{topic}/partitions/{partition}/state" for topic, partition in tps]

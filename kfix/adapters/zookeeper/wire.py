@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -104,6 +105,8 @@ class ZooKeeperLine:
         self.ended = False
         #: The last transaction that the server had applied when it answered `read`, -1 before that.
         self.zxid = -1
+        #: The id of the session, and this host's time when the server had accepted the connection.
+        self.session, self.opened_at = 0, 0.0
         self._xid = 0
         self._buffer = b""
         self._at = 0
@@ -111,7 +114,7 @@ class ZooKeeperLine:
             self.socket = access.open(endpoint, deadline.require(f"{endpoint}: connect"))
         except (OSError, UnicodeError) as error:
             raise UnreachableError(f"zookeeper {endpoint}: {access.reason(error)}") from None
-        self._counts = self.ledger.connected(endpoint)
+        self._counts, self.opened_at = self.ledger.connected(endpoint), time.time()
         try:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.read_only = self._handshake(deadline)
@@ -137,7 +140,7 @@ class ZooKeeperLine:
         answer = self.frame(deadline, first=True)
         if len(answer) < 36:
             raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
-        timeout = struct.unpack_from(">i", answer, 4)[0]
+        timeout, self.session = struct.unpack_from(">iq", answer, 4)
         if timeout <= 0:
             raise UnreachableError(f"zookeeper {self.endpoint}: refused the session")
         if self.access.logs_in:

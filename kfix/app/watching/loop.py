@@ -145,6 +145,7 @@ class ClusterWatch:
             watched=self._watched,
             snapshots=self._state.snapshots + 1,
             complete_at=whole,
+            maintenance=diagnosis.maintenance,
         )
         return judged.again_in
 
@@ -162,6 +163,7 @@ class ClusterWatch:
             turns=turns,
             watched=self._watched,
             failures=self._state.failures + 1,
+            maintenance=self._passing(Diagnosis(self._state.cluster, now, ())).maintenance,
         )
 
     def _record(self, snapshot: Snapshot) -> None:

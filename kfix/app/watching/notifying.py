@@ -1,13 +1,17 @@
-"""Turns the changes of a round into notices and hands them to the receivers; only changes are sent."""
+"""Turns the changes of a round into notices and hands them to the receivers; only changes are sent.
+
+A maintenance window raises no alert: what begins or worsens in it is withheld, and sent when the window has ended, if
+it still stands. The end of what was sent before is sent in the window, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kfix.adapters.notify.delivery import ReceiverQueue
 from kfix.adapters.notify.settings import Receiver
-from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.diagnosis.finding import Diagnosis, Severity
 from kfix.model.watch import Notice, ReceiverState, Turn, TurnKind, WatchState
 from kfix.report.findings.screen import triage_of
 from kfix.report.findings.table import sentence
@@ -22,21 +26,74 @@ class Notifying:
 
     def __init__(self, receivers: Iterable[Receiver]) -> None:
         self._deliveries = [ReceiverQueue(receiver) for receiver in receivers]
+        self._withheld = WithheldTurns()
 
     @property
     def states(self) -> tuple[ReceiverState, ...]:
         return tuple(delivery.state for delivery in self._deliveries)
 
     def send(self, state: WatchState) -> None:
-        lasting = [*active(state.watched)] if state.confirmed or state.watched.lost is not None else []
+        turns = self._withheld.due(state)
+        lasting = []
+        if state.confirmed or state.watched.lost is not None:
+            lasting = [turn for turn in active(state.watched) if self._withheld.was_sent(turn.key)]
         for delivery in self._deliveries:
             least = delivery.receiver.least
-            delivery.send(notices_of([t for t in state.turns if _concerns(t, least)], state))
+            delivery.send(notices_of([t for t in turns if _concerns(t, least)], state))
             delivery.repeat(notices_of([t for t in lasting if t.severity >= least], state))
 
     def close(self) -> None:
         for delivery in self._deliveries:
             delivery.close(_PATIENCE)
+
+
+class WithheldTurns:
+    """Decides which changes are sent: none that raises an alert in a maintenance window, but once after it.
+
+    A change that was withheld and ended before the window did was never sent, and its end is not sent either.
+    """
+
+    def __init__(self) -> None:
+        #: {key: its severity as it was sent last}, of what stands
+        self._sent: dict[str, Severity] = {}
+        self._kept: dict[str, Turn] = {}
+
+    def was_sent(self, key: str) -> bool:
+        return key in self._sent
+
+    def due(self, state: WatchState) -> list[Turn]:
+        """Returns the changes of this round to send, and, when no window is open, what was withheld and stands."""
+        due = [turn for turn in state.turns if self._is_due(turn, at_work=bool(state.maintenance))]
+        if not state.maintenance and self._kept:
+            due += self._released(state)
+        return due
+
+    def _is_due(self, turn: Turn, *, at_work: bool) -> bool:
+        sent = self._sent.get(turn.key)
+        if turn.kind.over:
+            self._kept.pop(turn.key, None)
+            self._sent.pop(turn.key, None)
+            return sent is not None
+        if turn.kind is TurnKind.BETTER:
+            if sent is None or turn.severity >= sent:
+                return False
+        elif at_work or turn.key in self._kept:
+            self._kept[turn.key] = turn
+            return False
+        self._sent[turn.key] = turn.severity
+        return True
+
+    def _released(self, state: WatchState) -> Iterator[Turn]:
+        kept, self._kept = self._kept, {}
+        for turn in active(state.watched):
+            sent = self._sent.get(turn.key)
+            if turn.key not in kept or (sent is not None and turn.severity <= sent):
+                continue
+            self._sent[turn.key] = turn.severity
+            if turn.kind is TurnKind.LOST:
+                yield kept[turn.key]
+            else:
+                yield turn if sent is None else replace(turn, kind=TurnKind.WORSE)
 
 
 def _concerns(turn: Turn, least: int) -> bool:

@@ -26,12 +26,16 @@ class QuorumReplica(NamedTuple):
 
     `fetched` is the age in seconds of its last fetch and `caught_up` that of its last moment without a lag, by the
     clock of the active controller; -1.0 if it is unknown. `log_end` is -1 if it is unknown.
+
+    `directory` is the id of its log directory, by which a quorum whose voters may change (KIP-853) tells apart a voter
+    and the same node with another disk; "" if it is unknown or does not matter, as in a static quorum.
     """
 
     node: int
     log_end: int
     fetched: float = -1.0
     caught_up: float = -1.0
+    directory: str = ""
 
 
 class ControllerAnswer(NamedTuple):

@@ -12,7 +12,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kfix.model.cluster.client_security import ClientSecurity
+from kfix.model.cluster.coordinator_probe import CoordinatorProbe as CoordinatorProbe  # noqa: PLC0414
 from kfix.model.cluster.group_reading import GroupReading
+from kfix.model.cluster.log_ends import EpochEnd as EpochEnd  # noqa: PLC0414
+from kfix.model.cluster.log_ends import LogEnd as LogEnd  # noqa: PLC0414
 from kfix.model.cluster.moves import MoveSeen
 from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
@@ -170,9 +173,9 @@ class ZooKeeperNode:
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperView:
-    """Everything kfix reads from ZooKeeper, through one server of the ensemble (`server`).
+    """What kfix reads through one server of ZooKeeper. `migrating_since_ms` is when `/migration` was created, or 0.
 
-    `migrating_since_ms` is when a KRaft controller created `/migration`; 0 if that znode does not exist.
+    `clock_ahead` is this host's clock minus the server's, in seconds; times are by this host's clock. None: unknown.
     """
 
     connect: str
@@ -188,6 +191,7 @@ class ZooKeeperView:
     preferred_election_pending: bool = False
     migrating: bool = False
     migrating_since_ms: int = 0
+    clock_ahead: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,55 +207,6 @@ class Group:
     state: str = ""
     members: tuple[str, ...] = ()
     group_type: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CoordinatorProbe:
-    """FindCoordinator sent to a live broker, then OffsetFetch sent to the coordinator it names.
-
-    `find_error`/`fetch_error` are Kafka's codes (0 no error, 14 loading, 15 not available, 16 not coordinator); None if
-    the request was not sent; -1 if no answer came, with the reason in `error`. `made_up`: kfix made the name of the
-    group up, because only its coordinator was of interest.
-    """
-
-    group: str
-    partition: int
-    find_error: int | None
-    coordinator: int | None
-    fetch_error: int | None
-    committed: int | None = None
-    error: str = ""
-    seconds: float = 0.0
-    made_up: bool = False
-
-    @property
-    def answers(self) -> bool:
-        return self.find_error == 0 and self.fetch_error == 0
-
-    @property
-    def asked_for(self) -> str:
-        return "a group that does not exist" if self.made_up else f"group {self.group}"
-
-
-class LogEnd(NamedTuple):
-    """The log of one replica, by ListOffsets with replica id -2: works without a leader (docs/facts/data-loss.md)."""
-
-    start: int
-    end: int
-    error: str = ""
-
-
-class EpochEnd(NamedTuple):
-    """Where an older epoch ended, by today's leader (OffsetForLeaderEpoch): records beyond it differ.
-
-    `epoch` is the one asked for, `end` the first offset that is not of it; -1 with `error` if it is unknown. A
-    snapshot from a vantage asks for the epoch before the leader's own and keeps the epoch that the answer names.
-    """
-
-    leader: int
-    epoch: int
-    end: int
-    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

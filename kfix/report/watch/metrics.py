@@ -27,6 +27,8 @@ def _of_cluster(state: WatchState, now: float) -> Iterator[Family]:
     yield _gauge("last_complete_snapshot_timestamp_seconds", "Time of the last snapshot with all sources.", complete)
     age = [] if state.complete_at is None else [(here, round(max(now - state.complete_at, 0.0), 3))]
     yield _gauge("last_complete_snapshot_age_seconds", "Time since the last snapshot with all sources.", age)
+    at_work = int(bool(state.maintenance))
+    yield _gauge("maintenance", "1: in a maintenance window; no notification is begun.", [(here, at_work)])
     if diagnosis is None:
         return
     findings = Counter((f.code, f.severity.word) for f in diagnosis.walk())
@@ -42,6 +44,12 @@ def _of_cluster(state: WatchState, now: float) -> Iterator[Family]:
     )
     groups = {name for f in diagnosis.walk() for name in f.blocked.groups}
     yield _gauge("blocked_groups", "Consumer groups that cannot work and are known by name.", [(here, len(groups))])
+    muted = Counter(f.severity for each in diagnosis.muted for f in each.finding.walk())
+    yield _gauge(
+        "muted_findings",
+        "Findings that the inventory mutes by severity, consequences included; not counted otherwise.",
+        [({**here, "severity": each.word}, muted[each]) for each in Severity],
+    )
     unread = len(diagnosis.could_not_read)
     yield _gauge("unread_sources", "Sources that the last snapshot could not read.", [(here, unread)])
 

@@ -55,6 +55,7 @@ class Apply:
         for step in issued:
             # A move passes through intermediate states; later steps rest on its final one.
             if ACTIONS[step.action].changes:
+                self.change.look_again(step)
                 self.change.record_new_facts(step)
         for failure in failures:
             self._failed(failure)

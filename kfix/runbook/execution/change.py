@@ -1,6 +1,9 @@
 """One change: guards and facts read again, the intent on disk, the call, its result on disk. It is never issued twice.
 
-If the answer to a call is lost, the cluster is read to find out whether the change was made.
+If the answer to a call is lost, the cluster is read to find out whether the change was made. On KRaft one that is not
+seen may still arrive: a frozen controller carries it out when it resumes, and a broker forwards it again to another one
+(docs/facts/kraft.md). So it stays unknown, and is looked up again when its batch has settled, before another step is
+sent, and by a resumed run until `LATE_SECONDS` after the intent.
 """
 
 from __future__ import annotations
@@ -35,6 +38,11 @@ _SURELY_NOT_DONE = frozenset(
     {1, 3, 12, 14, 17, 25, 28, 29, 30, 31, 35, 39, 40, 41, 42, 44, 60, 68, 69, 80, 82, 83, 84, 85, 86}
 )
 
+#: A broker of KRaft repeats a change that it forwards to the active controller for 60 s (BrokerServer.scala).
+LATE_SECONDS = 65.0
+#: A controller that has just resumed carries out what was waiting for it within this time.
+_AWAKE_SECONDS = 2.0
+
 RightBefore = Callable[[PlannedStep], None]
 
 _SEEN = frozenset({ActionStatus.DONE, ActionStatus.IN_PROGRESS})
@@ -49,6 +57,7 @@ class Change:
     guards: Guards
     progress: RunProgress
     unmoved: dict[str, tuple[PlannedStep, Mapping[str, Fact], int | None]] = field(default_factory=dict)
+    lost: dict[str, tuple[PlannedStep, Mapping[str, Fact]]] = field(default_factory=dict)
 
     def make(self, step: PlannedStep, right_before: RightBefore) -> ChangeResult:
         """Sends the change and returns Kafka's answer.
@@ -89,24 +98,48 @@ class Change:
             self.unmoved.pop(step.id, None)
         return result
 
-    def adopt(self, step: PlannedStep, before: Mapping[str, Fact]) -> ActionStatus:
-        """Reads how far a change got whose run was killed between the intent and its result.
+    def adopt(self, step: PlannedStep, before: Mapping[str, Fact], sent: float, late: float) -> ActionStatus:
+        """Reads how far a change got whose run was killed, or ended without its answer.
 
-        A reading that fails right after the kill is made again for some seconds; the change is not.
+        It may have been `sent` at that time (seconds since the epoch), and may arrive until `late` seconds after it. A
+        reading that fails right after the kill is made again for some seconds; the change is not.
         """
-        until = self.clock.monotonic() + _READ_AGAIN_SECONDS
-        found = ACTIONS[step.action].probe(step.args, before, self.reader)
-        while found is ActionStatus.UNKNOWN and self.clock.monotonic() < until:
-            self.clock.sleep(FRESH_SECONDS)
-            found = ACTIONS[step.action].probe(step.args, before, self.reader)
+        found = self.found_late(lambda: ACTIONS[step.action].probe(step.args, before, self.reader), sent, late)
         self.journal.write("step.probe", step=step.id, progress=found.value)
         if found in _SEEN:
             self._adopted(step)
             self.progress.issued.append(step)
             self.record_new_facts(step)
         elif found is ActionStatus.NOT_STARTED:
-            self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
+            error = f"not made: it is not seen {late:g} s after it may have been sent" if late else "not made"
+            self.journal.write("step.result", step=step.id, ok=False, code=None, error=error, changed=False)
         return found
+
+    def found_late(self, read: Callable[[], ActionStatus], sent: float, late: float) -> ActionStatus:
+        """Reads again while the change is unknown, for some seconds, or not made and may still arrive."""
+        began = self.clock.monotonic()
+        left = min(max(sent + late - self.clock.now(), _AWAKE_SECONDS), late) if late else 0.0
+        found, said = read(), False
+        while True:
+            waited = self.clock.monotonic() - began
+            if found in _SEEN or waited >= (_READ_AGAIN_SECONDS if found is ActionStatus.UNKNOWN else left):
+                return found
+            if left - waited > _READ_AGAIN_SECONDS and not said:
+                said = True
+                self.journal.write("note", text=f"a change that was sent may still arrive for {left - waited:.0f} s")
+            self.clock.sleep(FRESH_SECONDS)
+            found = read()
+
+    def look_again(self, step: PlannedStep) -> None:
+        """Looks up a change whose answer was lost, after a while: it may have arrived."""
+        if step.id not in self.lost:
+            return
+        step, before = self.lost[step.id]
+        found = ACTIONS[step.action].probe(step.args, before, self.reader)
+        self.journal.write("step.probe", step=step.id, progress=found.value)
+        if found in _SEEN:
+            del self.lost[step.id]
+            self._adopted(step)
 
     def note(self, step: PlannedStep, before: Mapping[str, Fact], rate: int | None = None) -> None:
         """Remembers a change whose new facts are not in the journal yet.
@@ -169,6 +202,8 @@ class Change:
         self.journal.write("step.probe", step=step.id, progress=found.value)
         if found in _SEEN:
             self._adopted(step)
+        else:
+            self.lost[step.id] = (step, before)
 
     def _adopted(self, step: PlannedStep) -> None:
         self.journal.write("step.result", step=step.id, ok=True, code=0, error="", changed=True, adopted=True)

@@ -161,4 +161,5 @@ def _carry_out(components: Components, step: PlannedStep) -> None:
         raise KfixError(f"the cluster refused it: {result.name} {result.message}".strip())
     for unproved in components.apply.settle.wait([step]):
         raise KfixError(f"it could not be verified ({unproved.verdict}): {unproved.text}")
+    change.look_again(step)
     change.record_new_facts(step)

@@ -6,14 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kfix.actions.base import ActionStatus
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.model.cluster.snapshot import Mode
 from kfix.model.plan.facts import Fact
 from kfix.model.plan.plan import Plan, PlannedStep
 from kfix.ports import ClusterReader
+from kfix.runbook.execution.change import LATE_SECONDS
 from kfix.runbook.execution.components import Components
 from kfix.runbook.execution.context import RunProgress
-from kfix.runbook.journal.replay import Replay
+from kfix.runbook.journal.replay import UNDO, Replay
 from kfix.runbook.safety.outcomes import Outcome, Stop
 from kfix.runbook.safety.proof import sample
+
+#: How far the cancel of a move has come, by how far the move has. A move that is done was never cancelled.
+_REVERTED = {
+    ActionStatus.NOT_STARTED: ActionStatus.DONE,
+    ActionStatus.IN_PROGRESS: ActionStatus.NOT_STARTED,
+    ActionStatus.DONE: ActionStatus.NOT_STARTED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +53,46 @@ class TakenOver:
             if name in steps and name not in did:
                 components.change.note(steps[name], image, before.rates.get(name))
         components.change.catch_up()
+        for name in before.open:
+            if (move := steps.get(name.removeprefix(UNDO))) is not None and name.startswith(UNDO):
+                self._cancelled(components, name, move, before.sent[name])
         for name, image in before.open.items():
             if name in steps and name not in did:
-                self._adopt(components, steps[name], image, ending=not adopt)
+                self._adopt(components, steps[name], image, before.sent[name], ending=not adopt)
         for name in did:
             self._did(components, steps, name)
 
-    def _adopt(self, components: Components, step: PlannedStep, image: Mapping[str, Fact], *, ending: bool) -> None:
+    @property
+    def _late(self) -> float:
+        """Returns for how long (seconds) a change may still arrive: only brokers of KRaft forward and repeat it."""
+        return LATE_SECONDS if self.plan.cluster.mode is Mode.KRAFT else 0.0
+
+    def _cancelled(self, components: Components, name: str, move: PlannedStep, sent: float) -> None:
+        """Finds out whether a move was cancelled whose cancel, the step `name`, has no recorded result.
+
+        A move that was cancelled looks like one that was never started, and one that was not like one under way.
+        """
+
+        def read() -> ActionStatus:
+            found = ACTIONS[move.action].probe(move.args, {}, self.reader)
+            return _REVERTED.get(found, found)
+
+        found = components.change.found_late(read, sent, self._late)
+        components.journal.write("step.probe", step=name, progress=found.value)
+        if found is not ActionStatus.DONE or move.id not in self.progress.done:
+            return
+        components.journal.write("step.result", step=name, ok=True, code=0, error="", changed=True, adopted=True)
+        self.progress.done.discard(move.id)
+        self.progress.verified.discard(move.id)
+        self.progress.changed.pop(move.id, None)
+        self.progress.issued.remove(move)
+        components.change.record_new_facts(move)
+
+    def _adopt(
+        self, components: Components, step: PlannedStep, image: Mapping[str, Fact], sent: float, *, ending: bool
+    ) -> None:
         """Settles an intent without a result. With `ending` a change in doubt counts as issued and stops nothing."""
-        found = components.change.adopt(step, image)
+        found = components.change.adopt(step, image, sent, self._late)
         if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
             self.progress.done.add(step.id)
         elif found is ActionStatus.UNKNOWN:

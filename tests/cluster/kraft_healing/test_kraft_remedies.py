@@ -211,7 +211,7 @@ def test_an_unclean_election_takes_the_last_leader_and_no_record_is_lost(operato
     planned = operator.plan("unclean-election", params={"max_loss": -1})
     [election] = planned.steps("leader.elect_unclean")
     assert (election["args"]["winner"], election["gate"]) == (last, "typed")
-    run = chain(operator, planned, ("step.intent:longest-log-first", "-step.result:elect-unclean", "-run.end"))
+    run = chain(operator, planned, ("-step.result:longest-log-first", "-step.result:elect-unclean", "-run.end"))
     state = cluster.access.state(*LEDGER)
     assert (state.leader, cluster.end(last, LEDGER).offset) == (last, end)
     assert run.end == "proved"

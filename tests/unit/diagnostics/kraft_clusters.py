@@ -169,6 +169,25 @@ def one_controller_lags() -> Snapshot:
     return kraft().snapshot(quorum=quorum(voters=voters))
 
 
+def one_controller_on_another_disk(*, removed: bool = False) -> Snapshot:
+    """Controller 102 fetches with a new directory id, and the voter has the old one; `removed`: it was removed since,
+    and the controller was added with the new one.
+    """
+    voters = [r._replace(directory=f"disk-{r.node}") for r in quorum().voters]
+    old, new = voters[-1]._replace(fetched=60.0, caught_up=60.0), voters[-1]._replace(directory="new-disk")
+    last, observer = (new, old) if removed else (old, new)
+    return kraft().snapshot(quorum=quorum(voters=(*voters[:-1], last), observers=(*quorum().observers, observer)))
+
+
+def nothing_listens_where_a_controller_is_said_to_be(*, other: str = "") -> Snapshot:
+    """Controller 102 fetches, and its address refuses connections; `other` is the error of controllers 100 and 101."""
+    controllers = (
+        answer(100, active=not other, error=other), answer(101, error=other), answer(102, error=REFUSED),
+        ControllerAnswer(102 if not other else -1, "localhost:9999", error=other),
+    )  # fmt: skip
+    return kraft().snapshot(quorum=quorum(controllers=controllers))
+
+
 def one_controller_not_reached_but_alive() -> Snapshot:
     controllers = (answer(100, active=True), answer(101), answer(102, error=SILENT))
     return kraft().snapshot(quorum=quorum(controllers=controllers))

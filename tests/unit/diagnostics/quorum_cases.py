@@ -20,6 +20,8 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.one_controller_does_not_follow, "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_lags, "controller 102", WARNING),
         Sick(lambda: kraft_clusters.never_fetched(102), "controller 102", WARNING),
+        Sick(kraft_clusters.one_controller_on_another_disk, "controller 102", WARNING),
+        Sick(kraft_clusters.nothing_listens_where_a_controller_is_said_to_be, "controller 102", WARNING),
     ],
     "KFX813": [
         Sick(kraft_clusters.broker_cut_from_controllers, "broker 1", CRITICAL),
@@ -57,6 +59,10 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         kraft_clusters.one_controller_pauses,
         kraft_clusters.no_fetch_is_dated,
         kraft_clusters.two_controllers_dead,
+        # The active controller still lists the removed voter, which is dead.
+        lambda: kraft_clusters.one_controller_on_another_disk(removed=True),
+        # No controller is reached from here, which says nothing about one of them.
+        lambda: kraft_clusters.nothing_listens_where_a_controller_is_said_to_be(other="connection refused"),
     ],
     "KFX813": [
         kraft_clusters.healthy,

@@ -199,7 +199,7 @@ def test_what_was_asked_of_each_server_is_counted(world):
     answer = zookeeper._answer
     zookeeper._answer = lambda xid, kind, path: requests.append(path) or answer(xid, kind, path)
     traffic = looked(world).traffic
-    assert traffic[str(at)].requests == len(requests) + 1, "every read, and srvr"
+    assert traffic[str(at)].requests == len(requests) + 2, "every read, srvr and cons"
     assert traffic[str(there)].connections <= 2, "never more than two connections with a broker"
     assert all(each.received > each.connections for each in (traffic[str(at)], traffic[str(there)]))
     # Brokers 2 and 3 refuse: nothing was asked of them.

@@ -28,8 +28,13 @@ NOW = 1_800_000_000_000
 Talk = Callable[[socket.socket], None]
 
 
-def described(error: int, *, leader: int = 100, epoch: int = 3, nodes: dict[int, Endpoint] | None = None) -> bytes:
-    """A response to DescribeQuorum v2, of two voters and one broker that last fetched 20 s ago."""
+def described(
+    error: int, *, leader: int = 100, epoch: int = 3, nodes: dict[int, Endpoint] | None = None, follower: int = 400
+) -> bytes:
+    """A response to DescribeQuorum v2, of two voters and one broker that last fetched 20 s ago.
+
+    Controller 101 last fetched `follower` milliseconds ago.
+    """
 
     def replica(w: Writer, item: tuple[int, int, int]) -> None:
         node, end, age = item
@@ -45,7 +50,7 @@ def described(error: int, *, leader: int = 100, epoch: int = 3, nodes: dict[int,
     w = Writer().no_tags().i16(0).compact_string("")
     w.uvarint(2).compact_string("__cluster_metadata").uvarint(2).i32(0).i16(error).compact_string("")
     w.i32(leader).i32(epoch).i64(50)
-    w.compact_array([(100, 50, 0), (101, 50, 400)] if not error else [], replica)
+    w.compact_array([(100, 50, 0), (101, 50, follower)] if not error else [], replica)
     w.compact_array([(1, 30, 20_000)] if not error else [], replica)
     w.no_tags().no_tags()
     return w.compact_array(list((nodes or {}).items()), node).no_tags().done()
@@ -111,6 +116,17 @@ def test_of_two_that_answer_as_active_the_later_epoch_counts() -> None:
     with world(server({55: described(0, epoch=3)}), server({55: described(0, leader=101, epoch=4)})) as (old, new):
         view = seen(question({100: old, 101: new}))
     assert (view.leader, view.epoch) == (101, 4)
+
+
+def test_a_controller_that_no_majority_follows_is_not_the_active_one() -> None:
+    """It was frozen, and answers before it notices; the one that was elected since is not reached from here."""
+    with world(server({55: described(0, follower=60_000)}), server({})) as (deposed, silent):
+        view = seen(question({100: deposed, 101: silent}))
+    assert not view.read
+    assert not quorum_lost(view)
+    assert "controller 100 says that it is active, but a majority of the voters no longer follows it" in why_unread(
+        view
+    )
 
 
 def test_a_voter_that_only_the_active_controller_names_is_asked_too() -> None:

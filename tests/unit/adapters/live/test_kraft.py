@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import pytest
 
+from kfix.adapters.collect.sustained import DEPOSED_MS, unsustained
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum, EligibleReplicas, VoterState
 from kfix.adapters.kafka.metadata import MetadataResponse
 from kfix.adapters.live import changer as live_changer
 from kfix.adapters.live import kraft_authority as live
 from kfix.adapters.live.changer import LiveChanger
-from kfix.adapters.live.controllers import unsustained
 from kfix.adapters.live.host_scope import NO_LOCK, NoClusterLock
 from kfix.adapters.live.kraft_authority import KraftAuthority
 from kfix.adapters.target import Target
@@ -51,6 +51,13 @@ def described(*fetched_ago_ms: int, error: int = 0) -> DescribedQuorum:
 def test_an_active_controller_counts_while_a_majority_follows_it(answer: DescribedQuorum, why: str) -> None:
     found = unsustained(answer)
     assert (found == "") if not why else (why in found)
+
+
+def test_a_diagnosis_calls_a_controller_deposed_only_after_a_time_that_no_pause_takes() -> None:
+    assert unsustained(described(3_000, 3_000))
+    assert not unsustained(described(3_000, 3_000), DEPOSED_MS)
+    assert "no longer follows" in unsustained(described(9_000, 60_000), DEPOSED_MS)
+    assert unsustained(described(200, 200, error=6), DEPOSED_MS) == "not the active one"
 
 
 class Quorum:

@@ -48,7 +48,7 @@ QUORUM = QuorumView(
     leader=100,
     epoch=3,
     high_watermark=50,
-    voters=(QuorumReplica(100, 50, 0.0, 0.0),),
+    voters=(QuorumReplica(100, 50, 0.0, 0.0, "ho3x3DWyPxPVVG6QlcNQuw"),),
     observers=(QuorumReplica(1, 49, 0.4, 0.5),),
     controllers=(ControllerAnswer(100, "h:9093", active=True), ControllerAnswer(-1, "h:1", refused=True, error="no")),
     through=1,
@@ -81,6 +81,7 @@ def whole(**changes):
         preferred_election_pending=True,
         migrating=True,
         migrating_since_ms=123,
+        clock_ahead=3600,
     )
     snapshot = Snapshot(
         taken_at=1234.5,

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kfix.adapters.exporter import Exporter, parse_listen
 from kfix.errors import UsageError
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Diagnosis, Finding, Severity
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Diagnosis, Finding, MutedFinding, Severity
 from kfix.model.watch import ReceiverState, RecorderState, ServerCost, WatchState
 from kfix.report.watch.metrics import watch_metrics
 
@@ -66,6 +66,20 @@ def test_a_lost_cluster_has_no_number_of_findings_and_its_age_grows() -> None:
     assert "kfix_watch_findings" not in lost
     assert "kfix_watch_severity_findings" not in lost
     assert lost["kfix_watch_last_complete_snapshot_age_seconds"] == {(): 1000}
+
+
+def test_what_is_muted_and_a_maintenance_window_are_seen_by_who_scrapes() -> None:
+    quiet = samples(STATE)
+    assert quiet["kfix_watch_muted_findings"] == {("critical",): 0, ("warning",): 0, ("info",): 0}
+    assert quiet["kfix_watch_maintenance"] == {(): 0}
+    muted = Diagnosis("c", 100.0, (), muted=(MutedFinding(HEAD, "known", "2027-01-01"),), maintenance="restarts")
+    found = samples(replace(STATE, diagnosis=muted, maintenance="restarts"))
+    assert found["kfix_watch_muted_findings"] == {("critical",): 1, ("warning",): 1, ("info",): 0}
+    assert found["kfix_watch_maintenance"] == {(): 1}
+    assert "kfix_watch_findings" not in found
+    lost = samples(replace(STATE, diagnosis=None, confirmed=False, maintenance="restarts"))
+    assert lost["kfix_watch_maintenance"] == {(): 1}
+    assert "kfix_watch_muted_findings" not in lost
 
 
 def test_before_the_first_complete_snapshot_there_is_no_age() -> None:

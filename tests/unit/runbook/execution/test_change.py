@@ -15,10 +15,11 @@ from kfix.actions.base import ActionStatus
 from kfix.actions.registry import ALL
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.plan.plan import PlannedStep
-from kfix.runbook.execution.change import FRESH_SECONDS, Change
+from kfix.runbook.execution.change import FRESH_SECONDS, LATE_SECONDS, Change
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.execution.guards import Guards
 from kfix.runbook.journal.journal import Journal, JournalError, Samples
+from kfix.runbook.journal.replay import replay
 from kfix.runbook.policy.policy import NO_POLICY
 from kfix.runbook.safety.door import Door
 from kfix.runbook.safety.drift import PlannedFacts
@@ -177,7 +178,7 @@ def test_a_killed_run_adopts_what_the_cluster_shows(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, status: ActionStatus, changed: bool
 ) -> None:
     monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: status)
-    assert bench.change.adopt(bench.step, {}) is status
+    assert bench.change.adopt(bench.step, {}, 0.0, 0.0) is status
     assert bench.calls() == []
     result = next(record for record in bench.records() if record["type"] == "step.result")
     assert result["changed"] is changed
@@ -185,5 +186,38 @@ def test_a_killed_run_adopts_what_the_cluster_shows(
 
 def test_what_a_killed_run_cannot_find_out_gets_no_result(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: ActionStatus.UNKNOWN)
-    bench.change.adopt(bench.step, {})
+    bench.change.adopt(bench.step, {}, 0.0, 0.0)
     assert bench.types() == ["step.probe"]
+
+
+@pytest.mark.parametrize(
+    ("asleep", "late", "waited"),
+    [(0.0, 3.0, 3.0), (0.0, None, LATE_SECONDS), (60.0, None, LATE_SECONDS - 60.0), (3600.0, None, 2.0)],
+)
+def test_a_change_that_may_still_arrive_is_waited_for_before_it_counts_as_not_made(
+    bench: Bench, asleep: float, late: float | None, waited: float
+) -> None:
+    bench.cluster.faults.lose_answer("reassign", applied=False)
+    assert bench.make().unknown
+    known = replay(bench.records())
+    image, sent = known.open[bench.step.id], known.sent[bench.step.id]
+    clock = bench.cluster.clock
+    assert sent == pytest.approx(clock.now(), abs=1)
+    clock.sleep(asleep)
+    began, sleep = clock.monotonic(), type(clock).sleep
+
+    def arrives(its: Any, seconds: float) -> None:
+        sleep(its, seconds)
+        if late is not None and clock.monotonic() - began == late:
+            bench.cluster.reassign(bench.step.args.tp(), bench.step.args.brokers("replicas"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(clock), "sleep", arrives)
+        found = bench.change.adopt(bench.step, image, sent, LATE_SECONDS)
+    assert clock.monotonic() - began == pytest.approx(waited, abs=1.5)
+    result = next(r for r in reversed(bench.records()) if r["type"] == "step.result")
+    assert (found, result["changed"]) == (
+        (ActionStatus.NOT_STARTED, False) if late is None else (ActionStatus.DONE, True)
+    )
+    if late is None:
+        assert result["error"] == "not made: it is not seen 65 s after it may have been sent"

@@ -21,6 +21,7 @@ from kfix.model.plan.plan import Gate
 from kfix.runbook.execution.run import prove_again
 from kfix.runbook.gate.gates import Given
 from kfix.runbook.journal.journal import read_back
+from kfix.runbook.journal.replay import replay
 from kfix.runbook.plan.codec import to_plain
 from kfix.runbook.plan.explain import explain
 from kfix.runbook.safety.outcomes import Outcome
@@ -260,3 +261,22 @@ def test_every_journal_of_these_endings_is_whole(stage: Stage) -> None:
     assert not back.torn
     assert not back.broken
     assert back.records[-1]["outcome"] == "proved"
+
+
+def test_a_change_whose_answer_was_lost_and_that_arrives_later_is_adopted_and_not_in_doubt(stage: Stage) -> None:
+    """A frozen controller of KRaft carries a change out when it resumes; nobody else changes the partition."""
+    reassign = stage.cluster.reassign
+    stage.cluster.faults.lose_answer("reassign", applied=False)
+
+    def arrives(record: Mapping[str, Any]) -> None:
+        if record["type"] == "step.probe" and record["progress"] == "not_started":
+            (plan,) = (stage.last_run.plan(),)
+            step = next(each for each in plan.steps if each.action == "reassign.noop")
+            reassign(step.args.tp(), step.args.brokers("replicas"))
+
+    healed = stage.run(listener=arrives)
+    results = [r["changed"] for r in stage.journal() if r["type"] == "step.result"]
+    assert results == [None, True]
+    assert "may or may not" not in healed.changed[0]
+    known = replay(stage.journal())
+    assert (known.open, len(known.done)) == ({}, 1)

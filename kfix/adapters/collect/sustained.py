@@ -1,0 +1,35 @@
+"""Whether a majority of the voters still follows the controller that calls itself the active one.
+
+One that was frozen, or is cut off from the others, answers as the active one until it notices (docs/facts/kraft.md).
+"""
+
+from __future__ import annotations
+
+from kfix.adapters.kafka.kraft_messages import DescribedQuorum
+from kfix.derive.quorum import majority
+
+#: A follower fetches at least twice a second, and elects another leader after controller.quorum.fetch.timeout.ms (2 s
+#: by default) without an answer. A change waits for one that is surely followed.
+_FETCHED_WITHIN_MS = 1500
+#: A controller that has gone without a majority for that long has surely been deposed. A pause is shorter.
+DEPOSED_MS = 5000
+
+
+def unsustained(found: DescribedQuorum, within_ms: int = _FETCHED_WITHIN_MS) -> str:
+    """Returns why this is not the answer of an active controller that a majority of the voters follows, else ""."""
+    if found.error or found.leader < 0:
+        return "not the active one"
+    now = now_of(found)
+    ages = [now - v.fetched_ms for v in found.voters if v.node != found.leader and v.fetched_ms >= 0]
+    if now < 0 or not ages:  # a single voter, or a version that does not date the fetches
+        return ""
+    following = 1 + sum(age <= within_ms for age in ages)
+    if following >= majority(len(found.voters)):
+        return ""
+    return f"controller {found.leader} says that it is active, but a majority of the voters no longer follows it"
+
+
+def now_of(active: DescribedQuorum) -> int:
+    """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
+    own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
+    return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
