@@ -129,7 +129,8 @@ def stale_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[int, tup
     """Returns {registered broker: partitions for which its view differs from ZooKeeper's record}.
 
     A record written before it registered may not have reached it yet, and for a record written while the snapshot was
-    taken the broker may have been asked too early.
+    taken the broker may have been asked too early. The controller has read every record before it writes one: where its
+    view differs, when it registered is no excuse.
     """
     zookeeper = snapshot.zookeeper
     if zookeeper is None:
@@ -142,7 +143,7 @@ def stale_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[int, tup
         if state is None or tp.topic in zookeeper.deleting or state.leader == NO_LEADER or state.mtime_ms > latest:
             continue
         for broker in there:
-            if state.mtime_ms < zookeeper.registrations[broker].registered_ms:
+            if broker != zookeeper.controller.broker and state.mtime_ms < zookeeper.registrations[broker].registered_ms:
                 continue
             p = snapshot.views[broker].partitions.get(tp)
             if p is None or p.leader_epoch < state.leader_epoch or set(p.isr) != set(state.isr):

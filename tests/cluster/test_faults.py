@@ -114,9 +114,10 @@ def test_within_the_restart_grace_the_first_line_says_what_is_missing(kfix, lab,
     assert (code, "not confirmed" in said) == (130, True), said
     assert said.count(f"broker {gone}") > 1, said  # the first verdict, and the whole screen
     # A host whose clock is an hour ahead, without memory of a better time: ZooKeeper's own clock dates the fault.
-    for name, value in skewed(tmp_path)(3600).items():
-        monkeypatch.setenv(name, value)
-    late = Kfix(lab, tmp_path / "elsewhere").on("diagnose", "--debounce", "0", "--restart-grace", "600")
+    with monkeypatch.context() as hour_ahead:
+        for name, value in skewed(tmp_path)(3600).items():
+            hour_ahead.setenv(name, value)
+        late = Kfix(lab, tmp_path / "elsewhere").on("diagnose", "--debounce", "0", "--restart-grace", "600")
     assert (late.code, f"no alarm, but broker {gone} has been gone for " in late.out) == (0, True), late.out
     lab.mend()
 

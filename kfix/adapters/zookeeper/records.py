@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -24,10 +25,9 @@ from kfix.model.cluster.snapshot import (
     Registration,
     TopicPartition,
 )
-from kfix.model.numbers import LARGEST_INT32, LARGEST_INT64, LARGEST_PORT, broker_id, is_int32
+from kfix.model.numbers import LARGEST_INT32, LARGEST_PORT, broker_id, is_int32
 
 _LONGEST_HOST = 255
-_MOST_DIGITS = 19  # of 64 bits
 _INTEGERS = {int}
 
 
@@ -142,10 +142,8 @@ def registration(node: Node, broker: int, protocol: str) -> tuple[Registration, 
         names, texts = {}, []
     if not (rack is None or isinstance(rack, str)):
         wrong, rack = wrong or _wrong(path, "rack", "text", raw).why, None
-    stamp = raw.get("timestamp")
-    known = isinstance(stamp, str) and stamp.isascii() and stamp.isdigit() and len(stamp) <= _MOST_DIGITS
-    registered_ms = min(int(str(stamp)), LARGEST_INT64) if known else node.stat.ctime
-    return Registration(broker, _endpoint(texts, names, protocol), rack, node.stat.czxid, registered_ms), wrong
+    # Its field `timestamp` is by the broker's clock, and cannot be compared with the times of other znodes.
+    return replace(bare, endpoint=_endpoint(texts, names, protocol), rack=rack), wrong
 
 
 def _endpoint(texts: Iterable[str], names: dict[str, Any], protocol: str) -> Endpoint | None:

@@ -100,7 +100,6 @@ def _elected(controller: ControllerNode, shift: int) -> ControllerNode:
 
 
 def _registered(found: dict[int, Registration], shift: int) -> dict[int, Registration]:
-    """A broker writes its own time; it keeps that of ZooKeeper, as far as kfix can know."""
     if not shift:
         return found
     return {broker: replace(r, registered_ms=r.registered_ms + shift) for broker, r in found.items()}

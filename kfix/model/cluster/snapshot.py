@@ -117,7 +117,10 @@ class BrokerView:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """The ephemeral znode `/brokers/ids/N`; its czxid is the broker epoch, a restart makes a new one."""
+    """The ephemeral znode `/brokers/ids/N`; its czxid is the broker epoch, a restart makes a new one.
+
+    `registered_ms` is when ZooKeeper made the znode, by ZooKeeper's clock as all its times.
+    """
 
     broker: int
     endpoint: Endpoint | None

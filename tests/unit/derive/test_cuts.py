@@ -38,6 +38,7 @@ NOT_CUT: tuple[Callable[[], Snapshot], ...] = (
     lambda: clusters.lagging(50, 60),
     clusters.left_out,
     clusters.told_nothing_yet,
+    clusters.controller_registered_later,
     lambda: clusters.rolling(30.0),
     clusters.quorum_lost,
     clusters.node_cut,

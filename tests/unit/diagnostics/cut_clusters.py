@@ -15,7 +15,7 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperNode,
 )
 from tests.unit.diagnostics.build import NOW, Paper
-from tests.unit.diagnostics.clusters import base, no_zookeeper, zone_isolated_with_leader
+from tests.unit.diagnostics.clusters import base, metadata_divergence, no_zookeeper, zone_isolated_with_leader
 
 ZONES = {1: "az1", 2: "az2", 3: "az3"}
 ORDERS = TopicPartition("orders", 0)  # led by broker 1
@@ -234,6 +234,18 @@ def told_nothing_yet() -> Snapshot:
     for part in paper.parts.values():
         part.seen_by[1] = None
     return paper.snapshot()
+
+
+def controller_registered_later() -> Snapshot:
+    """A record that all brokers missed, and a controller that registered again after it was written."""
+    snapshot = metadata_divergence().snapshot()
+    zookeeper = snapshot.zookeeper
+    assert zookeeper is not None
+    registrations = {
+        broker: replace(r, registered_ms=int(snapshot.taken_at * 1000)) if broker == zookeeper.controller.broker else r
+        for broker, r in zookeeper.registrations.items()
+    }
+    return replace(snapshot, zookeeper=replace(zookeeper, registrations=registrations))
 
 
 def one_moves() -> Snapshot:

@@ -84,13 +84,13 @@ def put(context: IncidentContext, throttle: Throttle) -> None:
 
     topics = {entity for entity in wanted if entity.startswith("topics/")}
     for broker in logs:
-        wait_for(f"broker {broker} applies its throttle", lambda each=broker: obeys(each), 20)  # type: ignore[misc]
+        wait_for(f"broker {broker} applies its throttle", lambda each=broker: obeys(each), 60)  # type: ignore[misc]
     if quorum is not None:
         seen = quorum.applied()
         wait_for(
             "the brokers apply what follows their throttles",
             lambda: all(quorum.applied().get(each, -1) > seen[each] for each in logs),
-            20,
+            60,
         )
 
 

@@ -80,6 +80,12 @@ def test_a_registration_of_garbage_is_a_registration(world, data, why):
     assert exit_code(diagnose(snapshot)) in {21, 22}
 
 
+def test_a_registration_is_dated_by_zookeepers_clock_as_every_other_znode(world):
+    world[1]["/brokers/ids/2"]["timestamp"] = "9999999999999"
+    registrations = looked(world).zookeeper.registrations
+    assert registrations[2].registered_ms == registrations[3].registered_ms < 9999999999999
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
