@@ -3,8 +3,8 @@
 Where the whole ISR is dead only its members hold every acknowledged record: starting another replica does not help, and
 an election among the others loses records (docs/facts/controller.md). On KRaft with eligible leader replicas the ISR is
 empty then: the last known leader comes first, and the eligible ones after it, all of them if they were killed. It is
-refused there while unclean elections are allowed: the start of any broker would elect a replica that lacks records
-(docs/facts/kraft.md).
+refused on KRaft while unclean elections are allowed and a replica is not in the ISR: Kafka elects that one every five
+minutes, or when any broker starts (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class BringBack(Idle):
         if not wanted:
             raise NotApplicable(_all_there(args, isr, eligible))
         if leaderless:
-            _must_elect_no_other(args, read)
+            _must_elect_no_other(args, read, {*assigned} - {*isr})
         others = tuple(b for b in live if b not in whole) if leaderless else ()
         dead = tuple(b for b in wanted if b not in live)
         running = _that_run(dead, read)
@@ -83,12 +83,14 @@ class BringBack(Idle):
         return (CheckCall(name, args.only("partition")),)
 
 
-def _must_elect_no_other(args: Args, read: ReadFact) -> None:
-    """Raises RefusedError where the start of the broker would elect another replica on KRaft."""
+def _must_elect_no_other(args: Args, read: ReadFact, others: set[int]) -> None:
+    """Raises RefusedError where Kafka may elect one of the replicas outside the ISR on KRaft."""
+    if not others:
+        return
     (mode,), (unclean,) = about_cluster("mode"), about_effective(ResourceKind.TOPIC, args.tp().topic, UNCLEAN)
     if read(mode).value == Mode.KRAFT and str(read(unclean).value).lower() == "true":
         raise RefusedError(
-            f"{args.tp()}: {UNCLEAN} is true: starting the broker elects a replica that lacks records",
+            f"{args.tp()}: {UNCLEAN} is true: Kafka may elect a replica that lacks records",
             hint=f"set {UNCLEAN}=false on topic {args.tp().topic} first",
         )
 

@@ -10,9 +10,11 @@ How kfix knows
     started a second time (KFX814, KFX403).
 
 Remedies, safest first
-    Start one of the assigned brokers, preferably one in the ISR. Afterwards raise the replication factor to 3 by a
-    reassignment: the current replica first, spread over racks, preferred leaders rotated; raise the replication factor
-    before min.insync.replicas. offsets.topic.replication.factor takes effect only when the topic is created.
+    Where unclean.leader.election.enable is true, set it to false on the topic first: otherwise Kafka elects the replica
+    that starts first, even if it lacks records. Start one of the assigned brokers, preferably one in the ISR.
+    Afterwards raise the replication factor to 3 by a reassignment: the current replica first, spread over racks,
+    preferred leaders rotated; raise the replication factor before min.insync.replicas.
+    offsets.topic.replication.factor takes effect only when the topic is created.
 
 Do not
     Do not trigger an unclean election, do not delete the topic or its log directories, do not start a broker with that
@@ -40,16 +42,19 @@ from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import either, has, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
+from kfix_diagnostics.leadership._unclean import elected_at_start, outside
 
 CODE = "KFX104"
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    by_replicas: dict[tuple[int, ...], list[TopicPartition]] = {}
+    found: dict[tuple[tuple[int, ...], bool], list[TopicPartition]] = {}
     for row in without_eligible(rows, case):
-        by_replicas.setdefault(tuple(sorted(case.assignment(row.tp).replicas)), []).append(row.tp)
-    for replicas, tps in by_replicas.items():
-        yield _down(replicas, tps, case)
+        risky = row.unclean and bool(case.isr(row.tp)) and bool(outside([row.tp], case))
+        found.setdefault((tuple(sorted(case.assignment(row.tp).replicas)), risky), []).append(row.tp)
+    for (replicas, risky), tps in found.items():
+        finding = _down(replicas, tps, case)
+        yield elected_at_start(finding, case) if risky else finding
 
 
 def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Finding:
@@ -93,10 +98,10 @@ def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFi
         then = "An in-sync replica there leads again once that is repaired, and no data is lost"
         yield find_out_why(up, case, then)
         if rest := tuple(b for b in replicas if b not in up):
-            yield starts(Remedy(f"Also {continued(_whom(rest, tps, case))}"), rest)
+            yield starts(Remedy(f"Also {continued(_whom(rest, tps, case))}"), _chosen(rest, tps, case))
         return
     text = f"{_whom(replicas, tps, case)}. No data is lost, and nothing else helps"
-    yield starts(runbook(case, "isr-dead", text), replicas)
+    yield starts(runbook(case, "isr-dead", text), _chosen(replicas, tps, case))
     yield Remedy(f"If {either(replicas)} was re-created under another id: start it with the old id and the old disk")
     yield from save_from_disk(tps, _holders(tps, case))
     if len(replicas) == 1:
@@ -109,14 +114,22 @@ def _holders(tps: list[TopicPartition], case: CaseFile) -> set[int]:
     return set.intersection(*isrs) if isrs else set()
 
 
+def _in_sync(tps: list[TopicPartition], case: CaseFile) -> list[set[int]]:
+    return [isr for tp in tps if (isr := set(case.isr(tp)) - set(case.shut_out))]
+
+
+def _chosen(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> tuple[int, ...]:
+    """Returns the brokers any of which is in sync for all partitions, otherwise all that are in the ISR of one."""
+    isrs = _in_sync(tps, case)
+    return tuple(sorted(set.intersection(*isrs) or set.union(*isrs))) if isrs else replicas
+
+
 def _whom(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> str:
     """Returns what to start: any broker that is in sync for all partitions, otherwise one of the ISR of each."""
-    isrs = [found for tp in tps if (found := set(case.isr(tp)) - set(case.shut_out))]
-    shared = sorted(set.intersection(*isrs)) if isrs else list(replicas)
-    if shared:
-        return start_any(shared, case.frozen)
-    needed = sorted(set.union(*isrs))
-    return f"{start(needed, case)}: each partition needs one of its in-sync replicas, and none has all of them"
+    chosen = _chosen(replicas, tps, case)
+    if all(isr >= {*chosen} for isr in _in_sync(tps, case)):
+        return start_any(chosen, case.frozen)
+    return f"{start(chosen, case)}: each partition needs one of its in-sync replicas, and none has all of them"
 
 
 CHECK = PartitionCheck(

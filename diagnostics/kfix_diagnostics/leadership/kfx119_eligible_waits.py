@@ -27,7 +27,6 @@ Sources
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -37,16 +36,16 @@ from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued
-from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, servers, start
+from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import no_start, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leadership._eligible import waits_for
+from kfix_diagnostics.leadership._unclean import UNCLEAN, set_to_false
 
 CODE = "KFX119"
-UNCLEAN = "unclean.leader.election.enable"
 _SHOWN = 3
 _NEVER_SET = (
     "Do not set min.insync.replicas on the topic, not even to the same value: Kafka then forgets which replicas are "
@@ -71,16 +70,8 @@ def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile
     """Returns the finding where unclean elections are allowed: the registration may elect a live replica before."""
     tps, whom = finding.partitions, brokers_named(dead)
     them = "it" if len(dead) == 1 else "they"
-    topics = sorted({tp.topic for tp in tps})
-    firsts = [
-        Remedy(
-            f"Before {whom} {'is' if len(dead) == 1 else 'are'} started: set {UNCLEAN}=false on topic {topic}, and "
-            "never min.insync.replicas",
-            f"kafka-configs.sh {servers(case)} --alter --entity-type topics --entity-name {shlex.quote(topic)} "
-            f"--add-config {UNCLEAN}=false",
-        )
-        for topic in topics[:_SHOWN]
-    ]
+    before = f"Before {whom} {'is' if len(dead) == 1 else 'are'} started"
+    firsts = set_to_false(tps, case, before=before, after=", and never min.insync.replicas")
     return replace(
         finding,
         obj=f"{finding.obj}, unclean elections on",
@@ -89,10 +80,13 @@ def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile
         f"broker {other} may be elected first, which may lack records",
         remedies=(*firsts, diagnose_again(case, "Then diagnose again: KFX119 names the broker to start")),
         never=(
-            f"Do not start {whom} while {UNCLEAN} is true: another replica may be elected, and records lost",
+            (
+                f"Do not start {whom}, or any other broker, while {UNCLEAN} is true: another replica may be elected, "
+                "and records lost"
+            ),
             *finding.never,
         ),
-        forbids=(*finding.forbids, no_start(dead)),
+        forbids=(*finding.forbids, no_start(case.dead)),
     )
 
 

@@ -1,8 +1,9 @@
 """On KRaft, no broker that registers makes Kafka elect another replica than the one that holds every record.
 
-With `unclean.leader.election.enable` the registration of a broker elects the first live replica of the assignment,
-which lacks records, before the broker that was started for its records can lead (docs/facts/kraft.md). On ZooKeeper
-such a partition is never left without a leader while a replica is alive.
+With `unclean.leader.election.enable` the controller elects the first live replica of the assignment, which may lack
+records: every five minutes, when a broker registers, and where the ISR is empty also before the broker that was started
+for its records can lead (docs/facts/kraft.md). Where every replica is in the ISR, whoever starts has every record. On
+ZooKeeper such a partition is never left without a leader while a replica is alive.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from kfix.ports import ClusterReader
 from kfix.probes.base import partition_probe
 
 KEY = "unclean.leader.election.enable"
-_WANTED = f"{KEY} false: with true, starting the broker elects a replica that lacks records"
+_WANTED = f"{KEY} false: with true, Kafka may elect a replica that lacks records"
 
 
-def _rule(args: Args, _reading: PartitionReading, reader: ClusterReader) -> Answer:
+def _rule(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
     if reader.identity().mode is not Mode.KRAFT:
         return judge(True, "a cluster on ZooKeeper", _WANTED)
+    isr, assigned = reading.isr, reading.assignment
+    if isr and assigned is not None and set(isr) >= set(assigned.replicas):
+        return judge(True, f"every replica is in the ISR {list(isr)}", _WANTED)
     found = reader.configs(ResourceKind.TOPIC, args.tp().topic, (KEY,)).get(KEY)
     value = None if found is None else found.value
     good = None if value is None else value.lower() != "true"

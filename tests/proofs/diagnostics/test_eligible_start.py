@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from kfix.model.cluster.quorum import ELR_FEATURE, EligibleLeaders
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import ChangeKind, Diagnosis
+from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Remedy
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.kraft_clusters import HIGH, kraft, quorum
 
+UNCLEAN = "unclean.leader.election.enable"
 TP = TopicPartition("orders", 0)
 BROKERS = (1, 2, 3)
 #: It has no replica and never dies: whoever is asked about the cluster.
@@ -31,6 +32,7 @@ class Model:
     min_isr: int
     replicas: tuple[int, ...]
     keeps_eligible: bool = True
+    unclean: bool = False
     live: set[int] = field(default_factory=lambda: set(BROKERS))
     killed: set[int] = field(default_factory=set)
     leader: int = -1
@@ -100,10 +102,12 @@ class Model:
         able = [b for b in self.replicas if b in self.live and (b in self.isr or b in self.elr)]
         if not able and not self.isr and not self.elr and self.last_known in self.live:
             able = [self.last_known]
+        if not able and self.unclean:
+            able = [b for b in self.replicas if b in self.live]
         if not able:
             return
         self.leader = able[0]
-        if not self.isr:
+        if self.leader not in self.isr:
             self.isr = [self.leader]
         self.elr = [b for b in self.elr if b not in self.isr]
         for broker in self.replicas:
@@ -135,7 +139,8 @@ class Model:
         features = {"metadata.version": 30, ELR_FEATURE: 1} if self.keeps_eligible else {"metadata.version": 21}
         ages = dict.fromkeys(dead, 60.0)
         view = quorum(ages, fenced=tuple(dead), eligible=waiting, offsets=offsets, features=features)
-        return paper.snapshot(quorum=view)
+        settings = {TP.topic: {UNCLEAN: "true" if self.unclean else "false"}}
+        return replace(paper.snapshot(quorum=view), topic_configs=settings)
 
 
 Happening = tuple[str, int]
@@ -155,36 +160,65 @@ def after(model: Model, happenings: list[Happening]) -> Model:
     return model
 
 
-def first_to_start(diagnosis: Diagnosis) -> tuple[int, ...] | None:
-    """The brokers that the first remedy of the finding of the partition starts; None if it says something else."""
+def first_advice(diagnosis: Diagnosis) -> Remedy:
+    """The first remedy of the finding of the partition."""
     for finding in diagnosis.walk():
         if TP in finding.partitions and finding.code in {"KFX103", "KFX104", "KFX119"}:
-            remedy = finding.remedies[0]
-            return remedy.brokers if ChangeKind.START in remedy.changes else None
+            return finding.remedies[0]
     raise AssertionError("a partition without a leader, and no finding about it")
 
 
+def allowed_to_start(diagnosis: Diagnosis) -> set[int]:
+    """The brokers that some remedy starts or restarts, and that no finding holds back."""
+    remedies = [r for f in diagnosis.walk() for r in f.remedies if ChangeKind.START in r.changes and not r.after]
+    return {broker for remedy in remedies for broker in remedy.brokers}
+
+
 @settings(max_examples=400, deadline=None)
-@given(st.integers(1, 3), st.permutations(BROKERS), st.integers(1, 3), st.booleans(), HAPPENINGS)
+@given(st.integers(1, 3), st.permutations(BROKERS), st.integers(1, 3), st.booleans(), st.booleans(), HAPPENINGS)
 def test_to_start_the_brokers_of_the_first_remedy_brings_a_leader_with_every_record(
-    min_isr, order, size, keeps_eligible, happenings
+    min_isr, order, size, keeps_eligible, unclean, happenings
 ):
-    """Followed until a leader is elected; before that, no remedy that may lose a record comes first."""
+    """Followed until a leader is elected; before that, no remedy that may lose a record comes first.
+
+    Unclean elections were allowed after the last leader died: Kafka elects when the next broker starts.
+    """
     model = after(Model(min_isr, tuple(order[:size]), keeps_eligible), happenings)
     if model.leader >= 0:
         event("a leader")
         return
-    event(f"ISR {len(model.isr)}, ELR {len(model.elr)}, last known leader {model.last_known >= 0}")
-    for _ in BROKERS:
-        diagnosis = diagnose(model.snapshot(), options=Options(prevention=True))
-        wanted = first_to_start(diagnosis)
-        assert wanted, [f.remedies for f in diagnosis.findings]
-        for broker in wanted:
+    model.unclean = unclean
+    event(f"ISR {len(model.isr)}, ELR {len(model.elr)}, unclean elections {unclean}")
+    for _ in (*BROKERS, "the setting"):
+        remedy = first_advice(diagnose(model.snapshot(), options=Options(prevention=True)))
+        if remedy.command.endswith(f"{UNCLEAN}=false"):
+            model.unclean = False
+            continue
+        assert ChangeKind.START in remedy.changes, remedy
+        assert remedy.brokers, remedy
+        for broker in remedy.brokers:
             model.start(broker)
         if model.leader >= 0:
             break
     assert model.leader >= 0, "the advice was followed, and no leader was elected"
     assert model.has_all(model.leader)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(1, 3), st.permutations(BROKERS), st.integers(1, 3), st.booleans(), HAPPENINGS, st.data())
+def test_no_remedy_starts_a_broker_whose_start_elects_a_replica_that_lacks_records(
+    min_isr, order, size, keeps_eligible, happenings, data
+):
+    """Of any finding, in any order, as long as none holds it back."""
+    model = after(Model(min_isr, tuple(order[:size]), keeps_eligible), happenings)
+    if model.leader >= 0:
+        return
+    model.unclean = True
+    allowed = allowed_to_start(diagnose(model.snapshot(), options=Options(prevention=True)))
+    if not allowed:
+        return
+    model.start(data.draw(st.sampled_from(sorted(allowed))))
+    assert model.leader < 0 or model.has_all(model.leader)
 
 
 @settings(max_examples=400, deadline=None)

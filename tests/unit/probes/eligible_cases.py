@@ -49,6 +49,20 @@ def in_sync_and_fenced(*, cut: bool) -> Callable[[], MemoryCluster]:
     return make
 
 
+def allowed_with_isr(*isr: int) -> Callable[[], MemoryCluster]:
+    """Unclean elections are allowed, and the partition has this ISR, of which no member is alive."""
+
+    def make() -> MemoryCluster:
+        cluster = INCIDENTS["eligible-waits-unclean-allowed"]().cluster
+        assert isinstance(cluster, MemoryKraftCluster)
+        tp = TopicPartition("orders", 2)
+        cluster.kraft.forget(tp)
+        cluster.records.states[tp] = cluster.records.states[tp]._replace(isr=isr)
+        return cluster
+
+    return make
+
+
 Case = tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str, str]
 CASES: tuple[Case, ...] = (
     ("elr_not_needed", four_brokers, {"topic": TP.topic}, "pass", "ZooKeeper"),
@@ -80,4 +94,6 @@ CASES: tuple[Case, ...] = (
         "fail",
         "enable true",
     ),
+    ("no_unclean_at_start", allowed_with_isr(1), ON_ELIGIBLE, "fail", "enable true"),
+    ("no_unclean_at_start", allowed_with_isr(1, 2, 3), ON_ELIGIBLE, "pass", "every replica is in the ISR [1, 2, 3]"),
 )

@@ -1,0 +1,81 @@
+"""Partitions without a leader whose topic allows unclean elections: Kafka may elect a replica that lacks records.
+
+On KRaft it looks for such partitions every 5 minutes, and whenever a broker registers; on ZooKeeper whenever a broker
+registers (docs/facts/kraft.md, docs/facts/controller.md). A member of the ISR that registers is elected in any case.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kfix.derive.casefile import CaseFile
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Finding, Remedy
+from kfix.wording import brokers_named, some
+from kfix_diagnostics._advice import servers
+from kfix_diagnostics._bans import no_restart, no_start
+
+UNCLEAN = "unclean.leader.election.enable"
+_SHOWN = 3
+
+
+def set_to_false(tps: Iterable[TopicPartition], case: CaseFile, *, before: str, after: str = "") -> Iterator[Remedy]:
+    """Yields how to forbid unclean elections of the first topics; nothing is elected by that, and nothing lost."""
+    for topic in sorted({tp.topic for tp in tps})[:_SHOWN]:
+        yield Remedy(
+            f"{before}: set {UNCLEAN}=false on topic {topic}{after}",
+            f"kafka-configs.sh {servers(case)} --alter --entity-type topics --entity-name {shlex.quote(topic)} "
+            f"--add-config {UNCLEAN}=false",
+        )
+
+
+def outside(tps: Iterable[TopicPartition], case: CaseFile) -> tuple[int, ...]:
+    """Returns the replicas, live or dead, that are not in the ISR of every one of these partitions."""
+    every = [*tps]
+    safe = set.intersection(*(set(case.isr(tp)) for tp in every))
+    return tuple(sorted({b for tp in every for b in case.assignment(tp).replicas} - safe))
+
+
+def soon_elected(finding: Finding, isr: tuple[int, ...], case: CaseFile) -> Finding:
+    """Returns the finding of partitions whose ISR is dead, of which Kafka elects a live replica before long (KRaft)."""
+    tps = finding.partitions
+    winners = sorted({b for tp in tps if (b := case.unclean_winner(tp)) is not None})
+    before = f"At once, since Kafka elects {brokers_named(winners)} within 5 minutes otherwise"
+    rest = [b for b in case.dead if b not in isr]
+    return replace(
+        finding,
+        obj=f"{finding.obj}, unclean elections on",
+        summary=f"{finding.summary}. {UNCLEAN} is true: {brokers_named(winners)} may be elected at any time, and may "
+        "lack records",
+        remedies=(*set_to_false(tps, case, before=before), *finding.remedies),
+        never=(
+            (
+                f"Do not start or restart any broker other than {brokers_named(isr)} while {UNCLEAN} is true: a "
+                "replica that lacks records is elected"
+            ),
+            *finding.never,
+        ),
+        forbids=(*finding.forbids, *((no_start(rest),) if rest else ()), no_restart(case.live or ())),
+    )
+
+
+def elected_at_start(finding: Finding, case: CaseFile) -> Finding:
+    """Returns the finding of partitions without a live replica, of which Kafka elects the first one that starts."""
+    tps = finding.partitions
+    others = outside(tps, case)
+    topics = some(sorted({tp.topic for tp in tps}), _SHOWN)
+    return replace(
+        finding,
+        obj=f"{finding.obj}, unclean elections on",
+        remedies=(*set_to_false(tps, case, before="Before any broker is started"), *finding.remedies),
+        never=(
+            (
+                f"Do not start {brokers_named(others)} while {UNCLEAN} is true on topic {topics}: the first replica "
+                "that starts is elected, and records that only the ISR has are lost"
+            ),
+            *finding.never,
+        ),
+        forbids=(*finding.forbids, no_start(others)),
+    )

@@ -1,0 +1,64 @@
+"""Where Kafka itself would elect a replica that lacks records, that is forbidden before anything is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
+from kfix_diagnostics.engine import diagnose
+from tests.unit.diagnostics import unclean_clusters
+from tests.unit.diagnostics.test_incidents import find
+
+SET_FALSE = "--entity-type topics --entity-name orders --add-config unclean.leader.election.enable=false"
+
+
+def starts(found: Diagnosis) -> list[tuple[Finding, Remedy]]:
+    return [(f, r) for f in found.walk() for r in f.remedies if ChangeKind.START in r.changes]
+
+
+def test_the_setting_comes_first_and_then_the_start_of_the_in_sync_replica():
+    finding = find(diagnose(unclean_clusters.in_sync_dead()), "KFX103")
+    first, then = finding.remedies[:2]
+    assert first.text.startswith("At once, since Kafka elects broker 2 within 5 minutes otherwise: set unclean")
+    assert first.command.endswith(SET_FALSE)
+    assert (then.runbook, then.brokers, then.after) == ("isr-dead", (1,), "")
+    assert finding.never[0].startswith("Do not start or restart any broker other than broker 1 while unclean")
+    assert "broker 2 may be elected at any time, and may lack records" in finding.summary
+
+
+def test_no_other_broker_is_to_be_started_or_restarted_before():
+    found = diagnose(unclean_clusters.in_sync_dead())
+    trap = find(found, "KFX103")
+    others = [remedy for finding, remedy in starts(found) if finding is not trap]
+    assert others
+    assert all(remedy.after == trap.key and not remedy.command for remedy in others if 3 in remedy.brokers)
+
+
+def test_two_partitions_that_need_each_other_s_broker_wait_for_the_setting_alone():
+    found = diagnose(unclean_clusters.each_in_sync_elsewhere())
+    traps = [f for f in found.walk() if f.code == "KFX103"]
+    assert len(traps) == 2
+    for trap in traps:
+        assert (trap.remedies[0].after, trap.remedies[0].command[-len(SET_FALSE) :]) == ("", SET_FALSE)
+    assert all(remedy.after for _, remedy in starts(found))
+
+
+@pytest.mark.parametrize("on_kraft", [True, False])
+def test_with_every_replica_dead_the_first_to_start_would_lead(on_kraft):
+    found = diagnose(unclean_clusters.without_leader((1,), dead=(1, 2, 3), on_kraft=on_kraft))
+    finding = find(found, "KFX104")
+    assert finding.remedies[0].text.startswith("Before any broker is started: set unclean.leader.election.enable=false")
+    assert "Start broker 1" in finding.remedies[1].text
+    assert finding.never[0].startswith(
+        "Do not start brokers 2, 3 while unclean.leader.election.enable is true on topic"
+    )
+
+
+@pytest.mark.parametrize(
+    ("isr", "code", "dead"),
+    [((1, 2, 3), "KFX104", (1, 2, 3)), ((), "KFX103", (1,))],
+    ids=["whoever starts has every record", "nobody is known to have them"],
+)
+def test_nothing_is_to_be_set_where_it_would_save_nothing(isr, code, dead):
+    finding = find(diagnose(unclean_clusters.without_leader(isr, dead=dead)), code)
+    assert not any(SET_FALSE in remedy.command for remedy in finding.remedies)

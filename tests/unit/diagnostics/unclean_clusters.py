@@ -1,0 +1,41 @@
+"""Clusters on paper whose topics allow unclean elections while partitions have no leader."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.kraft_clusters import kraft, quorum
+
+ALLOWED = {"orders": {"unclean.leader.election.enable": "true"}}
+#: 3.9.2, which has no eligible leader replicas.
+OLD = {"metadata.version": 21}
+
+
+def without_leader(*isrs: tuple[int, ...], dead: tuple[int, ...], on_kraft: bool = True) -> Snapshot:
+    """Partitions of orders on [2, 3, 1] with these ISRs have no leader; the topic allows unclean elections."""
+    paper = Paper((1, 2, 3, 4)).topic("orders", len(isrs), replicas=[[2, 3, 1]] * len(isrs))
+    for broker in dead:
+        paper.kill(broker)
+    for number, isr in enumerate(isrs):
+        part = paper.parts[TopicPartition("orders", number)]
+        part.leader, part.isr = -1, isr
+    if not on_kraft:
+        return replace(paper.snapshot(), topic_configs=ALLOWED)
+    made = kraft(paper).snapshot(quorum=quorum(dict.fromkeys(dead, 60.0), fenced=dead, features=OLD))
+    return replace(made, topic_configs=ALLOWED)
+
+
+def in_sync_dead() -> Snapshot:
+    """Broker 1, the whole ISR, and broker 3 are dead: Kafka elects broker 2 if broker 3 starts first."""
+    return without_leader((1,), dead=(1, 3))
+
+
+def each_in_sync_elsewhere() -> Snapshot:
+    """The start of broker 1 heals orders-0 and makes Kafka elect broker 2 for orders-1, and the reverse."""
+    return without_leader((1,), (3,), dead=(1, 3))
+
+
+def no_live_replica() -> Snapshot:
+    return without_leader((1,), dead=(1, 2, 3))
