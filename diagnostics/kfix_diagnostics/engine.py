@@ -17,6 +17,7 @@ from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 from kfix.wording import brokers_named
+from kfix_diagnostics import ALL
 from kfix_diagnostics._words import are, per_topic
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
@@ -123,6 +124,7 @@ def diagnose(
         vantages=judged.vantages,
         notes=tuple(_notes(seen.case)),
         profile=judged.reached_by.profile,
+        inapplicable={check.code: check.scope.value for check in ALL if not check.scope.covers(judged)},
     )
 
 

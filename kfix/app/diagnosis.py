@@ -241,7 +241,7 @@ def _with_left_out(shown: Diagnosis, whole: Diagnosis) -> Diagnosis:
     every = {f.key: f for f in (*whole.walk(), *(f for m in whole.muted for f in m.finding.walk()))}
     hidden = sum(f.severity >= Severity.WARNING for key, f in every.items() if key not in kept)
     said = (f"{several(hidden, 'finding')} {'is' if hidden == 1 else 'are'} not shown",) if hidden else ()
-    return replace(shown, left_out=(*whole.headlines, *said))
+    return replace(shown, left_out=(*whole.headlines, *said), hidden=hidden)
 
 
 def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:

@@ -10,6 +10,8 @@ other row.
 
 A check with `prevention` reports a latent risk: it runs in the audit and with `kfix diagnose --prevention`, and never
 with a severity above WARNING. Its condition may also name `expected_rf` and `expected_min_isr`.
+
+`scope` states where a check can find anything: a report of checks lists it as passed only there.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from enum import StrEnum
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.partitions import Rows
+from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import Finding, Severity
 
-__all__ = ["Check", "ClusterCheck", "Debounce", "PartitionCheck", "Rows"]
+__all__ = ["Check", "ClusterCheck", "Debounce", "PartitionCheck", "Rows", "Scope"]
 
 
 class Debounce(StrEnum):
@@ -31,6 +34,33 @@ class Debounce(StrEnum):
     NONE = "none"
     HELD = "held"  # the condition holds in both snapshots
     SAME = "same"  # and nothing was written to the partition in between
+
+
+class Scope(StrEnum):
+    """What a snapshot must be, or must have been asked for, so that a check can find anything."""
+
+    EVERY = ""
+    ZOOKEEPER = "it concerns clusters with ZooKeeper"
+    KRAFT = "it concerns clusters on KRaft"
+    TEXT = "it concerns pasted text"
+    GROUP = "it needs --group"
+    EARLIER = "it needs an earlier snapshot (--before FILE)"
+
+    def covers(self, snapshot: Snapshot) -> bool:
+        """Whether a check of this scope judges the snapshot; if the mode of the cluster is unknown, it may."""
+        match self:
+            case Scope.ZOOKEEPER:
+                return snapshot.cluster.mode is not Mode.KRAFT
+            case Scope.KRAFT:
+                return snapshot.cluster.mode is not Mode.ZOOKEEPER or snapshot.migration is not None
+            case Scope.TEXT:
+                return snapshot.pasted is not None
+            case Scope.GROUP:
+                return bool(snapshot.group_readings)
+            case Scope.EARLIER:
+                return bool(snapshot.samples)
+            case _:
+                return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +75,7 @@ class PartitionCheck:
     describe: Callable[[Rows, CaseFile], Iterator[Finding]]
     debounce: Debounce = Debounce.SAME
     prevention: bool = False
+    scope: Scope = Scope.EVERY
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +90,7 @@ class ClusterCheck:
     rows: str = ""
     debounce: Debounce = Debounce.HELD
     prevention: bool = False
+    scope: Scope = Scope.EVERY
 
 
 Check = PartitionCheck | ClusterCheck

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
@@ -103,4 +103,5 @@ CHECK = ClusterCheck(
     check=check,
     rows="leader >= 0 and (not views_agree or not zk_agrees)",
     debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
 )

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago
 from kfix_diagnostics._advice import runbook, servers
@@ -93,4 +93,5 @@ CHECK = ClusterCheck(
     severity=Severity.INFO,
     check=check,
     debounce=Debounce.NONE,
+    scope=Scope.KRAFT,
 )

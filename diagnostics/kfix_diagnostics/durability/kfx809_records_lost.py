@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.derive.loss import Lost
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, several
@@ -106,4 +106,5 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.NONE,
+    scope=Scope.EARLIER,
 )

@@ -29,7 +29,7 @@ import shlex
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.group_reading import GroupReading, by_group
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import cluster_options, servers
@@ -85,4 +85,5 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
+    scope=Scope.GROUP,
 )

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.group_reading import by_group
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
@@ -78,4 +78,5 @@ CHECK = ClusterCheck(
     check=check,
     rows="leaderless and not deleting",
     debounce=Debounce.HELD,
+    scope=Scope.GROUP,
 )

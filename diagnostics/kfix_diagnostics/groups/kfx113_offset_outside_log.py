@@ -28,7 +28,7 @@ import shlex
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
@@ -102,4 +102,5 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
+    scope=Scope.GROUP,
 )

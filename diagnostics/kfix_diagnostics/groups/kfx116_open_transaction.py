@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
@@ -130,4 +130,5 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.NONE,
+    scope=Scope.GROUP,
 )

@@ -26,7 +26,7 @@ import shlex
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.cluster.pasted import Complaint
 from kfix.model.cluster.snapshot import TopicPartition
@@ -202,4 +202,5 @@ CHECK = ClusterCheck(
     check=check,
     rows="leaderless and not deleting",
     debounce=Debounce.NONE,
+    scope=Scope.TEXT,
 )

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows
+from kfix.derive.checks import PartitionCheck, Rows, Scope
 from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
@@ -218,4 +218,5 @@ CHECK = PartitionCheck(
     severity=Severity.CRITICAL,
     rows="leaderless and n_isr == 0 and not deleting",
     describe=describe,
+    scope=Scope.KRAFT,
 )

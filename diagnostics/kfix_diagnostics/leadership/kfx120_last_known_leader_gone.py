@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows
+from kfix.derive.checks import PartitionCheck, Rows, Scope
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named
@@ -110,4 +110,5 @@ CHECK = PartitionCheck(
     severity=Severity.CRITICAL,
     rows="leaderless and not deleting",
     describe=describe,
+    scope=Scope.KRAFT,
 )

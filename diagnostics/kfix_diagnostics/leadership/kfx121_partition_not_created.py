@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.derive.checks import Debounce, PartitionCheck, Rows, Scope
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named
@@ -103,4 +103,5 @@ CHECK = PartitionCheck(
     rows="leader == -2 and n_views == 0 and not zk_known and not deleting",
     describe=describe,
     debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
 )

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.derive.checks import Debounce, PartitionCheck, Rows, Scope
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import start
@@ -75,4 +75,5 @@ CHECK = PartitionCheck(
     rows="deleting and n_live_replicas >= 0 and n_live_replicas < n_replicas",
     describe=describe,
     debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
 )

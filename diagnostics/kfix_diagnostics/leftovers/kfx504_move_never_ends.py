@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.derive.checks import Debounce, PartitionCheck, Rows, Scope
 from kfix.model.cluster.snapshot import Assignment, TopicPartition
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several, some
@@ -124,4 +124,5 @@ CHECK = PartitionCheck(
     rows="reassigning and not deleting",
     describe=describe,
     debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
 )

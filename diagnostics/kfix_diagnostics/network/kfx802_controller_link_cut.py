@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.derive.cuts import CutKind
 from kfix.model.diagnosis.finding import Confidence, Finding, Severity
 from kfix.wording import several
@@ -82,4 +82,5 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
 )

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.snapshot import ZooKeeperNode
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
@@ -97,4 +97,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
 )

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
 from kfix_diagnostics.network._cut import vantage_rows
@@ -73,4 +73,5 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
 )

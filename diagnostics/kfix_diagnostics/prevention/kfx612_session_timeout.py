@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
 from kfix.wording import brokers_named
 from kfix_diagnostics._bans import restart
@@ -94,4 +94,5 @@ CHECK = ClusterCheck(
     check=check,
     debounce=Debounce.NONE,
     prevention=True,
+    scope=Scope.ZOOKEEPER,
 )

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
 from kfix.wording import brokers_named
@@ -99,4 +99,5 @@ CHECK = ClusterCheck(
     check=check,
     debounce=Debounce.NONE,
     prevention=True,
+    scope=Scope.ZOOKEEPER,
 )

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several, some
 
@@ -61,4 +61,5 @@ CHECK = ClusterCheck(
     check=check,
     debounce=Debounce.NONE,
     prevention=True,
+    scope=Scope.KRAFT,
 )

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.quorum import ELR_FEATURE, METADATA_FEATURE, QuorumView
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named
@@ -121,4 +121,5 @@ CHECK = ClusterCheck(
     check=check,
     debounce=Debounce.NONE,
     prevention=True,
+    scope=Scope.KRAFT,
 )

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.derive.quorum import majority
 from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
@@ -215,4 +215,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
 )

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 
 from kfix.derive.background import session_seconds
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.derive.isolation import ReturnLoss, losses_of
 from kfix.derive.quorum import absence
 from kfix.model.cluster.quorum import QuorumView
@@ -237,4 +237,5 @@ CHECK = ClusterCheck(
     check=check,
     rows="leader >= 0 and not views_agree",
     debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
 )

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
@@ -148,4 +148,5 @@ CHECK = ClusterCheck(
     check=check,
     rows="(n_isr < n_replicas or leaderless) and not deleting",
     debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
 )

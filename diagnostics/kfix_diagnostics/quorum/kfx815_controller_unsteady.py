@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.quorum import QuorumView
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, several, some
@@ -119,4 +119,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
+    scope=Scope.KRAFT,
 )

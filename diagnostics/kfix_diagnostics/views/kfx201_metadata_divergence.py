@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows
+from kfix.derive.checks import PartitionCheck, Rows, Scope
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import PartitionState, TopicPartition
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy, Severity
@@ -185,4 +185,5 @@ CHECK = PartitionCheck(
     severity=Severity.WARNING,
     rows="zk_known and not zk_agrees and n_views > 0 and not leaderless and leader >= 0 and not deleting",
     describe=describe,
+    scope=Scope.ZOOKEEPER,
 )

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import diagnose_again, runbook
@@ -210,4 +210,5 @@ CHECK = ClusterCheck(
     check=check,
     rows="leader >= 0 and leaderless and n_live_isr > 0 and not deleting",
     debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
 )

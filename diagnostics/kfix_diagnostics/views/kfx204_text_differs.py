@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.wording import several
@@ -65,4 +65,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
+    scope=Scope.TEXT,
 )

@@ -41,7 +41,8 @@ def load_client_properties(path: Path) -> ClientProperties:
     security = _security(reading)
     access = _zookeeper_access(reading)
     if reading.problems:
-        raise InvalidFileError(tuple(reading.problems))
+        # A reference that nothing resolves may be why a value is refused.
+        raise InvalidFileError((*reading.problems, *notes))
     return ClientProperties(
         security,
         reading.get("bootstrap.servers"),

@@ -146,15 +146,27 @@ def _ciphers(reading: PropertiesReading) -> tuple[str, ...]:
 
 
 def _try(reading: PropertiesReading, tls: Tls) -> None:
-    import ssl  # noqa: PLC0415 - only a cluster with TLS needs it
-
-    try:
-        context_of(tls)
-    except ssl.SSLError as error:
-        reason = (error.reason or "").upper()
+    """Adds what OpenSSL refuses: a trusted certificate, one of the own chain, the key, or the two together."""
+    if tls.ca and _refusal(Tls(ca=tls.ca)) is not None:
+        reading.problem("a trusted certificate is damaged: OpenSSL cannot read it", *_TRUST_INLINE, *_TRUST)
+    elif tls.chain and _refusal(Tls(ca=tls.chain)) is not None:
+        reading.problem("the certificate of the private key is damaged: OpenSSL cannot read it", *_CHAIN_INLINE, *_OWN)
+    elif (reason := _refusal(tls)) is not None:
         if "MISMATCH" in reason:
             reading.problem("the private key does not belong to the certificate", *_KEY_INLINE, *_OWN)
         elif tls.key_password:
             reading.problem("ssl.key.password does not open the private key", "ssl.key.password")
         else:
-            reading.problem(f"OpenSSL refuses the certificates or the key: {reason.lower().replace('_', ' ')}", *_OWN)
+            why = f" ({reason.lower().replace('_', ' ')})" if reason else ""
+            reading.problem(f"the private key is damaged: OpenSSL cannot read it{why}", *_KEY_INLINE, *_OWN)
+
+
+def _refusal(tls: Tls) -> str | None:
+    """Returns OpenSSL's word for why it refuses these settings, "" where it has none, None if it takes them."""
+    import ssl  # noqa: PLC0415 - only a cluster with TLS needs it
+
+    try:
+        context_of(tls)
+    except ssl.SSLError as error:
+        return (error.reason or "").upper()
+    return None

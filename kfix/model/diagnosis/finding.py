@@ -183,7 +183,8 @@ class Diagnosis:
     begun on this host and not finished; no snapshot shows them. `profile` is the cluster's name in the inventory that
     it was read with, "" without one; `muted` are the findings that this inventory mutes, which are not in `findings`,
     and `maintenance` is the reason of its current maintenance window, "" without one. `left_out` are headlines about
-    what the reader chose not to be shown.
+    what the reader chose not to be shown, and `hidden` is the number of warnings and worse among that.
+    `inapplicable` are the checks that could not find anything, by code, each with the reason.
     """
 
     cluster: str
@@ -199,6 +200,8 @@ class Diagnosis:
     muted: tuple[MutedFinding, ...] = ()
     maintenance: str = ""
     left_out: tuple[str, ...] = ()
+    hidden: int = 0
+    inapplicable: Mapping[str, str] = field(default_factory=dict)
 
     def walk(self) -> Iterator[Finding]:
         for finding in self.findings:

@@ -2,8 +2,9 @@
 
 A check fails with its warnings and critical findings, consequences of other findings included; advice alone passes, and
 is its output. While a source was not read, a check that found nothing is an error, since the source might have shown
-something: what could not be judged never passes. A check whose findings are all muted is skipped, and so are the
-failures and errors of a cluster in maintenance.
+something: what could not be judged never passes. A check that cannot find anything here is skipped, such as one of
+KRaft on a cluster with ZooKeeper. A check whose findings are all muted is skipped, and so are the failures and errors
+of a cluster in maintenance.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ def _case(rule: JudgedRule, found: Sequence[Finding], muted: Sequence[MutedFindi
     elif bad:
         worst = bad[0]
         _add(case, "failure", worst.severity.word, f"{worst.summary}{_more(bad)}", _text(bad))
+    elif reason := diagnosis.inapplicable.get(rule.code, ""):
+        _add(case, "skipped", "inapplicable", f"not judged: {reason}", "")
     elif unread:
         why = f"not judged, because a source was not read: {unread[0]}{_more(unread)}"
         _add(case, "error", "unread", why, "\n".join(map(one_line, unread)))

@@ -2,7 +2,7 @@
 
 The label `cluster` is the name in the inventory (`-c`), or else the cluster's id. An unknown value is absent, never 0:
 where a source was not read, only numbers above 0 are given. `kfix_diagnosis_success` is 0 if the cluster could not be
-diagnosed at all, and then stands alone. The number of series is bounded: at most 16 a cluster, and one per check that
+diagnosed at all, and then stands alone. The number of series is bounded: at most 17 a cluster, and one per check that
 found something.
 """
 
@@ -58,6 +58,8 @@ def _families(diagnosis: Diagnosis) -> Iterator[Family]:
         [({**label, "code": code}, n) for code, n in _by_check(diagnosis)],
     )
     yield one("muted_findings", "Findings that the inventory mutes; not counted otherwise.", len(diagnosis.muted))
+    hidden = "Warnings and worse that --only, --topic or --min-severity left out; not counted otherwise."
+    yield one("hidden_findings", hidden, diagnosis.hidden)
     yield one("maintenance", "1: in a maintenance window; findings raise no alert.", int(bool(diagnosis.maintenance)))
     yield one("unfinished_runs", "Runs of this host that changed it and were cut short.", len(cut_short(diagnosis)))
     for name, text in _LOOKED_AT.items():

@@ -8,6 +8,7 @@ from kfix.app.access import Access
 from kfix.app.diagnosis import choice_of, chosen
 from kfix.cli.diagnose import _first_verdict
 from kfix.model.diagnosis.finding import Severity
+from kfix.report.findings.metrics import findings_metrics
 from kfix.report.findings.table import headline
 from kfix.report.findings.verdict import nagios_line
 from kfix_diagnostics.engine import diagnose
@@ -39,6 +40,7 @@ def test_a_choice_that_leaves_out_a_warning_makes_no_cluster_healthy(
     assert "healthy" not in headline(shown).text
     assert "no alarm, but 1 finding is not shown" in headline(shown).text
     assert "no alarm, but 1 finding is not shown" in nagios_line(shown)
+    assert f'kfix_diagnosis_hidden_findings{{cluster="{shown.cluster}"}} 1\n' in findings_metrics(shown)
     assert chosen(whole, choice_of(["KFX201"], [], "info", prevention=False)).headlines == ()
     well = chosen(diagnose(base().snapshot()), choice_of(only, topics, least, prevention=False))
     assert "healthy" in headline(well).text

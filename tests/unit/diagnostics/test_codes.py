@@ -37,6 +37,12 @@ def test_the_sick_cluster_has_the_finding(code: str, case: Sick) -> None:
     assert finding.severity <= next(c.severity for c in ALL if c.code == code)
 
 
+@pytest.mark.parametrize(("code", "case"), SICK_ROWS)
+def test_no_finding_is_of_a_check_that_cannot_find_anything_there(code: str, case: Sick) -> None:
+    diagnosis = judged(code, case.make)
+    assert not {f.code for f in diagnosis.walk()} & diagnosis.inapplicable.keys()
+
+
 @pytest.mark.parametrize(("code", "make"), WELL_ROWS)
 def test_the_nearly_sick_cluster_has_not(code: str, make: Callable[[], Snapshot]) -> None:
     assert code not in {f.code for f in judged(code, make).walk()}

@@ -18,7 +18,14 @@ SCRAM_JAAS = JAAS.replace("plain.Plain", "scram.Scram")
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stores")
-    return folder, *make_stores(folder)
+    made = make_stores(folder)
+    (folder / "damaged.pem").write_text(damaged("PRIVATE KEY"))
+    return folder, *made
+
+
+def damaged(label):
+    """Returns PEM whose content is no DER."""
+    return f"-----BEGIN {label}----- aHVudGVyMg== -----END {label}-----"
 
 
 def config(tmp_path, text):
@@ -127,6 +134,21 @@ def test_the_names_of_librdkafka_are_read_too(tmp_path, stores):
         (["ssl.keystore.location={folder}/ca.pem"], 2, "it has no private key"),
         (["ssl.keystore.type=BCFKS"], 2, "BCFKS is not supported, use one of JKS, PKCS12, PEM"),
         (["ssl.truststore.certificates=hunter2"], 2, "ssl.truststore.certificates: it is no PEM"),
+        (
+            [f"ssl.truststore.certificates={damaged('CERTIFICATE')}"],
+            2,
+            "a trusted certificate is damaged: OpenSSL cannot read it",
+        ),
+        (
+            [f"ssl.keystore.key={damaged('PRIVATE KEY')}", f"ssl.keystore.certificate.chain={damaged('CERTIFICATE')}"],
+            3,
+            "the certificate of the private key is damaged: OpenSSL cannot read it",
+        ),
+        (
+            ["ssl.certificate.location={folder}/ca.pem", "ssl.key.location={folder}/damaged.pem"],
+            2,
+            "the private key is damaged: OpenSSL cannot read it",
+        ),
         (["ssl.enabled.protocols=TLSv1.2,SSLv3"], 2, "SSLv3 is not supported"),
         (["ssl.cipher.suites=TLS_NO_WITH_SUCH"], 2, "OpenSSL has none of them"),
         (["ssl.endpoint.identification.algorithm=ldaps"], 2, "https or empty"),
@@ -155,6 +177,17 @@ def test_what_is_wrong_with_a_login_is_one_line_and_no_secret(tmp_path, jaas, wh
     text = f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={jaas}\n"
     [(line, _, said)] = problems(tmp_path, text)
     assert (line, why in said, "hunter2" in said) == (3, True, False)
+
+
+def test_a_reference_to_a_provider_that_is_not_defined_is_named_where_it_spoils_a_value(tmp_path):
+    text = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config=${file:/etc/kfix/jaas:login}\n"
+    first, then = problems(tmp_path, text)
+    assert first == (3, 1, "sasl.jaas.config: expected a login module and the word required")
+    assert then == (
+        3,
+        1,
+        "sasl.jaas.config refers to the config provider 'file', which config.providers does not define",
+    )
 
 
 def test_keys_of_kafkas_clients_that_mean_nothing_here_are_accepted_and_unknown_ones_are_noted(tmp_path):
