@@ -135,6 +135,8 @@ def _notes(case: CaseFile) -> Iterator[str]:
     quorum = case.snapshot.quorum
     if quorum is not None and quorum.ignored_zookeeper:
         yield f"ZooKeeper at {quorum.ignored_zookeeper} was ignored: this cluster runs on KRaft"
+    if case.snapshot.not_kept:
+        yield f"this snapshot was not stored for later diagnoses: {case.snapshot.not_kept}"
     if case.snapshot.pasted is not None:
         yield from text_notes(case.snapshot.pasted)
 

@@ -57,7 +57,7 @@ def read_cluster(
         refuse_another(target, snapshot, state_folder(), pin=keep)
     if keep:
         store.keep(snapshot)
-    return snapshot
+    return replace(snapshot, not_kept=store.trouble) if store.trouble else snapshot
 
 
 def read_noting(target: Target, groups: tuple[str, ...] = (), *, pin: bool = True) -> Snapshot:
@@ -70,7 +70,7 @@ def read_noting(target: Target, groups: tuple[str, ...] = (), *, pin: bool = Tru
     if target.name:
         refuse_another(target, snapshot, state_folder(), pin=pin)
     store.note(snapshot)
-    return snapshot
+    return replace(snapshot, not_kept=store.trouble) if store.trouble else snapshot
 
 
 def state_folder() -> Path | None:

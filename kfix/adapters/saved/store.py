@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,37 +69,47 @@ class Memory:
 
 
 class SnapshotStore:
-    """Stores snapshots under `root`, the state folder of kfix; with None, nothing is stored."""
+    """Stores snapshots under `root`, the state folder of kfix; with None, nothing is stored.
+
+    A failure is not an error, since a diagnosis must not depend on the store: `trouble` is why the last snapshot was
+    not stored, "" if it was, or if there is no folder or no cluster id to store it by.
+    """
 
     def __init__(self, root: Path | None) -> None:
         self._root = None if root is None else root / "clusters"
+        self.trouble = ""
 
     def keep(self, snapshot: Snapshot) -> Path | None:
-        """Stores a snapshot and returns its path, or None if the cluster id is unknown or writing failed.
-
-        A failure is not an error: a diagnosis must not depend on the store.
-        """
+        """Stores a snapshot and returns its path, or None if the cluster id is unknown or writing failed."""
         folder = self.folder(snapshot.cluster.id)
         if folder is None or not snapshot.cluster.id:
             return None
         path = folder / f"{int(snapshot.taken_at * 1000):015d}.json.gz"
-        try:
+        with self._forgiving(folder):
             private_folder(folder, folder.parent.parent)
             save(snapshot, path)
             self._note(snapshot, folder)
             for old in self.files(snapshot.cluster.id)[:-KEEP]:
                 old.unlink(missing_ok=True)
-        except (OSError, UsageError):
-            return None
-        return path
+        return None if self.trouble else path
 
     def note(self, snapshot: Snapshot) -> None:
         """Stores only what `recall` needs, not the snapshot itself, in a hundredth of the time of `keep`."""
         folder = self.folder(snapshot.cluster.id)
         if folder is not None and snapshot.cluster.id:
-            with contextlib.suppress(OSError, UsageError):
+            with self._forgiving(folder):
                 private_folder(folder, folder.parent.parent)
                 self._note(snapshot, folder)
+
+    @contextlib.contextmanager
+    def _forgiving(self, folder: Path) -> Iterator[None]:
+        self.trouble = ""
+        try:
+            yield
+        except OSError as error:
+            self.trouble = f"{folder}: {(error.strerror or 'cannot be written').lower()}"
+        except UsageError as error:
+            self.trouble = str(error)
 
     def _note(self, snapshot: Snapshot, folder: Path) -> None:
         before = self.recall(snapshot.cluster.id)

@@ -296,7 +296,8 @@ class Snapshot:
     last in each of its leader epochs, `remembered_applied` when no broker was first found to have applied more of the
     metadata than this offset, and `remembered_moves` how far the reassignments were.
     `foreign` are {address: id of another cluster} of servers that were asked as this cluster's and are none of it. No
-    file stores `pasted`, what only a pasted text has, `reached_by`, and `traffic`, {address: what it was asked}.
+    file stores `pasted`, what only a pasted text has, `reached_by`, `traffic`, {address: what it was asked}, and
+    `not_kept`, why this host did not store the snapshot.
     """
 
     taken_at: float
@@ -340,6 +341,7 @@ class Snapshot:
     pasted: PastedText | None = None
     reached_by: ReachedBy = field(default_factory=ReachedBy)
     traffic: Mapping[str, Traffic] = field(default_factory=dict)
+    not_kept: str = ""
 
     def reported_ends(self, tp: TopicPartition) -> dict[int, int]:
         """Returns {replica: its log end} of the replicas whose log end is known."""

@@ -38,6 +38,7 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperView,
 )
 from kfix.model.cluster.transactions import OpenBatch, TransactionLog, TransactionState
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.group_readings import reading
 
 TP = TopicPartition("__consumer_offsets", 0)
@@ -290,7 +291,11 @@ def test_a_damaged_snapshot_in_the_store_is_passed_over(tmp_path):
 def test_a_store_that_cannot_write_costs_no_snapshot(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
-    assert SnapshotStore(blocked).keep(whole()) is None
+    store = SnapshotStore(blocked)
+    assert store.keep(whole()) is None
+    assert store.trouble
+    note = f"this snapshot was not stored for later diagnoses: {store.trouble}"
+    assert diagnose(replace(whole(), not_kept=store.trouble)).notes == (*diagnose(whole()).notes, note)
     assert SnapshotStore(blocked).recall("abc").groups == ()
 
 
