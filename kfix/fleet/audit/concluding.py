@@ -5,6 +5,7 @@ The functions are pure and take one cluster at a time, so the process of the aud
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -15,7 +16,8 @@ from kfix.fleet.judging.tasks import EarlierFinding
 from kfix.model.audit.audit import FindingRow, Status, points_of
 from kfix.model.audit.fleetcase import Stuck
 from kfix.model.audit.inventory import Mute
-from kfix.model.audit.muting import active, first_mute
+from kfix.model.audit.muting import active, covers_too, first_mute
+from kfix.model.diagnosis.finding import Severity
 
 #: The check that reports a source which did not answer.
 UNREAD: Final = "KFX901"
@@ -108,19 +110,36 @@ def unread_sources(rows: Iterable[FindingRow]) -> frozenset[str]:
 
 
 def muted(rows: Iterable[FindingRow], rules: Rules) -> tuple[FindingRow, ...]:
-    """Returns the findings of one cluster with their mutes; that of a finding covers those that it explains, too."""
+    """Returns the findings of one cluster with their mutes.
+
+    That of a head covers those that it explains, too, if they are no worse; the others become heads.
+    """
     found = tuple(rows)
     valid = active(rules.mutes, rules.day)
     mutes = {row.key: mute for row in found if (mute := first_mute(valid, row.cluster, row.code, row.key)) is not None}
 
+    own = {row.key: (row.code, _own_rank(row)) for row in found if row.key in mutes and not row.head}
+
     def one(row: FindingRow) -> FindingRow:
-        mute = mutes.get(row.key) or mutes.get(row.head)
+        head = row.head
+        mute, whole = mutes.get(row.key), mutes.get(head)
+        if whole is not None and head in own:
+            if not covers_too(own[head], (row.code, row.rank)):
+                head = ""
+            elif mute is None:
+                mute = whole
         is_muted, reason = mute is not None, mute.reason if mute else ""
-        if (is_muted, reason) == (row.muted, row.mute_reason):
+        if (is_muted, reason, head) == (row.muted, row.mute_reason, row.head):
             return row
-        return replace(row, muted=is_muted, mute_reason=reason)
+        return replace(row, muted=is_muted, mute_reason=reason, head=head)
 
     return tuple(map(one, found))
+
+
+def _own_rank(row: FindingRow) -> int:
+    """Returns the severity of a head itself, as a number: its row has the worst of all that it explains."""
+    document = json.loads(row.document) if row.document else {}
+    return next((int(each) for each in Severity if each.word == document.get("severity")), row.rank)
 
 
 def as_news(rows: Iterable[FindingRow], at_work: frozenset[str]) -> tuple[FindingRow, ...]:
