@@ -145,6 +145,7 @@ def _could_not_read(case: CaseFile) -> Iterator[str]:
     if not case.snapshot.views and case.snapshot.zookeeper is None:
         yield "the cluster: this snapshot holds no broker and no ZooKeeper"
     yield from (f"{s.name}: {s.error or 'no answer'}" for s in unread(case))
+    yield from case.snapshot.outdated
     if case.snapshot.pasted is None and (lost := _lost_answers(case)):
         their = "its answers" if len(lost) == 1 else "their answers"
         yield f"{brokers_named(lost)}: registered, and this snapshot does not hold {their}"

@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kfix.derive.merging import parts
+from kfix.derive.merging.outdated import outdated
 from kfix.derive.merging.snapshots import by_place, close_together, distinct, named, one_cluster
 from kfix.model.cluster.snapshot import Snapshot
 
@@ -58,6 +59,9 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         views=views,
         zookeeper=zookeeper,
         quorum=quorum,
+        migration=next(
+            (s.migration for s in now[::-1] if s.migration is not None and s.migration.read), ruling.migration
+        ),
         broker_configs=dict(sorted(parts.union({b: c for b, c in s.broker_configs.items() if c} for s in now).items())),
         topic_configs=parts.union(s.topic_configs for s in (*now, ruling)),
         groups=tuple(parts.groups(now)),
@@ -84,6 +88,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         remembered_applied=parts.earliest(s.remembered_applied for s in now),
         remembered_moves=parts.union(s.remembered_moves for s in now),
         foreign=dict(sorted(parts.union(s.foreign for s in now).items())),
+        outdated=tuple(outdated(now)),
         origin=", ".join(s.origin for s in ordered if s.origin),
     )
     return replace(merged, epoch_ends=parts.epoch_ends(now, merged))

@@ -102,9 +102,13 @@ def all_listed(views: Mapping[int, object], zookeeper: ZooKeeperView | None, sou
 
 def probes(now: Snapshots) -> list[CoordinatorProbe]:
     best: dict[str, CoordinatorProbe] = {}
-    for probe in (p for s in now for p in s.probes):
-        if probe.group not in best or _rank(probe) >= _rank(best[probe.group]):
-            best[probe.group] = probe
+    asked: dict[str, float] = {}
+    for at, probe in ((s.taken_at, p) for s in now for p in s.probes):
+        before = best.get(probe.group)
+        # A refusal is of the coordinator, not of the place: if it is later by a debounce, it counts.
+        refused = _rank(probe) > 0 and at - asked.get(probe.group, at) > TIMING.debounce
+        if before is None or refused or _rank(probe) >= _rank(before):
+            best[probe.group], asked[probe.group] = probe, at
     real = {p.group for s in now for p in s.probes if not p.made_up}
     best |= {group: replace(best[group], made_up=False) for group in real}
     # Where one place knows a group of the partition, or reaches its coordinator, one made up elsewhere adds nothing.

@@ -297,7 +297,8 @@ class Snapshot:
     metadata than this offset, and `remembered_moves` how far the reassignments were.
     `foreign` are {address: id of another cluster} of servers that were asked as this cluster's and are none of it. No
     file stores `pasted`, what only a pasted text has, `reached_by`, `traffic`, {address: what it was asked}, and
-    `not_kept`, why this host did not store the snapshot.
+    `not_kept`, why this host did not store the snapshot. `outdated` are sentences of a merged snapshot about sources
+    that answered one place and, later, another one not.
     """
 
     taken_at: float
@@ -342,6 +343,7 @@ class Snapshot:
     reached_by: ReachedBy = field(default_factory=ReachedBy)
     traffic: Mapping[str, Traffic] = field(default_factory=dict)
     not_kept: str = ""
+    outdated: tuple[str, ...] = ()
 
     def reported_ends(self, tp: TopicPartition) -> dict[int, int]:
         """Returns {replica: its log end} of the replicas whose log end is known."""

@@ -19,9 +19,11 @@ from kfix.model.cluster.snapshot import (
     TopicPartition,
     ZooKeeperNode,
 )
+from kfix.model.diagnosis.finding import Diagnosis
+from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from tests.unit.derive.places import A, B, seen_by, two
-from tests.unit.diagnostics import cut_clusters
+from tests.unit.diagnostics import cut_clusters, kraft_clusters, migrations
 from tests.unit.diagnostics.clusters import base, healthy, offsets_uncompacted
 from tests.unit.diagnostics.group_readings import held, read, reading, transaction_log
 
@@ -30,6 +32,65 @@ TP = TopicPartition("orders", 0)
 
 def shape(snapshot: Snapshot) -> list[tuple[str, int, tuple[str, ...]]]:
     return [(f.key, f.severity, tuple(sorted(c.key for c in f.folded))) for f in diagnose(snapshot).findings]
+
+
+# --- an older answer and a newer failure ------------------------------------------------------------------------------
+
+
+def apart(older: Snapshot, newer: Snapshot, seconds: float) -> Diagnosis:
+    """What two places show that were asked so long after each other."""
+    pair = [seen_by(older, "az1", older.views.keys()), seen_by(newer, "az2", newer.views.keys(), later=seconds)]
+    pair[0] = replace(pair[0], sources=older.sources, quorum=older.quorum)
+    pair[1] = replace(pair[1], sources=newer.sources, quorum=newer.quorum, silent=newer.silent)
+    return diagnose(merge(pair))
+
+
+def without_zookeeper(snapshot: Snapshot) -> Snapshot:
+    kept = tuple(s for s in snapshot.sources if not s.name.startswith("zookeeper"))
+    return replace(snapshot, zookeeper=None, sources=(*kept, Source("zookeeper localhost:2181", ok=False, error="x")))
+
+
+def one_silent() -> Snapshot:
+    paper = base()
+    paper.answering.discard(3)
+    paper.silent = {3: "no answer in time"}
+    return paper.snapshot()
+
+
+LATER: dict[str, tuple[Callable[[], Snapshot], Callable[[], Snapshot], str]] = {
+    "zookeeper": (healthy, lambda: without_zookeeper(healthy()), "zookeeper: answered at az1, and not at az2"),
+    "a broker": (lambda: base().snapshot(), one_silent, "broker 3: answered at az1, and not at az2"),
+    "the quorum": (
+        kraft_clusters.healthy,
+        kraft_clusters.two_controllers_dead,
+        "the active controller: answered at az1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_an_answer_hides_no_failure_that_came_later(name: str) -> None:
+    older, newer, said = LATER[name]
+    found = apart(older(), newer(), 100.0)
+    assert [text for text in found.could_not_read if text.startswith(said)], found.could_not_read
+    assert exit_code(found) in {21, 22}
+    # At the same moment two places differ by where they are.
+    assert not [text for text in apart(older(), newer(), 1.0).could_not_read if text.startswith(said)]
+
+
+def test_a_coordinator_that_refuses_later_is_not_hidden_by_its_earlier_answer() -> None:
+    paper = kraft_clusters.kraft()
+    view = kraft_clusters.quorum(features={"group.version": 1, "metadata.version": 30})
+    older = paper.snapshot(quorum=view)
+    paper.broken_groups = {"g2": (0, 16)}
+    assert "KFX118" in {f.code for f in apart(older, paper.snapshot(quorum=view), 100.0).walk()}
+
+
+def test_a_migration_that_each_place_has_read_is_kept() -> None:
+    made = migrations.waiting(prepared=(1, 2, 3), fetching=(1, 2))
+    alone, both = diagnose(made), apart(made, made, 1.0)
+    [one], [other] = ([f.summary for f in d.walk() if f.code == "KFX819"] for d in (alone, both))
+    assert one == other
 
 
 # --- the same finding as one observer who reaches all ---------------------------------------------------------------

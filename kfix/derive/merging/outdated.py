@@ -1,0 +1,47 @@
+"""Answers of one place that a later snapshot of another place puts in doubt: what the server does now is unknown.
+
+Two places may differ since a network is cut, or since the server failed in between. Which of the two it is, snapshots
+that are more than a debounce apart do not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kfix.derive.merging.snapshots import Snapshots, place
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.timing import TIMING
+
+_ZOOKEEPER = "zookeeper"
+_CONTROLLERS = "the active controller"
+
+
+def outdated(now: Snapshots) -> Iterator[str]:
+    """Yields a sentence for each source that answered one place and, more than a debounce later, another one not."""
+    answers = [(each, _answers(each)) for each in now]
+    for name in sorted({name for _, found in answers for name in found}):
+        read = [each for each, found in answers if found.get(name) is True]
+        failed = [each for each, found in answers if found.get(name) is False]
+        if not read or not failed:
+            continue
+        apart = failed[-1].taken_at - read[-1].taken_at
+        if apart > TIMING.debounce:
+            where = f"answered at {_named(read[-1])}, and not at {_named(failed[-1])} {apart:.0f} s later"
+            yield f"{name}: {where}; save the snapshots within {TIMING.debounce:.0f} s"
+
+
+def _answers(snapshot: Snapshot) -> Mapping[str, bool]:
+    """Returns {source: whether it answered}; servers of one ensemble, and controllers, are one source each."""
+    found: dict[str, bool] = {}
+    for source in snapshot.sources:
+        if source.name.startswith(_ZOOKEEPER):
+            found[_ZOOKEEPER] = snapshot.zookeeper is not None
+        elif source.name.startswith("broker "):
+            found[source.name] = source.ok
+    if snapshot.quorum is not None:
+        found[_CONTROLLERS] = snapshot.quorum.read
+    return found
+
+
+def _named(snapshot: Snapshot) -> str:
+    return " + ".join(place(snapshot))
