@@ -8,7 +8,9 @@ from kfix.model.diagnosis.finding import Finding
 
 
 def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    by_key = {finding.key: finding for finding in findings}
+    """Returns the heads, each with the findings that it explains. None is dropped: of two with one key both remain."""
+    by_key: dict[str, Finding] = {}
+    more = [finding for finding in findings if by_key.setdefault(finding.key, finding) is not finding]
     parents = {key: parent for key, finding in by_key.items() if (parent := _parent(finding, by_key))}
     children: dict[str, list[str]] = {}
     heads = []
@@ -17,7 +19,7 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             children.setdefault(parents[key], []).append(key)
         else:
             heads.append(key)
-    return _ordered([_grown(key, by_key, children) for key in heads])
+    return _ordered([*(_grown(key, by_key, children) for key in heads), *more])
 
 
 def _parent(finding: Finding, by_key: dict[str, Finding]) -> str | None:

@@ -84,6 +84,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
         code=CODE,
         severity=severity,
         obj=f"coordinator on broker {leader}",
+        about=f"coordinator on broker {leader}, loading" if loading else "",
         summary=f"the coordinator on broker {leader} {doing}",
         cause=_uncleaned(long, leader) if long else _cause(leader, case, loading=loading),
         evidence=(

@@ -75,6 +75,7 @@ def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile
     return replace(
         finding,
         obj=f"{finding.obj}, unclean elections on",
+        about=f"{finding.about}, unclean elections on, broker {other}",
         summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
         f"which {are(len(dead))} dead. {UNCLEAN} is true: once {them} {'starts' if len(dead) == 1 else 'start'}, "
         f"broker {other} may be elected first, which may lack records",
@@ -97,6 +98,7 @@ def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile)
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"eligible {brokers_named(eligible.replicas or eligible.last_known)}",
+        about=f"eligible {ids(eligible.replicas)}, last known leader {ids(eligible.last_known)}",
         summary=_summary(wanted, tps, case),
         cause=_cause(wanted, tps, case),
         evidence=tuple(row for tp in tps[:_SHOWN] for row in _rows(tp, case)) + tuple(live_row(case)),

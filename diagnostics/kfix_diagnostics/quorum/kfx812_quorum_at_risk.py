@@ -52,20 +52,20 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         return
     asked = {each.node: each for each in sorted(quorum.controllers, key=lambda each: each.answered)}
     dated = any(each.fetched >= 0 for each in (*quorum.voters, *quorum.observers))
-    lame = [v for v in quorum.voters if v.node != quorum.leader and _lame(v, asked.get(v.node), dated=dated)]
-    left = len(quorum.voters) - len(lame)
-    for voter in lame:
+    failing = [v for v in quorum.voters if v.node != quorum.leader and _is_failing(v, asked.get(v.node), dated=dated)]
+    left = len(quorum.voters) - len(failing)
+    for voter in failing:
         other = _with_another_disk(voter, quorum)
         if other is not None:
             yield _on_another_disk(voter, other, quorum, left, case)
         else:
             yield _finding(voter, asked.get(voter.node), quorum, left, case)
     for voter in quorum.voters:
-        if voter not in lame and (refused := _refused_at(voter, quorum)):
+        if voter not in failing and voter.node != quorum.leader and (refused := _refused_at(voter, quorum)):
             yield _not_reached(voter, refused, quorum)
 
 
-def _lame(voter: QuorumReplica, answer: ControllerAnswer | None, *, dated: bool) -> bool:
+def _is_failing(voter: QuorumReplica, answer: ControllerAnswer | None, *, dated: bool) -> bool:
     gone = answer is not None and not answer.answered
     if voter.fetched >= 0:
         return voter.fetched >= (_SILENT_AND_GONE if gone else _SILENT) or voter.caught_up >= _SILENT
@@ -75,7 +75,12 @@ def _lame(voter: QuorumReplica, answer: ControllerAnswer | None, *, dated: bool)
 
 
 def _with_another_disk(voter: QuorumReplica, quorum: QuorumView) -> QuorumReplica | None:
-    """Returns the same node as it fetches with another directory id. An entry that fetches no more is an older one."""
+    """Returns the same node as it fetches with another directory id. An entry that fetches no more is an older one.
+
+    A voter that fetches itself has its disk: the other entry is of a disk that it had before.
+    """
+    if 0 <= voter.fetched < _SILENT:
+        return None
     same = (each for each in quorum.observers if each.node == voter.node and each.directory != voter.directory)
     return next((each for each in same if voter.directory and each.directory and 0 <= each.fetched < _SILENT), None)
 
@@ -117,7 +122,13 @@ def _finding(
 
 def _left(left: int, quorum: QuorumView) -> str:
     spare = left - majority(len(quorum.voters))
-    then = "the loss of one more stops every change" if spare <= 0 else f"the quorum can lose {spare} more"
+    then = (
+        "which is no majority: no change is committed"
+        if spare < 0
+        else "the loss of one more stops every change"
+        if spare == 0
+        else f"the quorum can lose {spare} more"
+    )
     return f"{left} of {several(len(quorum.voters), 'voter')} left, {then}"
 
 
@@ -141,23 +152,30 @@ def _on_another_disk(
             *replica_rows([other], quorum, "observer"),
             *controller_rows(quorum),
         ),
-        remedies=(
-            Remedy(
-                "Remove the voter with the old directory id. It is dead, so that this costs no majority",
-                f"{tool} remove-controller --controller-id {node} --controller-directory-id {old}",
-            ),
-            Remedy(
-                f"Then add controller {node} with its new disk, on its own host and with its own properties file",
-                f"{tool} --command-config controller.properties add-controller",
-            ),
-            Remedy(f"Or, if the old disk of controller {node} is whole: stop it, and start it with that one"),
-        ),
+        remedies=tuple(_voter_again(node, old, tool, changes=left >= majority(len(quorum.voters)))),
         never=(
             "Do not restart the other controllers: they are the quorum",
             f"Do not add controller {node} before the old voter is removed: Kafka refuses a second voter with its id",
         ),
         lasted=voter.fetched,
     )
+
+
+def _voter_again(node: int, old: str, tool: str, *, changes: bool) -> Iterator[Remedy]:
+    """Yields how a controller becomes a voter again; without a majority the quorum commits no change of its voters."""
+    its_own = f"the old disk of controller {node} is whole: stop it, and start it with that one"
+    if not changes:
+        yield Remedy(f"If {its_own}")
+        return
+    yield Remedy(
+        "Remove the voter with the old directory id. It is dead, so that this costs no majority",
+        f"{tool} remove-controller --controller-id {node} --controller-directory-id {old}",
+    )
+    yield Remedy(
+        f"Then add controller {node} with its new disk, on its own host and with its own properties file",
+        f"{tool} --command-config controller.properties add-controller",
+    )
+    yield Remedy(f"Or, if {its_own}")
 
 
 def _at_the_active_one(quorum: QuorumView) -> str:

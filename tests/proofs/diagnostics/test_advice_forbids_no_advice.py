@@ -86,6 +86,7 @@ def agree(snapshot: Snapshot) -> None:
     diagnosis = diagnose(snapshot, options=Options(prevention=True))
     assert [*contradictions(snapshot, diagnosis)] == []
     by_key = {f.key: f for f in diagnosis.walk()}
+    assert len(by_key) == len([*diagnosis.walk()]), sorted(f.key for f in diagnosis.walk())
     for finding in diagnosis.walk():
         for remedy in finding.remedies:
             assert bool(remedy.after) == remedy.text.startswith("Wait until KFX")

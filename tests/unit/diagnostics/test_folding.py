@@ -16,6 +16,12 @@ def test_what_follows_is_folded_and_carries_its_severity_up() -> None:
     assert head.worst is Severity.CRITICAL
 
 
+def test_of_two_findings_with_one_key_none_is_dropped() -> None:
+    same = [finding("KFX106:x", Severity.CRITICAL), finding("KFX106:x", Severity.WARNING)]
+    assert [f.severity for f in fold(same)] == [Severity.CRITICAL, Severity.WARNING]
+    assert [f.severity for f in fold(same[::-1])] == [Severity.CRITICAL, Severity.WARNING]
+
+
 def test_what_names_nobody_who_was_found_is_a_head() -> None:
     assert [f.key for f in fold([finding("KFX104:x", Severity.CRITICAL, "KFX401:broker 9")])] == ["KFX104:x"]
 

@@ -309,22 +309,6 @@ def test_a_broker_that_was_found_dead_a_moment_ago_is_not_taken_for_one_that_res
     assert "may be restarting" in find(diagnose(young), "KFX405").summary
 
 
-def test_a_voter_whose_disk_was_replaced_is_removed_and_added_again_and_no_network_is_repaired() -> None:
-    finding = find(diagnose(kraft_clusters.one_controller_on_another_disk()), "KFX812")
-    assert "the voter has directory id disk-102" in finding.summary
-    assert "the controller has new-disk. 2 of 3 voters left, the loss of one more stops every change" in finding.summary
-    removing, adding, _ = finding.remedies
-    assert removing.command.endswith("remove-controller --controller-id 102 --controller-directory-id disk-102")
-    assert adding.command.endswith("--command-config controller.properties add-controller")
-    assert not any("network" in remedy.text for remedy in finding.remedies)
-
-
-def test_a_controller_that_follows_is_alive_although_nothing_listens_at_its_address() -> None:
-    finding = find(diagnose(kraft_clusters.nothing_listens_where_a_controller_is_said_to_be()), "KFX812")
-    assert finding.summary.startswith("controller 102 is alive and follows, but nothing listens at localhost:9195")
-    assert not any("Start" in remedy.text for remedy in finding.remedies)
-
-
 def test_a_broker_at_whose_address_another_cluster_answers_is_started_after_that_one_is_stopped() -> None:
     diagnosis = diagnose(kraft_clusters.broker_elsewhere())
     [head] = diagnosis.findings

@@ -1,0 +1,45 @@
+"""KFX812: voters that are dead, lag, run with another disk, or cannot be reached at their address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kfix.model.cluster.quorum import QuorumReplica
+from kfix_diagnostics.engine import diagnose
+from tests.unit.diagnostics import kraft_clusters
+from tests.unit.diagnostics.kraft_clusters import HIGH, quorum
+from tests.unit.diagnostics.test_incidents import find
+
+
+def test_a_voter_whose_disk_was_replaced_is_removed_and_added_again_and_no_network_is_repaired() -> None:
+    finding = find(diagnose(kraft_clusters.one_controller_on_another_disk()), "KFX812")
+    assert "the voter has directory id disk-102" in finding.summary
+    assert "the controller has new-disk. 2 of 3 voters left, the loss of one more stops every change" in finding.summary
+    removing, adding, _ = finding.remedies
+    assert removing.command.endswith("remove-controller --controller-id 102 --controller-directory-id disk-102")
+    assert adding.command.endswith("--command-config controller.properties add-controller")
+    assert not any("network" in remedy.text for remedy in finding.remedies)
+
+
+def test_a_voter_that_fetches_has_its_disk_although_an_older_entry_of_it_is_left() -> None:
+    view = quorum(voters=(*quorum().voters[:2], QuorumReplica(102, HIGH - 500, 0.1, 40.0, "new-disk")))
+    old = QuorumReplica(102, HIGH, 4.0, 4.0, "old-disk")
+    both = replace(view, observers=(*view.observers, old))
+    finding = find(diagnose(kraft_clusters.kraft().snapshot(quorum=both)), "KFX812")
+    assert "has lagged behind for 40 s" in finding.summary
+    assert not any("remove-controller" in remedy.command for remedy in finding.remedies)
+
+
+def test_without_a_majority_no_voter_is_removed_since_nothing_is_committed() -> None:
+    one, two, *_ = (r._replace(directory=f"disk-{r.node}") for r in quorum().voters)
+    gone, again = two._replace(fetched=60.0, caught_up=60.0), two._replace(directory="new-disk")
+    view = quorum(voters=(one, gone), observers=(*quorum().observers, again))
+    finding = find(diagnose(kraft_clusters.kraft().snapshot(quorum=view)), "KFX812")
+    assert "1 of 2 voters left, which is no majority: no change is committed" in finding.summary
+    assert not any(remedy.command for remedy in finding.remedies)
+
+
+def test_a_controller_that_follows_is_alive_although_nothing_listens_at_its_address() -> None:
+    finding = find(diagnose(kraft_clusters.nothing_listens_where_a_controller_is_said_to_be()), "KFX812")
+    assert finding.summary.startswith("controller 102 is alive and follows, but nothing listens at localhost:9195")
+    assert not any("Start" in remedy.text for remedy in finding.remedies)
