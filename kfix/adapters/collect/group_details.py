@@ -167,6 +167,8 @@ class GroupQuestions:
                 # An offset that is refused with 88 was committed before; it stays known.
                 refused = {tp: CommittedOffset(s.error, wanted[tp].offset) for tp, s in stable.items() if s.error}
                 wanted |= {} if error else refused
+                if error:
+                    self._errors["stable offsets"] = f"OffsetFetch: {name_of(error)}"
             return {tp: wanted[tp] for tp in sorted(wanted)}
 
         return self._asked("group offsets", ask)

@@ -19,7 +19,7 @@ from kfix.app.watching.judging import JudgeOptions, RoundJudge
 from kfix.errors import KfixError, UnreachableError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.cluster.traffic import Traffic, in_all
-from kfix.model.diagnosis.exit_codes import CANNOT_TELL
+from kfix.model.diagnosis.exit_codes import CANNOT_TELL, HEALTHY
 from kfix.model.diagnosis.finding import Diagnosis, Severity
 from kfix.model.watch import RecorderState, ServerCost, Turn, Watched, WatchState
 from kfix.report.findings.verdict import exit_code
@@ -95,7 +95,9 @@ class ClusterWatch:
                 return 0
             left = None if options.within is None else options.within - (self._app.clock.monotonic() - began)
             if (left is not None and left <= 0) or self._state.snapshots + self._state.failures == options.most:
-                return verdict_of(self._state)
+                code = verdict_of(self._state)
+                # Nothing is wrong in what was judged, and it is not healthy: muted, in a window, or just changing.
+                return CANNOT_TELL if options.until_healthy and code == HEALTHY else code
             self._app.clock.sleep(pause if left is None else min(pause, left))
 
     def _round(self) -> float:

@@ -21,7 +21,7 @@ from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import DiagnoseOptions, OpenCluster, SnapshotOptions
 from kfix.app.watching.judging import JudgeOptions, RoundJudge
-from kfix.app.watching.loop import WatchOptions, is_healthy
+from kfix.app.watching.loop import WatchOptions, is_healthy, unchanged
 from kfix.app.watching.notifying import Notifying, notices_of
 from kfix.app.watching.setup import WatchRequest, replay, watch
 from kfix.errors import UnreachableError, UsageError
@@ -105,7 +105,8 @@ def run(
     states: list[WatchState] = []
     app = App(clusters, clock, {})
     options = WatchOptions(JudgeOptions(), most=count, **request.pop("options", {}))
-    code = watch(app, ACCESS, WatchRequest(options, **request), [states.append])
+    passing = request.pop("passing", unchanged)
+    code = watch(app, ACCESS, WatchRequest(options, **request), [states.append], passing)
     return code, states, clusters
 
 
@@ -176,6 +177,26 @@ def test_within_ends_with_the_last_verdict() -> None:
     code, _, clusters = run(lambda _: stuck(), options={"until_healthy": True, "within": 40.0})
     assert code == 21
     assert clusters.taken[-1] == 40.0
+
+
+@pytest.mark.parametrize("hidden", ["muted", "in a window", "just changing"])
+def test_until_healthy_is_never_0_where_healthy_was_not_reached(hidden: str) -> None:
+    def passing(found: Diagnosis) -> Diagnosis:
+        if hidden == "muted":
+            apart = tuple(MutedFinding(f, "known", "2099-01-01") for f in found.findings)
+            return replace(found, findings=(), muted=apart)
+        return replace(found, maintenance="upgrade", could_not_read=("zookeeper: no answer",))
+
+    def restarting(_: float) -> Snapshot:
+        return Paper((1, 2, 3)).topic("orders", 6).offsets(5).kill(3, age=30).snapshot()
+
+    options: dict[str, Any] = {"until_healthy": True, "within": 40.0}
+    if hidden == "just changing":
+        code, states, _ = run(restarting, options=options)
+    else:
+        code, states, _ = run(lambda _: stuck(), options=options, passing=passing)
+    assert not is_healthy(states[-1])
+    assert code == 22
 
 
 def test_a_lost_cluster_is_reported_once_and_the_watch_continues(tmp_path: Path) -> None:
