@@ -215,7 +215,7 @@ def test_a_last_known_leader_that_is_no_replica_is_named_before_the_broker_is_st
     assert said.code == 21
     assert "KFX104" not in said.findings
     finding = said.findings["KFX120"]
-    assert f"the last known leader, broker {broken.details['last_known']}, is no replica any more" in finding["summary"]
+    assert f"the last known leader, broker {broken.details['last_known']}, is no longer a replica" in finding["summary"]
     start = said.findings["KFX401"]["remedies"][0]
     assert (start["after"], start["text"][:17]) == (finding["key"], "Wait until KFX120")
     command = finding["remedies"][0]["command"]

@@ -71,7 +71,7 @@ def test_a_controller_that_is_elected_again_and_again_is_named(kfix, lab):
     found = said.findings["KFX815"]
     assert found["severity"] == "warning"
     assert "elections within" in found["summary"]
-    assert "no node was seen away" in found["cause"]["text"]
+    assert "no node was seen to be down" in found["cause"]["text"]
 
 
 class Disk:

@@ -90,7 +90,7 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
             f"Do not start broker {broker} a second time: it runs",
             f"Do not reassign the replicas of broker {broker}: it catches up once it is unfenced",
             *(
-                (f"Do not trigger an unclean election of {per_topic(held)}: broker {broker} leads without a loss",)
+                (f"Do not trigger an unclean election of {per_topic(held)}: broker {broker} leads without data loss",)
                 if held
                 else ()
             ),
