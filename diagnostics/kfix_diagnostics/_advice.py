@@ -16,11 +16,11 @@ from kfix_diagnostics._bans import CHANGES_OF
 from kfix_diagnostics._words import per_topic
 
 NEVER_EDIT = (
-    "Do not edit the state znode by hand: no broker learns of it, and the broker named leader there answers "
+    "Do not edit the state znode by hand: no broker is notified, and the broker recorded as leader there answers "
     "NOT_LEADER_OR_FOLLOWER"
 )
 NEVER_UNCLEAN_CONFIG = (
-    "Do not set unclean.leader.election.enable=true: it affects every partition of the topic, now and from then on"
+    "Do not set unclean.leader.election.enable=true: it affects every partition of the topic, from now on"
 )
 
 

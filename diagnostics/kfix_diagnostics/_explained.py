@@ -36,7 +36,7 @@ def key_of(cut: Cut) -> str:
 def explained_by(brokers: Iterable[int], case: CaseFile) -> tuple[str, ...]:
     """Returns the keys of the findings that explain why exactly these brokers are missing.
 
-    What hangs comes first: a broker that does not answer causes the rest.
+    A broker that hangs comes first: it causes the rest.
     """
     ids = set(brokers)
     keys = [f"{_SILENT}:broker {b}" for b in sorted(ids.intersection(case.silent))]

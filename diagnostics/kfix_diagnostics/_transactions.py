@@ -105,23 +105,23 @@ def holder(case: CaseFile, producer: int, epoch: int, since_ms: int) -> Transact
 def cause_of(found: TransactionHolder, case: CaseFile) -> Cause:
     if found.unfinished:
         return Cause(
-            "its coordinator has decided how it ends, and has not written that to every partition yet",
+            "its coordinator has decided the outcome, but has not yet written it to every partition",
             Confidence.LIKELY,
         )
     if found.hanging:
         return Cause(
-            f"a hanging transaction: for the coordinator of {found.called} it has ended, but the partition has no "
-            "end of it",
+            f"a hanging transaction: for the coordinator of {found.called} it has ended, but the partition has no end "
+            "marker for it",
             Confidence.LIKELY,
         )
     if found.overdue(case):
         return Cause("its coordinator has not aborted it, although its timeout has passed", Confidence.LIKELY)
     early = found.timeout is not None and found.since < found.timeout / 2
-    more = ", or ends its transactions rarely, as some stream processors do at each checkpoint" if early else ""
+    more = "; or it commits only at long intervals, as some stream processors do (at checkpoints)" if early else ""
     if found.state is None:
         more = f"; its transactional.id is unknown: {found.why}"
     return Cause(
-        f"a transactional producer has neither committed nor aborted since: it has died or hangs{more}",
+        f"a transactional producer has died or hangs, and has neither committed nor aborted since{more}",
         Confidence.POSSIBLE if early else Confidence.LIKELY,
     )
 
@@ -149,13 +149,13 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
     if found.unfinished or found.overdue(case):
         yield Remedy(
             f"Find the coordinator of {found.called}, the leader of its partition of {TRANSACTIONS_TOPIC}, and read "
-            "its log: it waits for a partition without a leader, or hangs",
+            "its log: it is waiting for a partition without a leader, or hangs",
             f"kfix diagnose {cluster_options(case)}",
         )
         return
     if found.hanging:
         yield Remedy(
-            "Neither a new start nor waiting ends it. The kafka-transactions.sh of Kafka 3.0 or newer aborts a hanging "
+            "Neither a restart nor waiting ends it. kafka-transactions.sh of Kafka 3.0 or newer aborts a hanging "
             "transaction by its producer id and epoch (KIP-664)"
         )
         return
@@ -174,8 +174,8 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
         abort = runbook(
             case,
             "abort-transaction",
-            f"If {found.called} cannot be started again: abort its transaction behind a gate. Its uncommitted records "
-            "are discarded, and a producer that is still alive is fenced",
+            f"If {found.called} cannot be started again: abort its transaction with a gated runbook. This discards "
+            "its uncommitted records, and fences the old producer if it is still alive",
             *params,
         )
         yield replace(abort, command=f"{abort.command}{_grace(case)}")
@@ -192,13 +192,13 @@ def _start(found: TransactionHolder) -> str:
         if found.state is None
         else f"the application with transactional.id {found.called} again"
     )
-    return f"Start {who}, which aborts the transaction within a second; a producer that is still alive is fenced"
+    return f"Start {who}: this aborts the transaction within a second, and fences the old producer if it is still alive"
 
 
 def _wait(found: TransactionHolder) -> str:
     if found.ends_by is None:
         return (
-            "Or wait until the brokers abort the transaction after its transaction.timeout.ms (15 minutes at most, "
+            "Or wait until the brokers abort the transaction after its transaction.timeout.ms (at most 15 minutes, "
             "unless transaction.max.timeout.ms was raised), and diagnose again"
         )
     return (

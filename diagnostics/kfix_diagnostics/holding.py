@@ -25,7 +25,7 @@ def _waiting(remedy: Remedy, finding: Finding, banning: list[Finding]) -> Remedy
     first = next((other for other in banning if _forbids(other, remedy, finding)), None)
     if first is None:
         return remedy
-    text = f"Wait until {first.code} ({first.obj}) is resolved. Then: {continued(remedy.text)}"
+    text = f"Wait until {first.code} ({first.obj}) is resolved. Then: {continued(remedy.text.removeprefix('Or '))}"
     return replace(remedy, text=text, command="", after=first.key)
 
 

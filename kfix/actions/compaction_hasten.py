@@ -51,7 +51,7 @@ class CompactionHasten(Configuring):
 
     def inverse(self, args: Args) -> Inverse:
         back = Args({"topic": args.text("topic"), **dict(zip(KEYS, self.before(args), strict=True))})
-        return Inverse(True, "restore the settings of before", Undo("compaction.restore", back))
+        return Inverse(True, "restore the previous settings", Undo("compaction.restore", back))
 
     def reads(self, args: Args) -> Names:
         return self.writes(args)

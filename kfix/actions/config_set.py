@@ -7,7 +7,7 @@ value that someone has set since. The gate depends on the key and on the directi
 `min.insync.replicas` of a topic is raised only to a value that every partition can meet: it is refused above the number
 of replicas less `spare` of them that may be down, and blocked while fewer are in sync. Where the same plan adds
 replicas before, `replicas` is their future number. On KRaft any change of it makes Kafka forget which replicas may lead
-without a loss, even to the same value: it is refused while a partition has such replicas, or no leader
+without data loss, even to the same value: it is refused while a partition has such replicas, or no leader
 (`elr_not_needed`).
 """
 
@@ -48,7 +48,7 @@ _KEY = re.compile(r"[a-z0-9._-]+")
 
 class ConfigSet(Configuring):
     name = "config.set"
-    summary = "set one key of one topic or broker; a change that makes records less durable is typed"
+    summary = "set one key of one topic or broker; a change that makes records less durable needs a typed phrase"
     params: ClassVar[Kinds] = {**PARAMS, "key": ArgKind.TEXT, "value": ArgKind.TEXT}
     optional: ClassVar[Kinds] = {"expect": ArgKind.TEXT, "replicas": ArgKind.INT, "spare": ArgKind.INT}
     frozen: ClassVar[Kinds] = {"before": ArgKind.TEXT, "effective": ArgKind.TEXT}
@@ -139,12 +139,12 @@ def _must_forget_none(args: Args, read: ReadFact) -> None:
         count = read(waiting).value
         if isinstance(count, int) and count > 0:
             text = f"{kind} {name}: {MIN_ISR} concerns every topic, and Kafka forgets which replicas may lead"
-            raise RefusedError(f"{text} {several(count, 'partition')} without a loss", hint=_BACK_FIRST)
+            raise RefusedError(f"{text} {several(count, 'partition')} without data loss", hint=_BACK_FIRST)
         return
     for tp in _partitions(name, read):
         eligible = dict.fromkeys(b for key in about(tp, "elr", "last_known") for b in brokers(read(key)))
         if eligible:
-            text = f"{tp}: {show_value(tuple(eligible))} may lead it without a loss, and Kafka forgets that when"
+            text = f"{tp}: {show_value(tuple(eligible))} may lead it without data loss, and Kafka forgets that when"
             raise RefusedError(f"{text} {MIN_ISR} is set, even to the same value", hint=_BACK_FIRST)
         leader, live = about(tp, "leader", "live_replicas")
         if read(leader).value not in brokers(read(live)):

@@ -19,7 +19,7 @@ from kfix.model.plan.facts import Fact, ReadFact, about_cluster
 from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
 
-_MAX_LOSS = "none: reelection_is_safe must show right before that no partition of the cluster would lose records"
+_MAX_LOSS = "none: reelection_is_safe must show just before that no partition of the cluster would lose records"
 
 
 class ControllerReelect(Action):

@@ -1,4 +1,4 @@
-"""Elects a live replica that is not in sync, where the whole ISR is dead. Acknowledged records are lost for ever.
+"""Elects a live replica that is not in sync, where the whole ISR is dead. Acknowledged records are lost forever.
 
 Kafka elects the first live replica in assignment order, not the one with the longest log (docs/facts/controller.md), so
 the winner is computed beforehand, and the action is refused where a longer log would be truncated. The loss is the
@@ -79,14 +79,14 @@ class ElectUnclean(LeaderElection):
     def what(self, args: Args) -> str:
         winner, end = args.number("winner"), args.number("winner_end")
         text = f"elect broker {winner} (log end {end}), which is NOT in sync, as leader of {args.tp()}"
-        return f"{text}; lost for ever: {_loss(args)}"
+        return f"{text}; lost forever: {_loss(args)}"
 
     def estimate(self, args: Args) -> Estimate:
         return Estimate(partitions=1, max_loss=_loss(args))
 
     def inverse(self, args: Args) -> Inverse:
         end, winner = args.number("winner_end"), args.number("winner")
-        text = f"none: records from offset {end} on are lost for ever; a broker of the old ISR truncates its log to"
+        text = f"none: records from offset {end} on are lost forever; a broker of the old ISR truncates its log to"
         return Inverse(False, f"{text} that of broker {winner} when it starts: copy its log directory before")
 
     def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:

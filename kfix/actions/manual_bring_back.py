@@ -43,8 +43,8 @@ class BringBack(Idle):
         leaderless = not set(isr) & set(live)
         if gone := tuple(b for b in last if b not in assigned):
             raise RefusedError(
-                f"{args.tp()}: its last known leader {list(gone)} is no replica any more: the controllers fail, one "
-                f"after the other, when a broker of {list(assigned)} registers (KFX120)",
+                f"{args.tp()}: its last known leader {list(gone)} is no longer a replica: the controllers fail, one "
+                f"after another, when a broker of {list(assigned)} registers (KFX120)",
                 hint="set eligible.leader.replicas.version=0 first (kafka-features.sh downgrade), as KFX120 describes",
             )
         eligible = tuple(dict.fromkeys((*last, *elr))) if leaderless and not isr else ()
@@ -106,7 +106,7 @@ def _that_run(dead: tuple[int, ...], read: ReadFact) -> tuple[int, ...]:
 def _all_there(args: Args, isr: tuple[int, ...], eligible: tuple[int, ...]) -> str:
     if isr or not eligible:
         return f"every replica of {args.tp()} is in sync"
-    return f"{args.tp()}: {list(eligible)}, which may lead without a loss, are alive: no broker is to be started"
+    return f"{args.tp()}: {list(eligible)}, which may lead without data loss, are alive: no broker needs to be started"
 
 
 def _words(args: Args) -> str:
@@ -145,7 +145,7 @@ def _eligible_words(args: Args) -> str:
     """One that was shut down is elected at once; where all were killed, the last one to come back frees the leader."""
     tp, (first, *more) = args.tp(), args.brokers("wanted")
     alive = [b for b in args.brokers("eligible") if b not in args.brokers("wanted")]
-    text = f"start broker {first} with its old disk: it may lead {tp} without a loss"
+    text = f"start broker {first} with its old disk: it may lead {tp} without data loss"
     if more:
         others = f"broker {more[0]}" if len(more) == 1 else f"brokers {', then '.join(map(str, more))}"
         text += f"; if that elects no leader, it was killed: start {others} as well, with the old disk"

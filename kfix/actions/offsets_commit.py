@@ -72,7 +72,7 @@ class OffsetsCommit(Action):
             offsets=args.text("offsets_before"), offsets_before=args.text("offsets"), back=True, outside=True
         )
         return Inverse(
-            True, "commit the offsets of before, and delete those that were not committed", Undo(self.name, back)
+            True, "commit the previous offsets, and delete those that were not committed", Undo(self.name, back)
         )
 
     def reads(self, args: Args) -> Names:

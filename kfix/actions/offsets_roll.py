@@ -25,7 +25,7 @@ _MOST = 99
 
 class OffsetsRoll(Action):
     name = "offsets.roll"
-    summary = "append a record that deletes a group that does not exist, so that a new segment of the partition begins"
+    summary = "append a tombstone of a group that does not exist, so that the partition begins a new segment"
     risk = Risk.ONE_PARTITION
     gate_floor = Gate.PLAN
     params: ClassVar[Kinds] = {**ON_PARTITION, "number": ArgKind.INT}

@@ -23,7 +23,7 @@ from kfix.probes.groups.keys import KEY, key_of, only_conflict
 
 class OffsetsTombstone(Action):
     name = "offsets.tombstone"
-    summary = "delete the record on which the coordinator of an offsets partition fails, by a record without a value"
+    summary = "delete the record on which the coordinator of an offsets partition fails, by writing a tombstone"
     risk = Risk.ONE_PARTITION
     gate_floor = Gate.TYPED
     params = ON_PARTITION
@@ -51,7 +51,7 @@ class OffsetsTombstone(Action):
         )
 
     def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "no way back: with the record, the partition cannot be loaded")
+        return Inverse(False, "cannot be reverted: with the record, the partition cannot be loaded")
 
     def reads(self, args: Args) -> Names:
         return (*about(args.tp(), "leader", "leader_epoch"), *self.writes(args))

@@ -139,7 +139,7 @@ class ReassignMove(Moving):
 
 
 def _must_end(args: Args, read: ReadFact) -> None:
-    """Raises RefusedError where, while a move is under way, Kafka 4.3 would both add and remove a replica for ever."""
+    """Raises RefusedError where, while a move is under way, Kafka 4.3 would both add and remove a replica forever."""
     tp, replicas = args.tp(), args.brokers("replicas")
     moving_key, adding_key = about(tp, "reassigning", "adding")
     (mode,) = about_cluster("mode")

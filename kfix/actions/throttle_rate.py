@@ -1,7 +1,7 @@
 """Limits how many bytes per second a broker replicates for the throttled replicas, both as leader and as follower.
 
 It slows only replicas that a topic's own lists name (`throttle.replicas`), and of those none that is in sync. A
-left-over rate can keep a replica out of the ISR for ever (docs/facts/kraft.md): the rate of before is restored
+left-over rate can keep a replica out of the ISR forever (docs/facts/kraft.md): the rate of before is restored
 afterwards.
 """
 

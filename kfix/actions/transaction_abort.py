@@ -56,7 +56,7 @@ class TransactionAbort(Action):
         )
 
     def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "no way back: it stays aborted, and its producer has to send the records again")
+        return Inverse(False, "cannot be reverted: it stays aborted, and its producer has to send the records again")
 
     def reads(self, args: Args) -> Names:
         return self.writes(args)

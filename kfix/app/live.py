@@ -83,6 +83,8 @@ def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluste
     if known.cluster.mode is Mode.KRAFT:
         return LiveCluster.on_kraft(target, known)
     if target.zookeeper is None and not known.cluster.zookeeper:
-        raise UnreachableError("no broker tells where its ZooKeeper is", hint="give --zookeeper HOST:PORT[/chroot]")
+        raise UnreachableError(
+            "no broker reports the address of its ZooKeeper", hint="give --zookeeper HOST:PORT[/chroot]"
+        )
     connect = target.zookeeper or parse_connect(known.cluster.zookeeper, target.zookeeper_access)
     return LiveCluster.on_zookeeper(target, connect, known.cluster, known.addresses)

@@ -17,7 +17,7 @@ _HINT = "list it under clusters: in fleet.yaml (kfix context add), or set KFIX_F
 
 
 def the_inventory(environ: Mapping[str, str], by: str) -> tuple[Path, Inventory]:
-    """Returns the inventory that names are looked up in, and its path; `by` is what gave the name, for messages.
+    """Returns the inventory that names are searched up in, and its path; `by` is what gave the name, for messages.
 
     Raises UsageError if there is none, InvalidFileError if it is not valid.
     """
@@ -27,8 +27,8 @@ def the_inventory(environ: Mapping[str, str], by: str) -> tuple[Path, Inventory]
 
     path = first_there(environ)
     if path is None:
-        looked = ", ".join(map(str, places(environ)))
-        raise UsageError(f"{by}: there is no inventory at {looked}", hint=_HINT)
+        searched = ", ".join(map(str, places(environ)))
+        raise UsageError(f"{by}: there is no inventory at {searched}", hint=_HINT)
     return path, load_inventory(path).inventory
 
 

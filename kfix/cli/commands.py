@@ -42,7 +42,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "list": Command(
                 "kfix.cli.context:list_", "List the clusters of the inventory by name, and mark the one in use."
             ),
-            "use": Command("kfix.cli.context:use", "Choose the cluster of commands that name none."),
+            "use": Command("kfix.cli.context:use", "Choose the cluster for commands that name none."),
             "show": Command(
                 "kfix.cli.context:show", "Show what a name stands for: addresses, security, expected settings, mutes."
             ),
@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "test": Command(
                 "kfix.cli.context:reach",
-                "Connect to the cluster of a name, read-only: what answers, its id, its mode, and the security in use.",
+                "Connect to a named cluster, read-only: show what answers, its id, its mode and the security in use.",
             ),
         },
     ),
@@ -72,11 +72,11 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         {
             "save": Command(
                 "kfix.cli.offsets:save",
-                "Save the committed offsets of an offsets partition, as its log holds them.",
+                "Save the committed offsets of an offsets partition from its log.",
             ),
             "restore": Command(
                 "kfix.cli.offsets:restore",
-                "Commit saved offsets again, by the runbook restore-offsets: show the plan, ask, commit, and prove.",
+                "Commit saved offsets again with the runbook restore-offsets: show the plan, ask, commit, and prove.",
             ),
         },
     ),
@@ -95,7 +95,8 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "whatif": Command(
                 "kfix.cli.fleet.whatif:whatif",
-                "Forecast what would stop in a fleet if brokers or a rack went down, by the last run in the store.",
+                "Forecast what would stop in a fleet if brokers or a rack went down, based on the last run in the "
+                "store.",
             ),
             "compact": Command(
                 "kfix.cli.fleet.store:compact",
@@ -152,11 +153,11 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "abort": Command(
                 "kfix.cli.runbook.runs:abort",
-                "End a killed or stopped run: remove its throttles, restore compaction; the rest stays.",
+                "End a killed or stopped run: remove its throttles, restore compaction, and keep its other changes.",
             ),
             "rollback": Command(
                 "kfix.cli.runbook.runs:rollback",
-                "Roll a run back: revert its changes, last first, as a plan of its own behind the same gates.",
+                "Roll back a run: revert its changes, last one first, as a separate plan behind the same gates.",
             ),
             "throttle": Command(
                 "kfix.cli.runbook.runs:throttle",
@@ -187,9 +188,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "up": Command("kfix.cli.lab.clusters:up", "Start a cluster of real brokers on this machine."),
             "status": Command(
                 "kfix.cli.lab.clusters:status",
-                "Show the processes (alive, stopped, dead), the incident and the network's faults.",
+                "Show the processes (alive, stopped, dead), the incident and the network faults.",
             ),
-            "down": Command("kfix.cli.lab.clusters:down", "End a lab: its processes, its data, its state."),
+            "down": Command("kfix.cli.lab.clusters:down", "Remove a lab: its processes, data and state."),
             "kill": Command(
                 "kfix.cli.lab.clusters:kill",
                 "Send SIGKILL to a broker (and wait until its session has ended), a ZooKeeper server or a controller.",
@@ -212,7 +213,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "break": Command(
                 "kfix.cli.lab.clusters:break_",
-                "Make an incident in a lab, and verify on the cluster that it is in place.",
+                "Inject an incident into a lab, and verify on the cluster that it is in place.",
             ),
             "mend": Command(
                 "kfix.cli.lab.clusters:mend",
@@ -228,14 +229,17 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "demo": Command(
                 "kfix.cli.lab.demo:demo",
-                "Play the founding incident on a real cluster: break it, diagnose it, heal it behind gates, prove it.",
+                "Replay the founding incident on a real cluster: break it, diagnose it, heal it behind gates, prove "
+                "it.",
             ),
             "cut": Command(
                 "kfix.cli.lab.network:cut",
                 "Cut two zones from each other: packets are dropped, connections stay open.",
             ),
-            "isolate": Command("kfix.cli.lab.network:isolate", "Cut a zone from all other zones, both ways."),
-            "slow": Command("kfix.cli.lab.network:slow", "Make the link of a zone slow, both ways."),
+            "isolate": Command(
+                "kfix.cli.lab.network:isolate", "Cut a zone off from all other zones, in both directions."
+            ),
+            "slow": Command("kfix.cli.lab.network:slow", "Slow down the link of a zone, in both directions."),
             "heal": Command("kfix.cli.lab.network:heal", "Remove all cuts and slow links."),
             "power-off": Command(
                 "kfix.cli.lab.network:power_off",

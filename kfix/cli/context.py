@@ -46,15 +46,17 @@ def list_(ctx: typer.Context, json_output: AsJson = False) -> None:
 def use(
     ctx: typer.Context,
     name: Annotated[str | None, _Known] = None,
-    none: Annotated[bool, typer.Option("--none", help="Use none: commands have to name their cluster again.")] = False,
+    none: Annotated[
+        bool, typer.Option("--none", help="Clear the choice: commands must name their cluster again.")
+    ] = False,
 ) -> None:
-    """Choose the cluster of commands that name none. KFIX_CLUSTER, -c and an address count more."""
+    """Choose the cluster for commands that name none. KFIX_CLUSTER, -c and an address override it."""
     if (name is None) != none:
         raise UsageError("name a cluster of the inventory, or give --none", hint="kfix context list shows all")
     environ = the_app(ctx).environ
     before = use_name(name or "", environ)
     was = f" (before: {before})" if before and before != name else ""
-    say(f"commands that name no cluster are now about {name}{was}" if name else f"no context is in use{was}")
+    say(f"commands that name no cluster now use {name}{was}" if name else f"no context is in use{was}")
 
 
 def show(ctx: typer.Context, name: _NameOrUsed = None, json_output: AsJson = False) -> None:
@@ -75,11 +77,11 @@ def reach(
         float | None, typer.Option("--timeout", metavar="SECONDS", help="Default: that of the inventory.")
     ] = None,
     accept: Annotated[
-        bool, typer.Option("--accept-new-id", help="The name stands for the cluster that answers now.")
+        bool, typer.Option("--accept-new-id", help="Accept the cluster that answers now under this name.")
     ] = False,
     json_output: AsJson = False,
 ) -> None:
-    """Connect to the cluster of a name, read-only: what answers, its id, its mode, and the security in use.
+    """Connect to a named cluster, read-only: show what answers, its id, its mode and the security in use.
 
     Exit code: 0 every source answered, 22 one did not, or the id is unknown, 3 another cluster answers.
     """
@@ -111,7 +113,7 @@ def add(
         Path | None, typer.Option("--command-config", metavar="FILE", help="Its client properties for TLS and SASL.")
     ] = None,
     owner: Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="Its owner.")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag of it.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag for it.")] = None,
     id_: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Its cluster id: another cluster is refused.")
     ] = None,

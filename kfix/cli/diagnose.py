@@ -127,7 +127,7 @@ def diagnose(
     ] = False,
     stats: Annotated[
         bool,
-        typer.Option("--stats", help="Also print what was asked of each server, on standard error."),
+        typer.Option("--stats", help="Also print the requests sent to each server, on standard error."),
     ] = False,
     keep: Annotated[
         bool,
@@ -184,7 +184,7 @@ def diagnose(
                 choice, access, verbose=verbose, machine=wanted is not Format.TEXT or group is not None
             ),
             waiting=lambda seconds: say(
-                f"some of this may pass by itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
+                f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
         )
         diagnosis, snapshot = the_app(ctx).clusters.diagnose(access, options)
@@ -225,7 +225,7 @@ def _not_confirmed(choice: Choice, access: Access, *, verbose: bool, machine: bo
 
     def show(diagnosis: Diagnosis) -> None:
         if not machine:
-            say("interrupted before the second snapshot: not confirmed, some of this may pass by itself")
+            say("interrupted before the second snapshot: not confirmed; some of this may resolve itself")
             _print(chosen(as_the_inventory_says(diagnosis, access), choice), verbose=verbose)
 
     return show

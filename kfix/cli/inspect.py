@@ -46,13 +46,16 @@ def log_dir(
     ] = False,
     check_crc: Annotated[
         bool,
-        typer.Option("--check-crc", help="Check the CRC of every batch read, not only of the last of each segment."),
+        typer.Option(
+            "--check-crc", help="Check the CRC of every batch read, not only of the last one of each segment."
+        ),
     ] = False,
     json_output: AsJson = False,
 ) -> None:
     """Compare log directories: leader epochs, log ends, damage, where replicas diverge and what each would lose.
 
-    Exit code: 0 no difference and no odd files, 20 replicas behind or odd files, 21 divergent, 22 could not be read.
+    Exit code: 0 no difference and no unexpected files, 20 replicas behind or unexpected files, 21 divergent, 22 could
+    not be read.
     """
     if names and (not groups or json_output):
         raise UsageError("--names needs --groups, and excludes --json")

@@ -44,4 +44,4 @@ def refuse_elsewhere(named: GivenName, name: str | None, command: Any, rest: Seq
         words.append(word)
     if hasattr(command, "table") or any("-c" in p.opts and p.metavar == _ONE for p in command.params):
         return
-    raise UsageError(f"kfix {' '.join(words)} is not about one cluster: leave out -c {named.name} before it")
+    raise UsageError(f"kfix {' '.join(words)} does not act on a single cluster: leave out -c {named.name} before it")

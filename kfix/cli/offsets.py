@@ -70,9 +70,9 @@ def save(
     ] = None,
     json_output: AsJson = False,
 ) -> None:
-    """Save the committed offsets of an offsets partition, as its log holds them. The cluster is not changed.
+    """Save the committed offsets of an offsets partition from its log. The cluster is not changed.
 
-    Reads from the leader, without asking the coordinator; without a leader from the replica that serves most records.
+    Reads from the leader without asking the coordinator; if there is no leader, from the replica with the most records.
     Exit code: 0 everything was saved, 22 the file is incomplete, lacks a named group, or nothing could be read.
     """
     if output.exists():
@@ -97,7 +97,7 @@ def save(
         words = [] if access is None else access.options()
         at = shlex.join(words or ["--bootstrap-server", "HOST:PORT"])
         command = f"kfix offsets restore {shlex.quote(str(output))} {at}"
-        say(f"{output}: commit them again with: {command}" if rescued.saved.groups else f"{output}: holds no offset")
+        say(f"{output}: commit them again with: {command}" if rescued.saved.groups else f"{output}: contains no offset")
     if not rescued.saved.complete:
         raise typer.Exit(_INCOMPLETE)
 
@@ -151,7 +151,7 @@ def restore(
     policy: PolicyFile = None,
     json_output: AsJson = False,
 ) -> None:
-    """Commit saved offsets again, by the runbook restore-offsets: show the plan, ask, commit, and prove.
+    """Commit saved offsets again with the runbook restore-offsets: show the plan, ask, commit, and prove.
 
     Only for groups without members, only where no offset or an older one is committed, and only within the log. With
     --dry-run or -o nothing is changed; kfix runbook apply --plan carries a stored plan out.

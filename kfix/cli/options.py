@@ -79,7 +79,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard out
 RunbookName = Annotated[
     str,
     typer.Argument(
-        metavar="NAME", help="A runbook's name, as kfix runbook list shows.", autocompletion=completion.runbooks
+        metavar="NAME", help="A runbook's name, as kfix runbook list shows it.", autocompletion=completion.runbooks
     ),
 ]
 RunbookFolder = Annotated[
@@ -119,7 +119,7 @@ RunId = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="A run's id or a part of it, as kfix runbook history shows.",
+        help="A run's id or a part of it, as kfix runbook history shows it.",
         autocompletion=completion.runs,
     ),
 ]

@@ -56,7 +56,7 @@ def incident(
 ) -> None:
     """Write the post-mortem of an incident: when it began, impact, cause, actions taken, data loss.
 
-    Exit code: 0 the report is written, 2 a file cannot be read or is of another cluster.
+    Exit code: 0 the report is written, 2 a file cannot be read or belongs to another cluster.
     """
     if not snapshots and not journal and not broker_log and not recorder:
         raise UsageError("there is nothing to report on", hint="give --from FILE, at least twice, or --recorder DIR")

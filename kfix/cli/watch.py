@@ -57,16 +57,18 @@ def watch(
         typer.Option("--recorder", metavar="DIR", help="Record in this folder; it is created if it does not exist."),
     ] = None,
     keep_hours: Annotated[
-        float, typer.Option("--keep-hours", metavar="HOURS", help="Hours of recording that are kept.")
+        float, typer.Option("--keep-hours", metavar="HOURS", help="Hours of recording to keep.")
     ] = 48.0,
     keep_size: Annotated[
         str,
-        typer.Option("--keep-size", metavar="SIZE", help="The most that the recording takes: 256MB, 2GB."),
+        typer.Option("--keep-size", metavar="SIZE", help="Maximum size of the recording: 256MB, 2GB."),
     ] = "256MB",
     until: Annotated[
         str | None,
         typer.Option(
-            "--until", metavar="healthy|TIME", help="End as soon as it is healthy; with --from-recorder: at this time."
+            "--until",
+            metavar="healthy|TIME",
+            help="End as soon as the cluster is healthy; with --from-recorder: at this time.",
         ),
     ] = None,
     within: Annotated[
@@ -100,13 +102,15 @@ def watch(
     restart_grace: RestartGrace = TIMING.restart_grace,
     transaction_grace: TransactionGrace = TIMING.transaction_grace,
     lines: Annotated[
-        bool, typer.Option("--lines", help="Print one line for each change, as where the output is no terminal.")
+        bool, typer.Option("--lines", help="Print one line per change, as when the output is not a terminal.")
     ] = False,
-    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object a line for each change.")] = False,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per change, each on its own line.")
+    ] = False,
 ) -> None:
     """Watch a cluster: take a snapshot every few seconds, record it, and show what is new, worse or fixed.
 
-    Exit code: 0 with --until healthy, as soon as it is; else that of the last snapshot: 0, 20, 21, 22, as diagnose.
+    Exit code: 0 as soon as --until healthy is met; otherwise that of the last snapshot: 0, 20, 21, 22, as diagnose.
     """
     if not 1 <= every <= 3600:
         raise UsageError("--every must be 1 to 3600 seconds")

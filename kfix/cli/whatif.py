@@ -68,7 +68,7 @@ def whatif(
         options = DiagnoseOptions(
             debounce=debounce,
             waiting=lambda seconds: say(
-                f"some of this may pass by itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
+                f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
         )
         access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)

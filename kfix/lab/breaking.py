@@ -82,8 +82,8 @@ def _check(lab: LabHandle, incident: Incident) -> None:
     if unfit := incident.suits([broker for broker in state.brokers if not broker.retired]):
         raise UsageError(f"{incident.name} does not suit lab {lab.name!r}: {unfit}")
     nodes = lab.nodes
-    lame = [f"broker {each}" for condition in ("dead", "stopped") for each in nodes.brokers_in(state, condition)]
+    down = [f"broker {each}" for condition in ("dead", "stopped") for each in nodes.brokers_in(state, condition)]
     role = lab.authority.role
-    lame += [f"{role} {each}" for condition in ("dead", "stopped") for each in nodes.those_in(state, role, condition)]
-    if lame:
-        raise UsageError(f"not running in lab {lab.name!r}: {', '.join(lame)}", hint="kfix lab mend first")
+    down += [f"{role} {each}" for condition in ("dead", "stopped") for each in nodes.those_in(state, role, condition)]
+    if down:
+        raise UsageError(f"not running in lab {lab.name!r}: {', '.join(down)}", hint="kfix lab mend first")

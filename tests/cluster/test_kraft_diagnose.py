@@ -201,7 +201,7 @@ def test_an_empty_isr_names_the_broker_to_start_and_starting_it_loses_nothing(kf
     assert said.code == 21
     assert "KFX103" not in said.findings
     finding = said.findings["KFX119"]
-    assert f"waits for broker {dead}, which is dead; once started it leads without a loss" in finding["summary"]
+    assert f"waits for broker {dead}, which is dead. Once started, it leads without data loss" in finding["summary"]
     assert finding["remedies"][0]["text"].startswith(f"Start broker {dead} with its old disk")
     assert "min.insync.replicas" in finding["never"][0]
     assert high_watermark(lab, broken) == RECORDS_OF_ELR_STRUCK, "no record was lost"
@@ -215,7 +215,7 @@ def test_a_last_known_leader_that_is_no_replica_is_named_before_the_broker_is_st
     assert said.code == 21
     assert "KFX104" not in said.findings
     finding = said.findings["KFX120"]
-    assert f"the last known leader, broker {broken.details['last_known']}, is no replica any more" in finding["summary"]
+    assert f"the last known leader, broker {broken.details['last_known']}, is no longer a replica" in finding["summary"]
     start = said.findings["KFX401"]["remedies"][0]
     assert (start["after"], start["text"][:17]) == (finding["key"], "Wait until KFX120")
     command = finding["remedies"][0]["command"]
@@ -302,7 +302,7 @@ def test_a_broker_that_was_started_as_another_cluster_is_one_finding_and_nothing
         said = kfix.run("diagnose", *options)
         [finding] = [each for each in said.json["findings"] if each["severity"] == "warning"]
         assert (finding["code"], finding["object"]) == ("KFX817", f"cluster {told.details['other']}")
-        assert f"{address}, the address of broker {lost}, is of another cluster" in finding["summary"]
+        assert f"{address}, the address of broker {lost}, belongs to another cluster" in finding["summary"]
         assert finding["remedies"][0]["text"].startswith(
             f"Stop the process of another cluster at {address}, then start"
         )

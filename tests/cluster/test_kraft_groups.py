@@ -188,8 +188,8 @@ def test_a_member_that_does_not_give_up_its_partitions_holds_a_group_of_the_cons
     said = kfix.diagnose("--group", broken.group)
     assert said.code == 21, said.out
     [finding] = [f for f in said.json["findings"] if f["code"] == "KFX111"]
-    assert "take on the assignment of epoch" in finding["summary"]
-    assert "from others" in finding["summary"]
+    assert "adopt the assignment of epoch" in finding["summary"]
+    assert "from the others" in finding["summary"]
     assert any(broken.details["member"] in row["what"] for row in finding["evidence"])
     assert rungs(said)["rebalance"]["code"] == "KFX111"
     began = time.monotonic()

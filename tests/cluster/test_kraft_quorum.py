@@ -49,7 +49,7 @@ def test_a_dead_controller_is_found_and_named_while_everything_works(kfix, lab):
     assert said.code == 20, said.out
     [finding] = said.json["findings"]
     assert (finding["code"], finding["object"]) == ("KFX812", f"controller {dead}")
-    assert "2 of 3 voters left, the loss of one more stops every change" in finding["summary"]
+    assert "2 of 3 voters left; losing one more stops every change" in finding["summary"]
     assert finding["cause"]["text"] == "it is dead: nothing listens at its address"
     assert finding["remedies"][0]["text"].startswith(f"Start controller {dead} with its old disk")
     lab.restart_controller(dead)
@@ -71,7 +71,7 @@ def test_a_controller_that_is_elected_again_and_again_is_named(kfix, lab):
     found = said.findings["KFX815"]
     assert found["severity"] == "warning"
     assert "elections within" in found["summary"]
-    assert "no node was seen away" in found["cause"]["text"]
+    assert "no node was seen to be down" in found["cause"]["text"]
 
 
 class Disk:

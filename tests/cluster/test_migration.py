@@ -48,7 +48,7 @@ def test_each_step_of_a_migration_is_named_with_the_brokers_of_each_side(lab, tm
     with lab.access() as access:
         migrating.prepare_brokers(lab, [2])
         migrating.wait_taken_over(access)
-        assert "KRaft controller 3000 has decided for" in found(kfix)["summary"]
+        assert "KRaft controller 3000 has been in charge for" in found(kfix)["summary"]
         refused = kfix.on("runbook", "plan", "leader-balance")
         assert (refused.code, "KRaft controller 3000 has taken over" in refused.err) == (3, True), refused.err
 

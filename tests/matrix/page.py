@@ -21,9 +21,9 @@ and acks=all reaches every partition. The results are in [matrix.json](matrix.js
 
 - A code with seconds: the finding that names the incident, and the time from the broken cluster to that verdict. The
   start of the command is part of it.
-- **open**: the incident was made, and one of the steps failed. The reason is below.
-- *not run*: there was no run of the incident as it is now. Nothing is claimed.
-- —: the incident cannot be made on that line. The reason is below.
+- **open**: the incident was injected, and one of the steps failed. The reason is below.
+- *not run*: the incident was not run in its present form. Nothing is claimed.
+- —: the incident is impossible on that line. The reason is below.
 """
 
 

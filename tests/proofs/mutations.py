@@ -88,7 +88,7 @@ def _isr_other(cluster: MemoryCluster, key: FactKey) -> None:
 
 
 def _eligible(cluster: MemoryCluster, key: FactKey) -> None:
-    """Another broker than before may lead without a loss; with ZooKeeper there is no such record."""
+    """Another broker than before may lead without data loss; with ZooKeeper there is no such record."""
     if isinstance(cluster, MemoryKraftCluster):
         was = cluster.kraft.elr.get(_tp(key), ())
         cluster.kraft.elr[_tp(key)] = was[:-1] or (99,)

@@ -1,23 +1,23 @@
 """KFX401 broker-dead: brokers to which replicas are assigned are not registered.
 
 Why it matters
-    This one cause may look like hundreds of faults: everything that lacks exactly these brokers is folded under this
+    This one cause may look like hundreds of faults, so everything that lacks exactly these brokers is folded under this
     finding. Partitions without a leader although an in-sync replica is alive (KFX101, KFX102) are not: a dead broker
     alone does not explain those.
 
 How kfix knows
     The id is in an assignment but not in /brokers/ids (without ZooKeeper: most brokers do not report it as alive), and
     it does not respond to kfix either. The oldest state znode without it shows when it left. A broker gone for less
-    than the restart grace, while no client is blocked, may be restarting: that is advice, not an alarm. One whose
-    address accepts connections and never answers is frozen: its session has ended, its process has not. One whose
-    address answers as another cluster was started there as a broker of that one (KFX817).
+    than the restart grace, while no client is blocked, may be restarting: that is advice, not an alarm. A broker whose
+    address accepts connections but never answers is frozen: its session has ended, its process has not. A broker whose
+    address answers for another cluster was started there as a broker of that cluster (KFX817).
 
 Remedies, safest first
-    Start it; its replicas catch up and rejoin by themselves. If it is frozen, end its process first, which holds the
+    Start it; its replicas catch up and rejoin by themselves. If it is frozen, kill its process first: it holds the
     port and the disks. Once it is certain that it cannot come back, reassign its replicas to the other brokers.
 
 Do not
-    Do not restart other brokers meanwhile. Do not remove the dead replica from a partition that has no leader.
+    Do not restart other brokers in the meantime. Do not remove the dead replica from a partition that has no leader.
 
 Sources
     Kafka 2.7.1: /brokers/ids is ephemeral, it ends with the ZooKeeper session (18 s, 6 s before 2.5). KAFKA-13225: the
@@ -48,7 +48,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     calm = case.calm(dead) and not case.strayed
     holding = len(rows)
     left = [age for b in dead if (age := case.gone_for(b)) is not None]
-    when = f", gone for about {ago(max(left))}" if left else ""
+    when = f" and {has(len(dead))} been gone for about {ago(max(left))}" if left else ""
     tail = ". This may be a restart, and no client is blocked" if calm else ""
     yield Finding(
         code=CODE,
@@ -61,7 +61,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         evidence=(*(_row(b, case) for b in dead), *live_row(case)),
         remedies=tuple(_remedies(dead, case, calm=calm, first=_only_in_sync(rows, case))),
         never=(
-            "Do not restart other brokers meanwhile",
+            "Do not restart other brokers in the meantime",
             "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
         ),
         follows=_explained(dead, case),

@@ -7,11 +7,12 @@ Why it matters
 
 How kfix knows
     It is registered in ZooKeeper, kfix asked it over a separate connection, and it gave no answer within the timeout,
-    while other brokers did. This is the view from kfix's host only: whether other hosts reach it is unknown.
+    while other brokers did. This is only the view from kfix's host: whether other hosts reach it is unknown.
 
 Remedies, safest first
-    Check from another host first: a firewall in front of kfix looks the same. If it is frozen, end its process; its
-    session ends and its partitions get other leaders. Then find the reason: stop signals, disk, garbage collection.
+    Check from another host first: a firewall in front of kfix has the same effect. If it is frozen, kill its process;
+    its session then ends and its partitions get other leaders. Then find the reason: stop signals, disk, garbage
+    collection.
 
 Do not
     Do not trigger elections: a registered broker that is frozen may be elected again. Do not restart the other brokers.
@@ -65,8 +66,8 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
         remedies=(
             Remedy(f"Check from another host whether broker {broker} responds there"),
             restart(
-                "If it is frozen: end its process, which ends its session and lets "
-                f"{'another broker become controller' if controls else 'others be elected'}, then start it",
+                "If it is frozen: kill its process, so that its session ends and "
+                f"{'another broker becomes controller' if controls else 'others can be elected'}. Then start it",
                 broker,
             ),
         ),

@@ -13,8 +13,8 @@ Remedies, safest first
     Repair the network between this broker and ZooKeeper; it registers again, truncates and follows by itself.
 
 Do not
-    Do not trigger elections or reassignments meanwhile. Do not restart the rest of the cluster. Do not start the broker
-    a second time: it runs.
+    Do not trigger elections or reassignments in the meantime. Do not restart the rest of the cluster. Do not start the
+    broker a second time: it runs.
 
 Sources
     Kafka 2.7.1 with isolated zones: two leaders of one partition, epochs one apart; 676 records truncated when the

@@ -2,7 +2,7 @@
 
 Why it matters
     A broker without replicas can vanish without a trace: no partition misses it. Two of three brokers may be gone while
-    everything that is left looks healthy, until the next topic is created.
+    everything that remains appears healthy, until the next topic is created.
 
 How kfix knows
     The local store remembers every broker id that responded in an earlier snapshot of this cluster (the last 20
@@ -42,7 +42,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         severity=Severity.INFO,
         obj=brokers_named(missed),
         about="brokers",
-        summary=f"{brokers_named(missed)} of earlier snapshots {are(len(missed))} gone; no replica is assigned there",
+        summary=f"{brokers_named(missed)} of earlier snapshots {are(len(missed))} gone; no replica is assigned to it",
         cause=Cause("removed on purpose, or stopped", Confidence.UNKNOWN),
         evidence=(
             *(Evidence("earlier snapshots", f"broker {b}", f"responded at {case.address(b)}") for b in missed),

@@ -1,19 +1,19 @@
-"""KFX405 ghost-registration: a broker is registered with a KRaft cluster, and its process is gone.
+"""KFX405 ghost-registration: a broker is registered with a KRaft cluster, but its process is gone.
 
 Why it matters
-    With ZooKeeper a registration ends with its broker; on KRaft it stays, fenced, until it is removed. It blocks a
-    raise of metadata.version that the broker's last version of Kafka does not support, and a new topic that needs more
-    replicas than there are live brokers gets one there. Nothing else depends on it.
+    With ZooKeeper a registration ends with its broker; on KRaft it stays, fenced, until it is removed. It blocks
+    upgrading metadata.version to a level that the broker's last version of Kafka does not support, and a new topic that
+    needs more replicas than there are live brokers gets one there. Nothing else depends on it.
 
 How kfix knows
-    Kafka 4.0 and later report brokers that are registered and fenced. Before, only the active controller shows one: it
-    lists the last fetch of metadata for 5 minutes, and nothing afterwards. The broker does not answer kfix, is no voter
-    of the quorum, and no replica is assigned to it. Its last fetch, or its last answer in an earlier snapshot, bounds
-    for how long it has been gone, and so whether it may be restarting.
+    Kafka 4.0 and later report brokers that are registered and fenced. Before 4.0, only the active controller shows such
+    a broker: it lists the last fetch of metadata for 5 minutes, and nothing afterwards. The broker does not answer
+    kfix, is no voter of the quorum, and no replica is assigned to it. Its last fetch, or its last answer in an earlier
+    snapshot, bounds for how long it has been gone, and so whether it may be restarting.
 
 Remedies, safest first
     If it is to come back, start it. If it is gone for good, unregister it: kfix checks again that nothing needs it, and
-    a broker that is started after all registers again by itself.
+    if the broker is started after all, it registers again by itself.
 
 Do not
     Do not unregister a broker that still holds replicas, or that runs: it would not register again before a restart.
@@ -46,12 +46,13 @@ def _finding(broker: int, case: CaseFile) -> Finding:
     young = case.may_restart(broker, gone)
     since = f" for {ago(gone)}" if gone else ""
     fenced = case.snapshot.quorum is not None and case.snapshot.quorum.fenced is not None
-    tail = "it may be restarting" if young else "it blocks a raise of metadata.version that it does not support"
+    blocks = "it blocks upgrading metadata.version to a level that it does not support"
+    tail = "it may be restarting" if young else blocks
     return Finding(
         code=CODE,
         severity=Severity.INFO,
         obj=f"broker {broker}",
-        summary=f"broker {broker} has been gone{since} and holds no replica, but "
+        summary=f"broker {broker} {f'has been gone{since}' if since else 'is gone'} and holds no replica, but "
         f"{'is' if fenced else 'is probably'} still registered: {tail}",
         cause=Cause(
             "a restart" if young else "it was removed without being unregistered, or it was stopped or crashed",
@@ -80,8 +81,8 @@ def _remedies(broker: int, case: CaseFile, *, young: bool, fenced: bool) -> Iter
         yield runbook(case, "remove-ghost-registration", gone, f"broker={broker}")
     else:
         yield Remedy(
-            f"{gone}. Nothing shows afterwards whether that worked before Kafka 4.0: the command answers with an error "
-            "if the broker is not registered",
+            f"{gone}. Before Kafka 4.0, nothing shows afterwards whether that worked: the command returns an error if "
+            "the broker is not registered",
             f"kafka-cluster.sh unregister {servers(case, '--config')} --id {broker}",
         )
 
@@ -89,7 +90,7 @@ def _remedies(broker: int, case: CaseFile, *, young: bool, fenced: bool) -> Iter
 CHECK = ClusterCheck(
     code=CODE,
     slug="ghost-registration",
-    title="a broker is registered with a KRaft cluster, and its process is gone",
+    title="a broker is registered with a KRaft cluster, but its process is gone",
     severity=Severity.INFO,
     check=check,
     debounce=Debounce.NONE,

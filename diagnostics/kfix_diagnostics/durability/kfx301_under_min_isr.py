@@ -65,9 +65,14 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         f"minimum {', '.join(map(str, wanted))})",
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first.tp),
-        blocked=Blocked(f"producers of {per_topic(tps)} with acks=all, but no consumers"),
+        blocked=Blocked(f"producers of {per_topic(tps)} with acks=all; consumers are not affected"),
         remedies=tuple(_remedies(missing, rows, case)),
-        never=("Do not trigger an election of any kind: the partitions have leaders, and it brings no replica back",),
+        never=(
+            (
+                "Do not trigger an election of any kind: the partitions have leaders, and an election brings no "
+                "replica back"
+            ),
+        ),
         forbids=(no_election(tps),),
         partitions=tps,
         follows=explained(missing, case),

@@ -87,7 +87,7 @@ def _headline(missing: Missing, case: CaseFile) -> str:
 
 def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     if case.calm(missing):
-        yield Remedy("Wait: an ordinary restart shows the same")
+        yield Remedy("Wait: an ordinary restart has the same symptoms")
         return
     yield from bring_back(missing, case)
 

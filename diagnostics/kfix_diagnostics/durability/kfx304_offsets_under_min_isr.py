@@ -4,7 +4,7 @@ Why it matters
     The coordinator writes with acks=all. Below min.insync.replicas every commit of the groups there fails, members
     cannot join, transactions cannot end, and share groups (Kafka 4) cannot acknowledge records, while reading records
     and committed offsets still works. With replication
-    factor 1 and min.insync.replicas 2 this affects every group, for ever. A new leader of Kafka 4 cannot advance its
+    factor 1 and min.insync.replicas 2 this affects every group, forever. A new leader of Kafka 4 cannot advance its
     high watermark then, and serves old committed offsets or none, without an error: a consumer that starts now reads
     records again, or begins where auto.offset.reset points.
 
@@ -110,8 +110,8 @@ def _withheld_rows(withheld: list[OffsetsLog]) -> Iterator[Evidence]:
 
 def _never_start(withheld: list[OffsetsLog]) -> str:
     return (
-        f"Do not start consumers of groups of {_of(withheld)} before: they get an old committed offset or none, "
-        "read again or skip records, and commit that later"
+        f"Do not start consumers of groups of {_of(withheld)} before that: they would get an old committed offset or "
+        "none, read records again or skip some, and later commit that position"
     )
 
 

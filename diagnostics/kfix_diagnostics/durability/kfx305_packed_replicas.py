@@ -2,7 +2,7 @@
 
 Why it matters
     The flaw is harmless until one rack or two brokers fail: then partitions have no live replica although most of the
-    cluster is healthy. Finding it before costs nothing.
+    cluster is healthy. Finding it beforehand costs nothing.
 
 How kfix knows
     All replicas are in one rack while the racks of all of them are known and the cluster has more than one (warning),

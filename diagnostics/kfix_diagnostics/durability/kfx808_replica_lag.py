@@ -2,12 +2,14 @@
 
 Why it matters
     Each of the three needs another remedy: a stuck replica never recovers by itself, a slow one never catches up, and
-    one that catches up only has to be left alone. A count of under-replicated partitions does not distinguish them.
+    one that is catching up only needs to be left alone. A count of under-replicated partitions does not distinguish
+    them.
 
 How kfix knows
     The log ends of replica and leader, read from both, twice: records behind then and now, and records a second. Stuck:
     its log end does not move. Slow: it moves, but the lag does not shrink. Catching up: the lag shrinks; kfix estimates
-    the time left. A cut link looks like stuck; then the cut is reported instead (KFX801, KFX802, KFX807).
+    the time left. A cut link has the same symptoms as a stuck replica; the cut is then reported instead (KFX801,
+    KFX802, KFX807).
 
 Remedies, safest first
     Stuck: remove a left-over throttle; otherwise its fetcher is stuck: restart that one broker with a clean shutdown.

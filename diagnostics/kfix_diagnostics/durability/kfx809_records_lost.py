@@ -6,8 +6,9 @@ Why it matters
     offsets may point beyond the end of the log, or at other records than before.
 
 How kfix knows
-    `--before FILE`, a saved snapshot: its leaders with their epochs, log ends and high watermarks. kfix asks today's
-    leader where that epoch ended (OffsetForLeaderEpoch): records of the old leader beyond that offset were truncated.
+    `--before FILE`, a saved snapshot: its leaders with their epochs, log ends and high watermarks. kfix asks the
+    current leader where that epoch ended (OffsetForLeaderEpoch): records of the old leader beyond that offset were
+    truncated.
 
 Remedies, safest first
     Send again what producers still have; reset consumers whose offsets lie beyond the end. The disk of the old leader
@@ -65,7 +66,7 @@ def _lost(case: CaseFile, topic: str, found: tuple[Lost, ...]) -> Finding:
             f"no client; consumers of {topic} may be past the end of the log, or hold records that it lacks"
         ),
         remedies=(
-            Remedy("Send again what the producers still have, and inform the owners of the consumers"),
+            Remedy("Resend what the producers still have, and inform the owners of the consumers"),
             Remedy("Read the disk of an old leader that has not started yet: kfix inspect log-dir PATH..."),
             Remedy("From now on use acks=all, min.insync.replicas=2 and no unclean elections"),
         ),
@@ -102,7 +103,7 @@ def _rows(found: tuple[Lost, ...]) -> Iterator[Evidence]:
 CHECK = ClusterCheck(
     code=CODE,
     slug="records-lost",
-    title="records of an earlier snapshot are in no log any more",
+    title="records of an earlier snapshot are no longer in any log",
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.NONE,

@@ -44,7 +44,7 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
                 cause=Cause(why, Confidence.CERTAIN),
                 evidence=(Evidence("the run", "collecting", why),),
                 remedies=(Remedy("Diagnose it from the host of the audit", _command(case.entries.get(name))),),
-                never=("Do not take what was not read for healthy",),
+                never=("Do not assume that what was not read is healthy",),
             ),
         )
 

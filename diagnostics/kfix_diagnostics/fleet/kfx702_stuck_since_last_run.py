@@ -9,10 +9,11 @@ How kfix knows
     below min.insync.replicas, under-replicated, in a reassignment that does not end.
 
 Remedies, safest first
-    The finding that it names has the remedy. A finding that has lasted a day needs an owner, or a mute with an end.
+    The finding that this one names has the remedy. A finding that has lasted a day needs an owner, or a mute with an
+    end.
 
 Do not
-    Do not wait for it to resolve itself: it had the time.
+    Do not wait for it to resolve itself: it has had time to.
 
 Sources
     kfix itself: the findings of both audits.
@@ -53,7 +54,7 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
                     for s in all_stuck
                 ),
                 remedies=(Remedy(f"See {' and '.join(codes)} of this cluster for the remedy"),),
-                never=("Do not wait for it to resolve itself: it had the time",),
+                never=("Do not wait for it to resolve itself: it has had time to",),
                 partitions=tuple(_tp(p) for p in partitions),
             ),
         )

@@ -1,4 +1,4 @@
-"""KFX703 fleet-drift: a cluster has other broker settings than the clusters with the same tag.
+"""KFX703 fleet-drift: a cluster has different broker settings from the other clusters with the same tag.
 
 Why it matters
     People expect clusters of one kind to behave alike: what was tried on one is done on the next. A cluster with other
@@ -101,7 +101,7 @@ def _usual(values: Mapping[str, str]) -> tuple[str, int]:
 CHECK = FleetCheck(
     code=CODE,
     slug="fleet-drift",
-    title="a cluster has other broker settings than the clusters with the same tag",
+    title="a cluster has different broker settings from the other clusters with the same tag",
     severity=Severity.WARNING,
     check=check,
     prevention=True,

@@ -3,7 +3,7 @@
 Why it matters
     A cluster that is counted twice hides one that is not counted at all: an address was copied, and the intended
     cluster is never audited. A name that has become another cluster was re-created, with all its data and offsets gone,
-    or its address was changed; its history is then the history of another cluster.
+    or its address was changed; its history is then that of another cluster.
 
 How kfix knows
     The cluster id that Kafka gave itself at its first start (/cluster/id), against the other names of this run and
@@ -56,7 +56,8 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
                 name,
                 _finding(
                     "another cluster",
-                    f"is another cluster than in the previous audit: its id is {digest.cluster_id}, it was {before}",
+                    f"is a different cluster than in the previous audit: its id is {digest.cluster_id}, it was "
+                    f"{before}",
                     "it was re-created, or its address belongs to another cluster",
                     digest.cluster_id,
                     "Check whether it was re-created on purpose. If not, correct the address in the inventory",
@@ -80,7 +81,7 @@ def _finding(obj: str, summary: str, cause: str, cluster: str, remedy: str) -> F
 CHECK = FleetCheck(
     code=CODE,
     slug="cluster-identity",
-    title="two names are one cluster, or a name is another cluster than before",
+    title="two names refer to one cluster, or a name refers to a different cluster than before",
     severity=Severity.WARNING,
     check=check,
 )

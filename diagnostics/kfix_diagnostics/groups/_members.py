@@ -29,7 +29,7 @@ def restart_members(group: str, members: Sequence[GroupMember], case: CaseFile) 
     if static:
         yield Remedy(
             f"A static member whose host is gone keeps its place until its session timeout: start {some(static)} again "
-            "under the same group.instance.id"
+            "with the same group.instance.id"
         )
     yield Remedy("Or wait for its rebalance timeout (max.poll.interval.ms): the coordinator then removes the member")
 
@@ -40,7 +40,7 @@ def evictions(group: str, members: Sequence[GroupMember], case: CaseFile) -> Ite
 
 
 def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -> Remedy:
-    text = f"If {called(member)} cannot be restarted now: evict it (a runbook, behind its gates)"
+    text = f"If {called(member)} cannot be restarted now: evict it (a gated runbook)"
     if not alone:
-        text = f"If it is {called(member)} that hangs and cannot be restarted: evict it (a runbook, behind its gates)"
+        text = f"If it is {called(member)} that hangs and cannot be restarted: evict it (a gated runbook)"
     return runbook(case, "evict-member", text, f"group={group}", f"member={member.id}")

@@ -34,12 +34,12 @@ def _held(
     kept = _kept(stood)
     waiting = [m for m in last.members or () if not kept.isdisjoint(set(m.target or ()) - set(m.assigned))]
     names, verb = some([called(m) for m in stood], _SHOWN), "does" if len(stood) == 1 else "do"
-    keeps = f", and {'keeps' if len(stood) == 1 else 'keep'} {per_topic(kept)} from others" if kept else ""
+    keeps = f", and {'keeps' if len(stood) == 1 else 'keep'} {per_topic(kept)} from the others" if kept else ""
     return Finding(
         code=code,
         severity=Severity.CRITICAL,
         obj=f"group {last.group}",
-        summary=f"group {last.group} has been rebalancing for {lasted} or longer: {names} {verb} not take on the "
+        summary=f"group {last.group} has been rebalancing for {lasted} or longer: {names} {verb} not adopt the "
         f"assignment of epoch {last.epoch}{keeps}",
         cause=Cause(
             f"{'this member does' if len(stood) == 1 else 'these members do'} not poll: the process hangs, or takes "
@@ -55,7 +55,7 @@ def _held(
         never=(
             "Do not restart brokers or move the coordinator because of it: the next one waits for the same member",
             "Do not restart the other members: they read the partitions that they have",
-            *(() if len(stood) == 1 else ("Do not evict one member after the other on a guess",)),
+            *(() if len(stood) == 1 else ("Do not evict members one by one on a guess",)),
         ),
         token=",".join(sorted(member.id for member in stood)),
     )

@@ -1,8 +1,8 @@
 """KFX108 pending-offsets: a consumer group waits for a transaction that does not end.
 
 Why it matters
-    The group's consumers get no record and no error, not even from partitions whose offset is stable. Every coordinator
-    is healthy, and other groups work, so it looks like an application fault.
+    The group's consumers get neither records nor an error, not even from partitions whose offset is stable. Every
+    coordinator is healthy, and other groups work, so it looks like an application fault.
 
 How kfix knows
     A transactional producer writes offsets of a group into the group's offsets partition, and they count when its
@@ -15,12 +15,12 @@ How kfix knows
 Remedies, safest first
     Start the producer's application again with the same transactional.id, which aborts the transaction within a second.
     Or wait: the brokers abort it after its transaction.timeout.ms, which is 1 minute by default and at most
-    transaction.max.timeout.ms, 15 minutes by default. The previous offset then counts again. If neither is possible,
-    the runbook abort-transaction does what that start does.
+    transaction.max.timeout.ms, 15 minutes by default. The previous offset is then valid again. If neither is
+    possible, the runbook abort-transaction has the same effect as that start.
 
 Do not
     Do not restart brokers and do not elect another leader: the transaction is in the log and stays open. Do not delete
-    the group or reset its offsets: nothing is lost, and the position of the group counts again afterwards.
+    the group or reset its offsets: nothing is lost, and the position of the group is valid again afterwards.
 
 Sources
     Tried on 2.7.1 and 4.3.1. See docs/facts/consumer-groups.md.
@@ -66,7 +66,7 @@ def _waiting(producer: int, parts: list[tuple[OffsetsLog, OpenTransaction]], cas
         severity=Severity.CRITICAL,
         obj=f"producer id {producer}",
         summary=f"{they} for the transaction of {named} to end: until then the committed offsets of "
-        f"{per_topic(tps)} are refused, and consumers get no record and no error",
+        f"{per_topic(tps)} are refused, and consumers get neither records nor an error",
         cause=cause_of(found, case),
         evidence=(
             *(_log_row(log, t, case) for log, t in parts[:_SHOWN]),
@@ -77,7 +77,10 @@ def _waiting(producer: int, parts: list[tuple[OffsetsLog, OpenTransaction]], cas
         remedies=tuple(ending(found, groups[0], case)),
         never=(
             "Do not restart brokers or elect another leader because of it: the transaction stays open",
-            "Do not delete the group or reset its offsets: its position counts again when the transaction ends",
+            (
+                "Do not delete the group or reset its offsets: its committed position is valid again once the "
+                "transaction ends"
+            ),
         ),
         partitions=tps,
         facts={**found.facts, "group": groups[0]},

@@ -2,22 +2,22 @@
 
 Why it matters
     The group's consumers join, work and commit, but start where auto.offset.reset points: they read everything again,
-    or skip what came since. No client, no broker metric and no tool reports an error.
+    or skip what has arrived since. No client, no broker metric and no tool reports an error.
 
 How kfix knows
     Up to Kafka 3.x, a coordinator that cannot read one record of its offsets partition drops everything that it loaded
     from it and serves the partition as if it were empty. Its groups are then missing from every list. kfix compares the
     partitions of the listed groups with those that have records, reads the end of the log only where no listed group is
-    (the last 250 records at most), and asks the coordinator for the offsets that it finds there. A partition where
-    groups have committed again since is not noticed by a plain diagnosis: `kfix diagnose --group G` always reads the
+    (the last 250 records at most), and asks the coordinator for the offsets that it finds there. A plain diagnosis
+    does not notice a partition where groups have committed again since: `kfix diagnose --group G` always reads the
     log of the group's partition (the last 20 000 records at most).
 
 Remedies, safest first
     Stop the group's consumers before they commit new positions. Save the offsets from the log with `kfix offsets save`;
-    `kfix offsets restore` commits them again, so that the consumers continue where they were. That lasts until the
-    leadership moves or the broker restarts: while the record is there, the next leader drops them again. The broker's
-    log names the record. Remove it: write a tombstone for its key, let every replica compact it away, then move the
-    leadership of the partition, so that the next leader loads it. The settings segment.ms=1000,
+    `kfix offsets restore` commits them again, so that the consumers continue where they were. That lasts only until the
+    leadership moves or the broker restarts: while the record is there, the next leader drops the offsets again. The
+    broker's log names the record. Remove it: write a tombstone for its key, let every replica compact it away, then
+    move the leadership of the partition, so that the next leader loads it. The settings segment.ms=1000,
     min.cleanable.dirty.ratio=0.0, max.compaction.lag.ms=1000 and delete.retention.ms=0 on the topic make compaction
     quick; remove them afterwards.
 
@@ -107,12 +107,12 @@ def _rows(log: OffsetsLog, group: LoggedGroup) -> Iterator[Evidence]:
 
 
 def _remedies(broker: int, group: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
-    yield Remedy("Stop the consumers of these groups, before they commit new positions")
+    yield Remedy("Stop the consumers of these groups before they commit new positions")
     chosen = partition_options([tp.partition for tp in tps])
     file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
     yield Remedy("Save the offsets that the log holds", f"kfix offsets save {cluster_options(case)} {chosen} -o {file}")
     yield Remedy(
-        "Commit the saved offsets again (a runbook, behind its gates); then start the consumers",
+        "Commit the saved offsets again (a gated runbook). Then start the consumers",
         f"kfix offsets restore {file} {cluster_options(case)}",
     )
     yield Remedy(

@@ -1,8 +1,8 @@
-"""KFX110 coordinator-unreachable: the address of a group's coordinator accepts no connection from here.
+"""KFX110 coordinator-unreachable: the address of a group's coordinator cannot be reached from here.
 
 Why it matters
     Clients ask any broker for the coordinator of their group, get an address, and connect to that one only. If it is
-    wrong for the place where they run, every other request works and the group hangs with disconnects or timeouts.
+    wrong for the network where they run, every other request works and the group hangs with disconnects or timeouts.
 
 How kfix knows
     `kfix diagnose --group G` asks for the coordinator as a client does and connects to the host and port of the answer.
@@ -53,22 +53,22 @@ def _unreachable(broker: int, address: str, readings: list[GroupReading], case: 
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"coordinator on broker {broker}",
-        summary=f"the coordinator is broker {broker} at {address}, and this address accepts no connection from here: "
+        summary=f"the coordinator is broker {broker} at {address}, and it cannot be reached from here: "
         f"{readings[0].unconnected}",
         cause=Cause(
-            f"advertised.listeners of broker {broker}, DNS or a firewall is wrong for this place, or the process has "
-            "just ended",
+            f"advertised.listeners of broker {broker}, DNS or a firewall is wrong for clients here, or the broker "
+            "process has just ended",
             Confidence.LIKELY,
         ),
         evidence=(Evidence("FindCoordinator", f"group {groups[0]}", f"broker {broker} at {address}"),),
-        blocked=Blocked("clients of these groups at this place", groups),
+        blocked=Blocked("clients of these groups that connect from here", groups),
         remedies=(
             Remedy(
                 f"Compare {address} with advertised.listeners of broker {broker}, and correct it there or in DNS",
                 f"kafka-configs.sh {servers(case)} --describe --all --entity-type brokers --entity-name {broker}",
             ),
             Remedy(
-                "Repeat this where the consumers run: only their place counts",
+                "Repeat this where the consumers run: only their network path matters",
                 f"kfix diagnose {cluster_options(case)} --group {shlex.quote(groups[0])}",
             ),
         ),
@@ -81,7 +81,7 @@ def _unreachable(broker: int, address: str, readings: list[GroupReading], case: 
 CHECK = ClusterCheck(
     code=CODE,
     slug="coordinator-unreachable",
-    title="the address of a group's coordinator accepts no connection from here",
+    title="the address of a group's coordinator cannot be reached from here",
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,

@@ -1,4 +1,4 @@
-"""KFX111 rebalance-held: a group does not leave its rebalance, and the same members are in it all the time.
+"""KFX111 rebalance-held: a group is stuck in a rebalance, with the same members all the time.
 
 Why it matters
     While a group rebalances, its members receive no records. One member that does not rejoin holds up all others until
@@ -10,19 +10,19 @@ How kfix knows
     snapshots is ruled out, and so is one that the log of the offsets partition does not list in the last generation. No
     client request shows which of several such members the coordinator waits for. A group of the consumer protocol
     (KIP-848) is in Reconciling instead, and its coordinator reports the epoch that each member has reached: a member
-    that stands behind the group's in both snapshots has not taken on its assignment. The other members continue to read
-    what they have.
+    that is behind the group's epoch in both snapshots has not adopted its assignment. The other members continue to
+    read what they have.
 
 Remedies, safest first
     Read the log or a thread dump of the named members: one hangs in its record processing and does not poll. Restart
     that process; it leaves the group when it stops. A static member (group.instance.id) whose host is gone keeps its
     place until its session timeout, 30 minutes at most: start it again under the same id. If that cannot be done now,
-    the runbook evict-member removes the member on its behalf, so that the others get its partitions: they read again
-    what it has read and not committed. A process that still runs joins again by itself, and may hold the group again.
+    the runbook evict-member removes the member from the group, so that the others get its partitions: they read again
+    what it has read and not committed. A process that still runs rejoins by itself, and may hold up the group again.
 
 Do not
     Do not restart brokers and do not move the coordinator: the next one waits for the same member. Do not restart all
-    members at once: each start is another rebalance. Do not evict one member after the other on a guess.
+    members at once: each start triggers another rebalance. Do not evict members one by one on a guess.
 
 Sources
     Kafka 2.7.1: GroupCoordinator.tryCompleteJoin waits for every known member. See docs/facts/consumer-groups.md.
@@ -72,10 +72,10 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"group {last.group}",
-        summary=f"group {last.group} has been rebalancing for {lasted} or longer, so no member gets a record; "
-        f"{'member' if one else 'one of the members'} {some([called(m) for m in members], _SHOWN)} holds it",
+        summary=f"group {last.group} has been rebalancing for {lasted} or longer, so its members get no records; "
+        f"{'member' if one else 'one of the members'} {some([called(m) for m in members], _SHOWN)} is holding it up",
         cause=Cause(
-            f"{'this member does' if one else 'one of these members does'} not join again: its process hangs, or takes "
+            f"{'this member does' if one else 'one of these members does'} not rejoin: its process hangs, or takes "
             "longer than max.poll.interval.ms between two polls",
             Confidence.LIKELY if one else Confidence.POSSIBLE,
         ),
@@ -88,8 +88,8 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
         remedies=tuple(_remedies(last, members, case)),
         never=(
             "Do not restart brokers or move the coordinator because of it: the next one waits for the same member",
-            "Do not restart all members at once: each start is another rebalance",
-            *(() if one else ("Do not evict one member after the other on a guess: each is another rebalance",)),
+            "Do not restart all members at once: each start triggers another rebalance",
+            *(() if one else ("Do not evict members one by one on a guess: each is another rebalance",)),
         ),
         token=",".join(sorted(member.id for member in members)),
     )
@@ -103,7 +103,7 @@ def _remedies(last: GroupReading, members: tuple[GroupMember, ...], case: CaseFi
 CHECK = ClusterCheck(
     code=CODE,
     slug="rebalance-held",
-    title="a group does not leave its rebalance",
+    title="a group is stuck in a rebalance",
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.NONE,

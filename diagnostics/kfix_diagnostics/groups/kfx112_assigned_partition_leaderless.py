@@ -7,10 +7,10 @@ Why it matters
 How kfix knows
     `kfix diagnose --group G` reads which partitions are assigned to the members of the group or have a committed
     offset, and finds some of them among the partitions without a leader. The finding of the partition itself (KFX101
-    to KFX107) gives the cause and the remedies; this one is shown under it.
+    to KFX107) has the cause and the remedies; this one is shown under it.
 
 Remedies, safest first
-    Those of the partition's own finding. The consumers continue by themselves as soon as it has a leader.
+    Apply the remedies of the partition's own finding. The consumers continue by themselves as soon as it has a leader.
 
 Do not
     Do not reset the offsets of the group and do not restart its members: they are not the problem. Do not delete the
@@ -53,9 +53,9 @@ def _stuck(group: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Findi
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"group {group}",
-        summary=f"{several(len(tps), 'partition')} of group {group} {has(len(tps))} no leader, so it gets no record of "
-        f"{per_topic(tps)}, and no error",
-        cause=Cause("no replica leads these partitions; the finding of each partition says why", Confidence.CERTAIN),
+        summary=f"{several(len(tps), 'partition')} of group {group} {has(len(tps))} no leader, so the group gets no "
+        f"records from {per_topic(tps)}, and no error",
+        cause=Cause("no replica leads these partitions; the finding of each partition shows why", Confidence.CERTAIN),
         evidence=tuple(row for tp in tps[:_SHOWN] for row in view_rows(case, tp)),
         blocked=Blocked(groups=(group,)),
         remedies=(

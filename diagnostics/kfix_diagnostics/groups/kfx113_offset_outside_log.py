@@ -71,7 +71,9 @@ def _outside(reading: GroupReading, outside: _Outside, case: CaseFile) -> Findin
         ),
         blocked=Blocked("consumers of this group lose their position", (group,)),
         remedies=tuple(_remedies(group, next(iter(outside)), case, lost=bool(above))),
-        never=("Do not start consumers of this group before its position is chosen: they reset it on their own",),
+        never=(
+            "Do not start consumers of this group before you have chosen its position: they would reset it themselves",
+        ),
         partitions=tps,
         token=",".join(f"{tp}:{e.committed}" for tp, e in outside.items()),
     )
@@ -79,7 +81,7 @@ def _outside(reading: GroupReading, outside: _Outside, case: CaseFile) -> Findin
 
 def _cause(above: _Outside, below: _Outside) -> Cause:
     if above:
-        text = "the log has become shorter: by an unclean election, or the topic was deleted and created again"
+        text = "the log has become shorter: after an unclean election, or because the topic was deleted and re-created"
         return Cause(text + ("; retention removed unread records elsewhere" if below else ""), Confidence.LIKELY)
     return Cause("retention or DeleteRecords removed records that the group had not read", Confidence.LIKELY)
 

@@ -3,20 +3,21 @@
 Why it matters
     A coordinator reads its partition from the start before it serves a group. A compacted one has a record for each
     committed offset; without compaction it grows with every commit, and the next coordinator, after any restart or
-    election, loads it for minutes or hours (OffsetFetch answers COORDINATOR_LOAD_IN_PROGRESS). Nothing shows it before.
+    election, loads it for minutes or hours (OffsetFetch answers COORDINATOR_LOAD_IN_PROGRESS). Nothing shows it before
+    that.
 
 How kfix knows
     DescribeLogDirs gives the size of each replica. Where the leader's is three segments or more (segment.bytes of the
     topic, 100 MB by default), kfix reads a piece of the log that has about 80 % of its bytes behind it: a healthy
     cleaner leaves at most 2/3 of a log uncompacted, and every key occurs once in the rest. If there are at least two
-    records for each key there, and the last of them is older than an hour, the cleaner does not come. The log start
-    offset shows nothing: compaction does not move it.
+    records for each key there, and the last of them is older than an hour, the cleaner does not run there. The log
+    start offset shows nothing: compaction does not move it.
 
 Remedies, safest first
     Move the leadership to a copy that is compacted, if there is one: each replica is compacted on its own. Otherwise
-    restore the cleaner, first on a broker that leads none of these partitions, whose restart loads nothing; then move
-    the leadership there, and do the same on the former leader. Where a setting of the topic or an open transaction
-    holds the cleaner back, no restart helps: remove the setting, or end the transaction.
+    restore the cleaner, first on a broker that leads none of these partitions, which has nothing to load when it
+    restarts; then move the leadership there, and do the same on the former leader. Where a setting of the topic or an
+    open transaction holds the cleaner back, no restart helps: remove the setting, or end the transaction.
 
 Do not
     Do not restart the leader and do not move the leadership to a copy of the same size before that: the next
@@ -24,8 +25,8 @@ Do not
     committed offsets.
 
 Sources
-    Tried on 2.7.1. See docs/facts/consumer-groups.md. That an open transaction holds the cleaner back is from the
-    source of 2.7.1 (`LogCleanerManager.cleanableOffsets`).
+    Tried on 2.7.1. See docs/facts/consumer-groups.md. The statement that an open transaction holds the cleaner
+    back is from the source code of 2.7.1 (`LogCleanerManager.cleanableOffsets`).
 """
 
 from __future__ import annotations
@@ -67,12 +68,15 @@ def _uncompacted(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Finding:
         severity=Severity.WARNING,
         obj=f"topic {OFFSETS_TOPIC}",
         summary=f"{several(n, 'partition')} of {OFFSETS_TOPIC} {are(n)} not compacted: {per_topic(tps)}, up to "
-        f"{known_size(logs[0].size)}; after the next change of leader, the groups there wait until it has been loaded",
+        f"{known_size(logs[0].size)}; after the next leader change, its groups wait until it has been loaded",
         cause=_cause(logs, case),
         evidence=(*size_rows(case, logs), *_setting_rows(case)),
         remedies=tuple(_remedies(logs, case)),
         never=(
-            f"Do not restart {brokers_named(leaders)}, nor move leadership to a copy as large: it is loaded whole",
+            (
+                f"Do not restart {brokers_named(leaders)}, and do not move leadership to a copy of the same size: the "
+                "new leader loads all of it"
+            ),
             "Do not delete the topic and do not add delete to its cleanup.policy: that removes committed offsets",
         ),
         forbids=(no_restart(leaders),),
@@ -127,7 +131,7 @@ def _cause(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Cause:
         return Cause(f"{CLEANER} is false on {brokers_named(off)}", Confidence.CERTAIN)
     if holders := _holders(logs, case):
         return Cause(
-            f"{_ids(holders)} {has(len(holders))} a transaction open there, and the cleaner compacts nothing behind "
+            f"{_ids(holders)} {has(len(holders))} an open transaction there, and the cleaner compacts nothing beyond "
             "the last stable offset",
             Confidence.LIKELY,
         )
@@ -173,8 +177,8 @@ def _remedies(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator[Reme
             "uncleanable-partitions-count: they name what the cleaner failed on"
         )
     yield restart(
-        "Restart first a broker that leads none of these partitions: that loads nothing, and its copies are compacted. "
-        "Then move the leadership there, and restart the former leader"
+        "First restart a broker that leads none of these partitions: it has nothing to load, and its copies are "
+        "compacted. Then move the leadership there, and restart the former leader"
     )
 
 
@@ -182,11 +186,11 @@ def _changed(name: str, case: CaseFile) -> Remedy:
     at = f"{servers(case)} --alter --entity-type topics --entity-name {shlex.quote(OFFSETS_TOPIC)}"
     if name == _POLICY:
         return Remedy(
-            "Set cleanup.policy=compact on the topic; the cleaner then begins without a restart",
+            "Set cleanup.policy=compact on the topic; the cleaner then starts without a restart",
             f"kafka-configs.sh {at} --add-config cleanup.policy=compact",
         )
     return Remedy(
-        f"Remove {name} from the topic; the cleaner then begins without a restart",
+        f"Remove {name} from the topic; the cleaner then starts without a restart",
         f"kafka-configs.sh {at} --delete-config {name}",
     )
 
@@ -197,7 +201,7 @@ def _to_short_copies(moved: list[OffsetsLogSize], others: Collection[int], case:
     if not others:
         return Remedy(
             f"Move the leadership to a compacted copy, on {short}, which loads a short log; then restart the former "
-            "leader with its cleaner on",
+            "leader with its log cleaner enabled",
             changes=(ChangeKind.ELECTION,),
         )
     named = some([TopicPartition(OFFSETS_TOPIC, log.partition) for log in moved])

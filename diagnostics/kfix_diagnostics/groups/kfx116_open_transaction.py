@@ -1,7 +1,7 @@
-"""KFX116 open-transaction: a transaction that does not end holds the last stable offset of a partition.
+"""KFX116 open-transaction: a transaction that does not end holds back the last stable offset of a partition.
 
 Why it matters
-    A consumer with isolation.level=read_committed gets no record behind the last stable offset, and no error, although
+    A consumer with isolation.level=read_committed gets no records beyond the last stable offset, and no error, although
     producers write and the lag grows. Every coordinator and every leader is healthy, so it looks like an application
     fault.
 
@@ -16,11 +16,11 @@ How kfix knows
 
 Remedies, safest first
     Start the application with that transactional.id again, which aborts the transaction within a second. Or wait until
-    its timeout has passed. If neither is possible, the runbook abort-transaction does what that start does.
+    its timeout has passed. If neither is possible, the runbook abort-transaction has the same effect as that start.
 
 Do not
     Do not restart brokers and do not elect another leader: the transaction is in the log and stays open. Do not move
-    the group behind the open transaction: it would skip records that may still be committed.
+    the group past the open transaction: it would skip records that may still be committed.
 
 Sources
     Tried on 2.7.1. See docs/facts/consumer-groups.md.
@@ -82,12 +82,12 @@ def _held(before: GroupReading, last: GroupReading, held: _Held, found: Transact
     group, tps = last.group, tuple(held)
     waits = [tp for tp, (each, _) in held.items() if each.committed in (-1, each.stable)]
     behind = per_topic(waits or tps)
-    then = f"consumers of group {group} with isolation.level=read_committed get no record behind it"
+    then = f"consumers of group {group} with isolation.level=read_committed get no records beyond it"
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL if waits else Severity.WARNING,
         obj=f"producer id {found.producer}",
-        summary=f"the transaction of {found.called} has been open for {found.age} and holds the last stable "
+        summary=f"the transaction of {found.called} has been open for {found.age} and holds back the last stable "
         f"offset of {behind}: {then}{'' if waits else ' once they get there'}",
         cause=cause_of(found, case),
         evidence=(*_rows(before, last, held, case), *state_rows(found)),
@@ -95,7 +95,7 @@ def _held(before: GroupReading, last: GroupReading, held: _Held, found: Transact
         remedies=tuple(ending(found, group, case, f"group={group}")),
         never=(
             "Do not restart brokers or elect another leader because of it: the transaction stays open",
-            "Do not move the group behind the transaction: it would skip records that may still be committed",
+            "Do not move the group past the transaction: it would skip records that may still be committed",
         ),
         partitions=tps,
         facts={**found.facts, "group": group},
@@ -126,7 +126,7 @@ def _rows(before: GroupReading, last: GroupReading, held: _Held, case: CaseFile)
 CHECK = ClusterCheck(
     code=CODE,
     slug="open-transaction",
-    title="a transaction that does not end holds the last stable offset",
+    title="a transaction that does not end holds back the last stable offset",
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.NONE,

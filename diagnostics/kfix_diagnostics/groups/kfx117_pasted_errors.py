@@ -11,7 +11,7 @@ How kfix knows
     default. A group whose partition has no leader in the same text is reported with that partition instead (KFX107).
 
 Remedies, safest first
-    Look at the partition that is named, or diagnose the cluster itself: `kfix diagnose --group GROUP`.
+    Check the partition that is named, or diagnose the cluster itself: `kfix diagnose --group GROUP`.
 
 Do not
     Do not restart the clients: a group without a coordinator would only wait again.
@@ -136,7 +136,7 @@ def _of_topics(found: list[Complaint], case: CaseFile) -> Finding:
         blocked=Blocked(f"clients of {who}"),
         remedies=(
             Remedy(
-                "Describe the topic: look for partitions without a leader and for short ISRs",
+                "Describe the topic: check for partitions without a leader and for short ISRs",
                 f"kafka-topics.sh {servers(case)} --describe --topic {shlex.quote(names[0])}",
             ),
             diagnose_again(case, "Diagnose the cluster itself"),
@@ -150,7 +150,7 @@ _SERVERS = {
     "broker": (
         "brokers with a failed log directory",
         "a log directory has failed, and its replicas are offline",
-        "Repair the disk, then restart the broker: it serves its other log directories meanwhile",
+        "Repair the disk, then restart the broker: until then it serves its other log directories",
         "Do not delete a log directory and do not format one: it may hold the only replica of a record",
     ),
     "controller": (

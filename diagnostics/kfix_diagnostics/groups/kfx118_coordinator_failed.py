@@ -1,4 +1,4 @@
-"""KFX118 coordinator-failed: a coordinator of Kafka 4 gave its offsets partition up, and refuses its groups for ever.
+"""KFX118 coordinator-failed: a Kafka 4 coordinator failed to load its offsets partition, and refuses its groups.
 
 Why it matters
     Every request of every group of the partition is answered with NOT_COORDINATOR, until a later leader epoch loads the
@@ -19,8 +19,8 @@ Remedies, safest first
 
     By hand: the leader's log names the group and the offset of the record that the load failed on. Write a tombstone
     for its key, have every replica compacted (temporarily segment.ms=1000, min.cleanable.dirty.ratio=0,
-    max.compaction.lag.ms=1000 and delete.retention.ms=0 on the topic, and an append every few seconds, since a segment
-    is rolled by the next append only), and only when neither the record nor the tombstone is in any replica, move the
+    max.compaction.lag.ms=1000 and delete.retention.ms=0 on the topic, and an append every few seconds, since only the
+    next append rolls a segment), and only when neither the record nor the tombstone is in any replica, move the
     leadership. A partition with one replica is loaded again by a restart of its broker.
 
 Do not
@@ -66,9 +66,10 @@ def _failed(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> Fin
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"coordinator on broker {leader}",
-        summary=f"the coordinator on broker {leader} gave {per_topic(tps)} up and refuses every group there",
+        summary=f"the coordinator on broker {leader} failed to load {per_topic(tps)}, and refuses every group there",
         cause=Cause(
-            "loading the partition failed on one of its records; another leader or a restart fails on it again",
+            "loading the partition failed on one of its records; another leader, or a restart, would fail on the same "
+            "record",
             Confidence.LIKELY,
         ),
         evidence=(*probe_rows(case, tps), *_leads(leader, tps[0], case), *group_rows(case, tps[0])),
@@ -104,7 +105,7 @@ def _remedies(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> I
             case,
             "coordinator-failed",
             "Delete the record that the coordinator cannot load, have every replica compacted, and only then move the "
-            "leadership; refused if kfix does not recognize the record",
+            "leadership. The runbook refuses if kfix does not recognize the record",
         )
     yield Remedy(
         f"{'If that is refused: search' if _compactable(tps, case) else 'Search'} the log of broker {leader} for "
@@ -130,7 +131,7 @@ def _compactable(tps: tuple[TopicPartition, ...], case: CaseFile) -> bool:
 CHECK = ClusterCheck(
     code=CODE,
     slug="coordinator-failed",
-    title="a coordinator of Kafka 4 gave its offsets partition up, and refuses its groups for ever",
+    title="a Kafka 4 coordinator failed to load its offsets partition, and refuses its groups",
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,

@@ -39,7 +39,7 @@ def address(asked: Asked) -> Rung:
         where = f"broker {reading.coordinator} at {reading.endpoint}"
         if not reading.unconnected:
             return clear(name, f"{where} accepts connections from here")
-        said = f"the coordinator is {where}, an address that accepts no connection from here: {reading.unconnected}"
+        said = f"the coordinator is {where}, an address that cannot be reached from here: {reading.unconnected}"
         return fails(name, asked.of_group("KFX110") or said)
     if probe is not None and probe.answers and probe.coordinator is not None:
         return clear(name, f"broker {probe.coordinator} responds to kfix at {asked.case.address(probe.coordinator)}")
@@ -76,7 +76,7 @@ def loaded(asked: Asked) -> Rung:
             name, f"the state of the coordinator is unknown, because kfix has no right to ask: {_words(asked)}"
         )
     if probe.fetch_error == NO_ANSWER and asked.latest is not None and asked.latest.unconnected:
-        return unread(name, "the coordinator's address accepts no connection from here")
+        return unread(name, "the coordinator's address cannot be reached from here")
     if probe.fetch_error:
         why = f": {probe.error}" if probe.error else ""
         return fails(name, silent or f"its coordinator does not respond: {_words(asked)}{why}", _leader_rows(asked))
@@ -108,7 +108,7 @@ def stable_offsets(asked: Asked) -> Rung:
         held = [str(tp) for tp, each in reading.partitions.items() if each.commit_error == _UNSTABLE]
         if held:
             return fails(
-                name, f"an open transaction holds the committed offset of {some(held)} ({error_name(_UNSTABLE)})"
+                name, f"an open transaction holds back the committed offset of {some(held)} ({error_name(_UNSTABLE)})"
             )
         return clear(name, f"none of {several(len(reading.partitions), 'committed offset')} waits for a transaction")
     log = next(

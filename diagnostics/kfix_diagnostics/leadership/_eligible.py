@@ -9,7 +9,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 
 
 def waits_for(tp: TopicPartition, case: CaseFile) -> EligibleLeaders | None:
-    """Returns who may lead the partition without a loss, None if it has an ISR, or if no source knows."""
+    """Returns who may lead the partition without data loss, None if it has an ISR, or if no source knows."""
     quorum = case.snapshot.quorum
     found = None if quorum is None else quorum.eligible.get(tp)
     if found is None or case.isr(tp) or strayed(tp, case) or not (found.replicas or found.last_known):

@@ -122,14 +122,17 @@ def _remedies(row: PartitionFacts, case: CaseFile) -> Iterator[Remedy]:
     which = f" {ids(replicas)}" if replicas else ""  # a pasted state znode does not hold them
     yield Remedy(
         f"By hand: reassign the partition to its own replicas{which} through the admin API, which makes the "
-        "controller elect. kafka-reassign-partitions.sh refuses this while one of these brokers is dead",
+        "controller elect a leader. kafka-reassign-partitions.sh refuses this while one of these brokers is dead",
         changes=(ChangeKind.ELECTION,),
     )
     yield from _last_resorts(case, [row])
 
 
 def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy]:
-    yield Remedy("If that fails: have another controller elected. It reads all state again and elects wherever it can")
+    yield Remedy(
+        "If that fails: force the election of another controller. It reads all state again and elects "
+        "leaders wherever it can"
+    )
     members = {b for row in rows for b in case.isr(row.tp)}
     outside = sorted((case.live or frozenset()) - members)
     if outside:
@@ -139,8 +142,8 @@ def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy
 def _never(case: CaseFile, live_isr: tuple[int, ...]) -> tuple[str, ...]:
     only = brokers_named(live_isr)
     restart = (
-        f"Do not restart {only}: meanwhile no in-sync replica is left, and where unclean elections are allowed "
-        "acknowledged records are lost"
+        f"Do not restart {only}: while it is down no in-sync replica is left, and acknowledged records are lost where "
+        "unclean elections are allowed"
     )
     config = "Do not set unclean.leader.election.enable=true: it does not help here, and loses records elsewhere"
     if case.kraft:

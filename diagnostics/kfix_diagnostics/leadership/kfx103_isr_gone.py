@@ -117,7 +117,7 @@ def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]
 def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     if up := running(isr, case):
         they = "It is" if len(up) == 1 else "They are"
-        then = f"{they} in sync: once that is repaired a leader is elected, and no record is lost"
+        then = f"{they} in sync: once that is repaired, a leader is elected and no record is lost"
         yield find_out_why(up, case, then)
         if rest := [b for b in isr if b not in up]:
             yield starts(Remedy(f"Or {continued(start_any(rest, case.frozen))}, which is in sync, too"), rest)
@@ -144,7 +144,7 @@ def _unclean(tp: TopicPartition, case: CaseFile) -> str:
     ends = {b: e.end for b, e in case.log_ends(tp).items() if b in (case.live or ())}
     text = f"an unclean election of {tp} makes broker {winner} leader (the first live replica in the assignment)"
     if winner not in ends:
-        return f"{text}. How many records it loses is unknown"
+        return f"{text}. How many records are lost is unknown"
     best = max(ends, key=lambda b: (ends[b], b == winner))
     lacking = ends[best] - ends[winner]
     text += f", whose log ends at {ends[winner]}. It loses at least {several(lacking, 'record')}"

@@ -95,7 +95,7 @@ def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
 
 def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     if up := running(replicas, case):
-        then = "An in-sync replica there leads again once that is repaired, and no data is lost"
+        then = "Once that is repaired, an in-sync replica there leads again and no data is lost"
         yield find_out_why(up, case, then)
         if rest := tuple(b for b in replicas if b not in up):
             yield starts(Remedy(f"Also {continued(_whom(rest, tps, case))}"), _chosen(rest, tps, case))
@@ -105,7 +105,10 @@ def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFi
     yield Remedy(f"If {either(replicas)} was re-created under another id: start it with the old id and the old disk")
     yield from save_from_disk(tps, _holders(tps, case))
     if len(replicas) == 1:
-        yield Remedy("Afterwards, to prevent this: raise the replication factor to 3 by a reassignment over racks")
+        yield Remedy(
+            "Afterwards, to prevent this: raise the replication factor to 3 with a reassignment that spreads "
+            "replicas over racks"
+        )
 
 
 def _holders(tps: list[TopicPartition], case: CaseFile) -> set[int]:

@@ -2,7 +2,7 @@
 
 Why it matters
     Containers that are re-created with new ids leave their old ids in the assignments. A partition whose replicas all
-    have such ids has no leader, and no election of any kind can give it one. Others stay under-replicated for ever.
+    have such ids has no leader, and no election of any kind can give it one. Others stay under-replicated forever.
 
 How kfix knows
     The id is not registered, and one of two signs shows that it will not return: its former address (from earlier
@@ -54,7 +54,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         f"{brokers_named(lost)} {gone}, but {several(len(rows), 'partition')} still {has(len(rows))} replicas there"
     )
     if down:
-        summary += f". {per_topic(down)} {has(len(down))} replicas on lost ids only, so no election can help"
+        summary += f". {per_topic(down)} {has(len(down))} replicas only on lost broker ids, so no election can help"
     yield Finding(
         code=CODE,
         severity=severity,
@@ -71,7 +71,11 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         blocked=blocked(case, down),
         remedies=tuple(_remedies(lost, rows, bool(down), case)),
         never=(
-            *(("Do not trigger an election of any kind where no replica is alive: it elects none",) if down else ()),
+            *(
+                ("Do not trigger an election of any kind where no replica is alive: it cannot elect a leader",)
+                if down
+                else ()
+            ),
             (
                 "Do not start the old id with an empty disk while it is the only member of an ISR: the others would "
                 "truncate to it"

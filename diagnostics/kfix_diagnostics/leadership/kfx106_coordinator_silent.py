@@ -96,7 +96,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
         blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=not case.all_named(tps)),
         remedies=tuple(_after_loading(long, case) if long else _remedies(leader, case, loading=loading)),
         never=(
-            *(("Do not move the leadership to a copy of the same size: the load begins again",) if long else ()),
+            *(("Do not move the leadership to a copy of the same size: loading would start again",) if long else ()),
             "Do not restart the broker blindly: the next coordinator loads the same partitions from the start",
             "Do not trigger an unclean election: the partition has a leader",
         ),
@@ -130,7 +130,7 @@ def _uncleaned(long: tuple[OffsetsLogSize, ...], leader: int) -> Cause:
 
 
 def _after_loading(long: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator[Remedy]:
-    yield diagnose_again(case, "Let it finish: it works then. Diagnose again until it does")
+    yield diagnose_again(case, "Let it finish loading. Diagnose again until it serves its groups")
     yield Remedy(
         "Then restore the log cleaner, before the next change of leader",
         f"kfix diagnose {cluster_options(case)} --prevention --only {UNCOMPACTED}",
@@ -138,8 +138,8 @@ def _after_loading(long: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator
     short = [broker for log in long for broker in short_copies(case, log)]
     if short:
         yield Remedy(
-            f"If that takes too long: the copy on {brokers_named(sorted(set(short)))} is short, and is loaded quickly "
-            "once it leads"
+            f"If that takes too long: the copy on {brokers_named(sorted(set(short)))} is short and loads quickly once "
+            "it leads"
         )
 
 

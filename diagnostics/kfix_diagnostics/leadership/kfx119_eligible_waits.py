@@ -12,7 +12,7 @@ How kfix knows
 
 Remedies, safest first
     Start the eligible brokers with their old disks. One that was shut down is elected at once. If all of them were
-    killed, the ELR is empty once they are back, and the last known leader is elected by itself, if it is alive. One
+    killed, the ELR is empty once they are back, and the last known leader is elected automatically, if it is alive. One
     that runs and is fenced (KFX814) is not started a second time; where all are alive, the quorum is to be diagnosed.
 
 Do not
@@ -71,14 +71,14 @@ def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile
     tps, whom = finding.partitions, brokers_named(dead)
     them = "it" if len(dead) == 1 else "they"
     before = f"Before {whom} {'is' if len(dead) == 1 else 'are'} started"
-    firsts = set_to_false(tps, case, before=before, after=", and never min.insync.replicas")
+    firsts = set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas")
     return replace(
         finding,
         obj=f"{finding.obj}, unclean elections on",
         about=f"{finding.about}, unclean elections on, broker {other}",
         summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
         f"which {are(len(dead))} dead. {UNCLEAN} is true: once {them} {'starts' if len(dead) == 1 else 'start'}, "
-        f"broker {other} may be elected first, which may lack records",
+        f"broker {other} may be elected first, and it may lack records",
         remedies=(*firsts, diagnose_again(case, "Then diagnose again: KFX119 names the broker to start")),
         never=(
             (
@@ -136,7 +136,7 @@ def _summary(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile)
     none = f"{per_topic(tps)} {has(len(tps))} no leader"
     one = len(wanted) == 1
     if not up and not dead:
-        lead = f"{'is' if one else 'are'} alive and may lead without a loss"
+        lead = f"{'is' if one else 'are'} alive and may lead without data loss"
         return f"{none}, although {brokers_named(wanted)} {lead}"
     waits = f"{none}, and {'waits' if len(tps) == 1 else 'wait'} for {brokers_named(wanted)}"
     if up:
@@ -144,7 +144,7 @@ def _summary(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile)
             f"{waits}{which_runs(wanted, up, case)}{f'; {brokers_named(dead)} {are(len(dead))} dead' if dead else ''}"
         )
     leads = "it leads" if one else "one of them leads"
-    return f"{waits}, which {are(len(wanted))} dead; once started {leads} without a loss"
+    return f"{waits}, which {are(len(wanted))} dead. Once started, {leads} without data loss"
 
 
 def _cause(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Cause:
@@ -178,7 +178,7 @@ def _remedies(
 ) -> Iterator[Remedy]:
     up, dead = _split(wanted, case)
     if up:
-        yield find_out_why(up, case, "Once that is repaired a leader is elected, and no record is lost")
+        yield find_out_why(up, case, "Once that is repaired, a leader is elected and no record is lost")
         if dead:
             yield starts(Remedy(f"Also {continued(start(dead, case))} with the old disk"), dead)
     if up or not dead:
@@ -196,7 +196,7 @@ def _remedies(
     if alive and eligible.replicas:
         yield Remedy(
             "If the eligible broker was killed, it is no longer eligible once it is back: then "
-            f"{brokers_named(alive)}, which led last and is alive, is elected by itself"
+            f"{brokers_named(alive)}, which led last and is alive, is elected automatically"
         )
     yield diagnose_again(case, "Diagnose again")
     if not any({*case.assignment(tp).replicas} & {*(case.live or ())} for tp in tps):
@@ -216,7 +216,7 @@ def _remedies(
 CHECK = PartitionCheck(
     code=CODE,
     slug="eligible-waits",
-    title="no leader: a replica that is eligible to lead without a loss is dead",
+    title="no leader: a replica that is eligible to lead without data loss is dead",
     severity=Severity.CRITICAL,
     rows="leaderless and n_isr == 0 and not deleting",
     describe=describe,

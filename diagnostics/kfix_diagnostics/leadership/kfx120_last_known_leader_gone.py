@@ -1,8 +1,8 @@
-"""KFX120 last-known-leader-gone: the last known leader of a leaderless partition is no replica of it (Kafka 4).
+"""KFX120 last-known-leader-gone: the last known leader of a leaderless partition is no longer a replica (Kafka 4).
 
 Why it matters
     Producers and consumers of the partition are blocked. Worse, when the dead replica is started, the controller fails
-    on its registration: it gives its leadership up, the next controller fails as well, and no change of the cluster
+    on its registration: it resigns, the next controller fails as well, and no change of the cluster
     succeeds while that broker keeps trying. The broker never registers, so all its partitions stay without it.
 
 How kfix knows
@@ -13,8 +13,8 @@ How kfix knows
 Remedies, safest first
     Set the feature eligible.leader.replicas.version to 0, which removes the last known leaders, then start the dead
     replica with its old disk: it registers within seconds, leads, and loses nothing that it has. Set the feature to 1
-    again afterwards. Not while another partition waits for an eligible replica (KFX119): that one would be forgotten,
-    too. If the records of the topic do not matter, deleting the topic also lets the broker register.
+    again afterwards. Do not do this while another partition waits for an eligible replica (KFX119): Kafka would forget
+    that one, too. If the records of the topic do not matter, deleting the topic also lets the broker register.
 
 Do not
     Do not start the dead replica before that. If it runs already, stop it: then the controllers are stable again.
@@ -62,8 +62,8 @@ def _gone(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, 
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"replicas on {kept}",
-        summary=f"{per_topic(tps)} cannot get a leader: the last known leader, {brokers_named(who)}, is no replica any "
-        f"more. Starting {kept} now makes one controller after the other fail",
+        summary=f"{per_topic(tps)} cannot get a leader: the last known leader, {brokers_named(who)}, is no longer a "
+        f"replica. Starting {kept} now makes the controllers fail one after another",
         cause=Cause(
             "a reassignment was cancelled while its original replicas were dead and unclean elections were allowed",
             Confidence.LIKELY,
@@ -106,7 +106,7 @@ def _remedies(kept: str, tps: list[TopicPartition], case: CaseFile, *, waiting: 
 CHECK = PartitionCheck(
     code=CODE,
     slug="last-known-leader-gone",
-    title="the last known leader of a leaderless partition is no replica of it",
+    title="the last known leader of a leaderless partition is no longer one of its replicas",
     severity=Severity.CRITICAL,
     rows="leaderless and not deleting",
     describe=describe,

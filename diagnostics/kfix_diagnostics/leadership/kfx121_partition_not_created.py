@@ -1,7 +1,7 @@
 """KFX121 partition-not-created: ZooKeeper assigns replicas to a partition that no controller has ever created.
 
 Why it matters
-    Such a partition has no leader and no ISR, and no broker knows it, so no listing of Kafka's own tools calls it
+    Such a partition has no leader and no ISR, and no broker knows it, so none of Kafka's own tools lists it as
     offline: clients see a topic with fewer partitions, or none. Records whose key belongs there are not written.
 
 How kfix knows
@@ -10,8 +10,8 @@ How kfix knows
 
 Remedies, safest first
     If no replica is alive: start one of them. A controller of ZooKeeper creates a partition once one of its replicas
-    has registered. Otherwise the controller did not take up the change of the topic: its log says why, and another
-    controller reads all topics and creates what is missing.
+    has registered. Otherwise the controller did not process the change to the topic: its log shows why, and
+    another controller reads all topics and creates what is missing.
 
 Do not
     Do not create the state znode by hand, and do not delete the topic's znode: the controller keeps its own copy.
@@ -83,7 +83,7 @@ def _finding(dead: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
 def _cause(dead: tuple[int, ...]) -> Cause:
     if dead:
         return Cause("no replica was alive when the partition was to be created", Confidence.LIKELY)
-    return Cause("the controller did not take up the change of the topic", Confidence.POSSIBLE)
+    return Cause("the controller did not process the change to the topic", Confidence.POSSIBLE)
 
 
 def _remedies(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
@@ -91,8 +91,8 @@ def _remedies(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
         text = f"{start_any(dead, case.frozen)}: the controller creates the partition once one of its replicas is alive"
         yield starts(Remedy(text), dead)
         return
-    yield Remedy("Read the controller's log (controller.log) for the topic: it says why the partition was not created")
-    yield runbook(case, "controller-reelect", "Have another controller elected: it creates what is missing")
+    yield Remedy("Read the controller's log (controller.log) for the topic: it shows why the partition was not created")
+    yield runbook(case, "controller-reelect", "Force the election of another controller: it creates what is missing")
 
 
 CHECK = PartitionCheck(

@@ -1,21 +1,21 @@
 """KFX501 stale-reassignment: a reassignment waits for a dead broker, or makes no progress.
 
 Why it matters
-    It ends only when every new replica is in sync. Until then other tools refuse to plan, preferred elections are held
-    back (before 3.4), throttles stay on, and the topic cannot be deleted.
+    A reassignment ends only when every new replica is in sync. Until then other tools refuse to plan, preferred
+    elections are held back (before 3.4), throttles stay on, and the topic cannot be deleted.
 
 How kfix knows
-    The list of reassignments under way against the registrations. Progress is what the new replicas gain: kfix
-    remembers their log ends. It reports a reassignment whose new replicas have not gained a record for ten minutes
-    while no other reassignment to these brokers has, or for an hour: a throttle serves one after the other. With
-    ZooKeeper the age of the partition's state shows it, too, where no log end is known. One snapshot does not show
-    progress, and on KRaft nothing is dated: there, a reassignment is found only if an earlier snapshot on this host
-    knows it. Diagnose again, or keep `kfix watch` running. A reassignment that adds and removes the same replica is
-    KFX504: no start of a broker ends it.
+    kfix compares the list of reassignments under way with the registrations. Progress means that the new replicas grow:
+    kfix remembers their log ends. It reports a reassignment whose new replicas have not gained a record for ten minutes
+    while no other reassignment to these brokers has, or for an hour: under a throttle, replicas are copied one after
+    the other. With ZooKeeper the age of the partition's state shows it, too, where no log end is known. One snapshot
+    does not show progress, and on KRaft nothing has a date: there, a reassignment is found only if an earlier snapshot
+    on this host shows it. Diagnose again, or keep `kfix watch` running. A reassignment that adds and removes the same
+    replica is KFX504: starting a broker does not end it.
 
 Remedies, safest first
     Start the broker it waits for. If that broker will not come back, reassign again to live brokers, or cancel; cancel
-    only where the original replicas are alive. Without progress: look for a throttle, then at the broker's disk.
+    only where the original replicas are alive. Without progress: check for a throttle, then the broker's disk.
 
 Do not
     Do not cancel where the original replicas are dead: the partition is left without a leader (KAFKA-14424). Do not
@@ -100,7 +100,7 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
         obj=f"waits for {brokers_named(dead)}" if dead else "no progress",
         summary=f"the reassignment of {per_topic(tps)} {why}",
         cause=Cause(
-            f"a new replica belongs on {brokers_named(dead)}{which_runs(dead, up, case) or _not_alive(dead)}"
+            f"a new replica is assigned to {brokers_named(dead)}{which_runs(dead, up, case) or _not_alive(dead)}"
             if dead
             else _unmoved(rows, case),
             Confidence.CERTAIN if dead else Confidence.POSSIBLE,

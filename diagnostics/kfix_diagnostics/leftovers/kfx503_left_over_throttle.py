@@ -2,7 +2,7 @@
 
 Why it matters
     A replica that falls behind, for example at the next restart, catches up at the throttled rate: it can stay out of
-    the ISR for hours, or for ever. Tools that move replicas set throttles and remove them at the end; a tool that was
+    the ISR for hours, or forever. Tools that move replicas set throttles and remove them at the end; a tool that was
     killed leaves them behind, and nothing in Kafka shows it.
 
 How kfix knows
@@ -11,8 +11,9 @@ How kfix knows
     under way. Only both together throttle; where one of the two is set alone, this is advice.
 
 Remedies, safest first
-    Finish or abort what set them: if a run of kfix on this host is unfinished, the diagnosis names it, and resuming or
-    aborting that run removes them. Otherwise the runbook sweep-throttles does, and refuses while anything is moved.
+    Finish or abort what set them: if a kfix run on this host is unfinished, the diagnosis names it, and resuming or
+    aborting that run removes them. Otherwise use the runbook sweep-throttles, which refuses while anything is being
+    moved.
 
 Do not
     Do not remove throttles while replicas are moved: the copy then takes all the bandwidth that clients need.
@@ -76,7 +77,9 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _what(brokers: tuple[int, ...], topics: tuple[str, ...]) -> str:
     if not topics:
-        return f"a replication rate is set on {brokers_named(brokers)}, although no topic has throttled replicas"
+        return (
+            f"a replication throttle rate is set on {brokers_named(brokers)}, although no topic has throttled replicas"
+        )
     named = f"topic{'' if len(topics) == 1 else 's'} {some(topics)}"
     if not brokers:
         return f"replicas of {named} are marked as throttled, although no broker has a rate"

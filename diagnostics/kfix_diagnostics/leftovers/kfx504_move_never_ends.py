@@ -6,17 +6,18 @@ Why it matters
 
 How kfix knows
     The active controller lists the reassignment (ListPartitionReassignments), and a broker is among both its adding and
-    its removing replicas. Kafka 4.3 makes that of a reassignment to a part of the target of one that is under way: it
-    keeps the list of replicas that the first one adds, and never adds one that it removes.
+    its removing replicas. Kafka 4.3 gets there when, while a reassignment is under way, another one is sent to only
+    some of its target replicas: it keeps the list of replicas that the first one adds, but never adds one that the
+    second one removes.
 
 Remedies, safest first
     Cancel it: the partition returns to its replicas from before the first reassignment, of which one must be alive and
-    in sync. Or reassign it to the target of the first reassignment, which ends it, and only then to the replicas that
-    you want.
+    in sync. Or reassign it to the target of the first reassignment, which ends it, and only then to the replicas you
+    want.
 
 Do not
     Do not wait, and do not restart brokers for it. Do not send the same reassignment again, nor one to all of the
-    present replicas: Kafka accepts both, and nothing changes. Do not cancel where the original replicas are dead: with
+    present replicas: Kafka accepts both, but nothing changes. Do not cancel where the original replicas are dead: with
     unclean elections allowed, Kafka deletes the only live copy (KAFKA-14424).
 
 Sources
@@ -60,15 +61,18 @@ def _never_ends(topic: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> 
         obj=f"topic {topic}",
         summary=f"the reassignment of {per_topic(tps)} never ends: it both adds and removes a replica on {both}",
         cause=Cause(
-            "a reassignment to a part of the target of one that was under way: Kafka 4.3 keeps the replicas that the "
-            "first one adds, and never adds one that it removes",
+            "while a reassignment was under way, another one was started to only some of its target replicas: Kafka "
+            "4.3 keeps the replicas that the first one adds, but never adds one that the second one removes",
             Confidence.CERTAIN,
         ),
         evidence=(*(_row(tp, case) for tp in tps[:_SHOWN]), *view_rows(case, tps[0]), *live_row(case)),
         remedies=tuple(_remedies(tps, case)),
         never=(
             "Do not wait for it, and do not restart brokers: it does not end by itself",
-            "Do not reassign to the same replicas again, nor to all present ones: Kafka accepts it, to no effect",
+            (
+                "Do not reassign to the same replicas again, nor to all present ones: Kafka accepts it, but it has no "
+                "effect"
+            ),
             "Do not cancel where the original replicas are dead: the partition is left without a leader",
         ),
         partitions=tps,
@@ -86,12 +90,12 @@ def _remedies(tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remed
     safe = [tp for tp in tps if _origin_in_sync(tp, case)]
     if safe:
         back = "the partitions return" if len(tps) > 1 else f"{tps[0]} returns"
-        text = f"Cancel it: {back} to {_lists(safe, case, _origin)}. Then reassign to the replicas that you want"
+        text = f"Cancel it: {back} to {_lists(safe, case, _origin)}. Then reassign to the replicas you want"
         yield runbook(case, "cancel-reassignment", text)
     first = "Or reassign" if safe else "Reassign"
     yield Remedy(
         f"{first} {several(len(tps), 'partition')} to {_lists(tps, case, _ending)} (kafka-reassign-partitions.sh with "
-        "--additional), which ends the reassignment, and only then to the replicas that you want",
+        "--additional), which ends the reassignment, and only then to the replicas you want",
         changes=(ChangeKind.REASSIGNMENT,),
     )
 

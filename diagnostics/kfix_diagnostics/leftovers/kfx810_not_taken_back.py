@@ -1,7 +1,7 @@
 """KFX810 not-taken-back: a replica has all records of its leader, but the leader does not add it to the ISR again.
 
 Why it matters
-    The partition stays under-replicated for ever, although nothing is wrong with the replica, the disks or the network.
+    The partition stays under-replicated forever, although nothing is wrong with the replica, the disks or the network.
     The next failure then hits a partition that is one replica short.
 
 How kfix knows
@@ -15,7 +15,7 @@ Do not
     Do not restart or wipe the replica: it has all records.
 
 Sources
-    Kafka 2.7.1: the leader waits without end for the answer to an AlterIsr request that a frozen or isolated controller
+    Kafka 2.7.1: the leader waits forever for the answer to an AlterIsr request, which a frozen or isolated controller
     never gave, and sends no other. Reproduced by isolating the controller's zone, and by stopping a controller: watched
     for 150 s, fixed by a restart of the leader. See docs/facts/controller.md.
 """

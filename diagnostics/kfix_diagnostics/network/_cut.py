@@ -32,7 +32,7 @@ NEVER = (
     "Do not trigger elections, reassignments or restarts while it lasts: each deepens the split or loses data",
     "Do not set unclean.leader.election.enable, and do not lower min.insync.replicas",
 )
-ACKS_ALL = "Let producers use acks=all: records acknowledged to such producers survive every cut of this kind"
+ACKS_ALL = "Have producers use acks=all: records acknowledged to such producers survive every cut of this kind"
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def _who(cut: Cut, clients: str) -> str:
     if not cut.pairs:
         return f"{clients}, which reach no leader; all other clients work"
     return (
-        f"{clients}: {several(len(cut.pairs), 'partition')} still {has(len(cut.pairs))} the old leader for them, which "
-        "loses records written with acks=0 or 1, and times out with acks=all, appending each retry again; all other "
-        "partitions time out; clients elsewhere work"
+        f"{clients}: for {several(len(cut.pairs), 'partition')} they still use the old leader, where writes with "
+        "acks=0 or 1 will be lost, and writes with acks=all time out, each retry being appended again. All other "
+        "partitions time out. Clients elsewhere work"
     )

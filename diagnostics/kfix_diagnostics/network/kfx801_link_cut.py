@@ -1,4 +1,4 @@
-"""KFX801 link-cut: two brokers do not reach each other; every other broker reaches both.
+"""KFX801 link-cut: two brokers cannot reach each other; every other broker reaches both.
 
 Why it matters
     Clients near one of the two are sent to the other as leader and cannot reach it: they can neither write nor read
@@ -76,7 +76,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 CHECK = ClusterCheck(
     code=CODE,
     slug="link-cut",
-    title="two brokers do not reach each other",
+    title="two brokers cannot reach each other",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,

@@ -1,4 +1,4 @@
-"""KFX802 controller-link-cut: a broker does not receive updates of the controller.
+"""KFX802 controller-link-cut: a broker does not receive the controller's updates.
 
 Why it matters
     Nothing fails until something changes. Its metadata becomes stale: it names dead leaders, knows no new topic, and
@@ -52,7 +52,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         else "replication is not affected: only the controller's connection is cut, or nothing is written"
     )
     words = CutWords(
-        summary=f"{here} {'does' if len(cut.brokers) == 1 else 'do'} not receive updates of the controller, {there}: "
+        summary=f"{here} {'does' if len(cut.brokers) == 1 else 'do'} not receive updates from the controller, {there}: "
         f"metadata of {several(len(old), 'partition')} is stale{twice}{stuck}",
         where=f"between {here} and {place_of(case, cut.peers)}",
         cause=f"between {here} and the controller, {there},",
@@ -67,7 +67,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             "isolated zone": "its brokers would not be registered",
             "controller that does not act": "the other brokers have received the changes",
         },
-        blocked=f"clients that get changed metadata from {here}"
+        blocked=f"clients that need the changed metadata and ask {here}"
         + (f"; producers of {per_topic(cut.stuck)} with acks=all" if cut.stuck else ""),
         partitions=(*old, *cut.stuck),
         facts={"controller": cut.peers[0], "stuck": tuple(map(str, cut.stuck))},
@@ -78,7 +78,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 CHECK = ClusterCheck(
     code=CODE,
     slug="controller-link-cut",
-    title="a broker does not receive updates of the controller",
+    title="a broker does not receive the controller's updates",
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,

@@ -28,6 +28,7 @@ from kfix.model.cluster.snapshot import ZooKeeperNode
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
 from kfix_diagnostics._explained import key_of
+from kfix_diagnostics._words import are
 from kfix_diagnostics.network._cut import vantage_rows
 
 CODE = "KFX805"
@@ -35,25 +36,25 @@ CODE = "KFX805"
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     serving = [node for node in case.ensemble if node.serves]
-    lame = [node for node in case.ensemble if not (node.serves or node.refuses)]
-    if not serving or not lame:
+    failed = [node for node in case.ensemble if not (node.serves or node.refuses)]
+    if not serving or not failed:
         return
     voters = len(case.ensemble)
     spare = len(serving) - (voters // 2 + 1)
-    for node in lame:
-        yield _lame(case, node, spare, tuple(serving))
+    for node in failed:
+        yield _without_quorum(case, node, spare, tuple(serving))
 
 
-def _lame(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tuple[ZooKeeperNode, ...]) -> Finding:
+def _without_quorum(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tuple[ZooKeeperNode, ...]) -> Finding:
     quorum = node.without_quorum
     voters = several(len(case.ensemble), "server")
     what = "has no quorum" if quorum else "does not respond"
-    left = "the loss of one more stops the ensemble" if spare <= 0 else f"the ensemble can lose {spare} more"
+    left = "losing one more stops the ensemble" if spare <= 0 else f"the ensemble can lose {spare} more"
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
         obj=f"zookeeper {node.address}",
-        summary=f"zookeeper {node.address} {what}; {len(serving)} of {voters} serving, {left}",
+        summary=f"zookeeper {node.address} {what}; {len(serving)} of {voters} {are(len(serving))} serving; {left}",
         cause=Cause(
             "it is cut off from the other servers" if quorum else "it is dead, or cut off from kfix",
             Confidence.LIKELY if quorum else Confidence.POSSIBLE,

@@ -12,7 +12,7 @@ Remedies, safest first
     Add one replica, or, where there are three or more replicas, lower min.insync.replicas by one, which moves no data.
 
 Do not
-    Do not lower it to 1 for a maintenance: from then on one copy is enough for an acknowledgement. Do not take a broker
+    Do not lower it to 1 for maintenance: from then on one copy is enough for an acknowledgement. Do not take a broker
     down for maintenance before this is fixed.
 
 Sources
@@ -62,7 +62,7 @@ def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
             *setting_rows(case.settings(MIN_ISR), MIN_ISR),
         ),
         remedies=tuple(_remedies(factor, rows, case)),
-        never=(f"Do not lower {MIN_ISR} to 1 for a maintenance", NEVER_ALTER),
+        never=(f"Do not lower {MIN_ISR} to 1 for maintenance", NEVER_ALTER),
         partitions=tps,
         # Too few replicas are the cause, where they are reported.
         follows=() if all(row.internal for row in rows) else (f"KFX601:replication factor {factor}",),

@@ -15,7 +15,7 @@ Remedies, safest first
     decision, for one partition, with the loss stated (KFX103, runbook unclean-election).
 
 Do not
-    Do not turn it on during an incident: it affects every partition of the topic, now and from then on.
+    Do not turn it on during an incident: it affects every partition of the topic, from now on.
 
 Sources
     Kafka: off by default since 0.11 (KIP-106). Kafka 2.7.1: enabling it elects at once; the winner is the first live

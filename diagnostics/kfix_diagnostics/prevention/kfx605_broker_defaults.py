@@ -9,8 +9,8 @@ How kfix knows
     Each broker's own settings: default.replication.factor, offsets.topic.replication.factor,
     transaction.state.log.replication.factor, transaction.state.log.min.isr, the two of share groups (Kafka 4:
     share.coordinator.state.topic.*), min.insync.replicas and unclean.leader.election.enable. kfix does not require
-    more replicas than there are brokers. Where the internal topic exists already its setting is advice only: the topic
-    itself counts (KFX303).
+    more replicas than there are brokers. Where the internal topic already exists, its setting is only advice: the
+    topic itself counts (KFX303).
 
 Remedies, safest first
     Replication factors: server.properties of every broker, then a rolling restart. min.insync.replicas and unclean
@@ -78,8 +78,8 @@ def _finding(key: str, value: str, wanted: str, rows: Rows, case: CaseFile) -> F
         severity=Severity.INFO if there else Severity.WARNING,
         obj=key,
         summary=f"{key} is {value}, but {wanted} is expected. {acts}"
-        + (": the topic exists, so only if it is created again" if there else ""),
-        cause=Cause("the brokers were set up this way, or with the settings that Kafka ships", Confidence.LIKELY),
+        + (": the topic exists, so only if it is re-created" if there else ""),
+        cause=Cause("the brokers were set up this way, or still have Kafka's default settings", Confidence.LIKELY),
         evidence=tuple(setting_rows(case.settings(key), key)),
         remedies=tuple(_remedies(key, wanted, rows, case)),
         never=(_never(key),),

@@ -14,7 +14,7 @@ Remedies, safest first
     because racks are considered only when a topic is created.
 
 Do not
-    Do not leave it set on some brokers only. Do not expect it to move anything.
+    Do not leave it set on only some of the brokers. Do not expect it to move anything.
 
 Sources
     Kafka: KIP-36; AdminUtils refuses a rack-aware assignment where racks are known of some brokers only. See
@@ -59,7 +59,7 @@ def _none(live: list[int]) -> Finding:
         cause=Cause("broker.rack is not set", Confidence.CERTAIN),
         evidence=(Evidence(brokers_named(live), "broker.rack", "none"),),
         remedies=(Remedy("If there is more than one zone: set broker.rack on every broker, one after the other"),),
-        never=("Do not leave it set on some brokers only",),
+        never=("Do not leave it set on only some of the brokers",),
     )
 
 
@@ -70,8 +70,8 @@ def _some(without: list[int], case: CaseFile) -> Finding:
         severity=Severity.WARNING,
         obj="some brokers",
         about="racks",
-        summary=f"topics cannot be created without a given assignment: {brokers_named(without)} {has(len(without))} no "
-        "rack, while other brokers have one",
+        summary=f"topics cannot be created without an explicit assignment: {brokers_named(without)} "
+        f"{has(len(without))} no rack, while other brokers have one",
         cause=Cause("broker.rack is set on some brokers only", Confidence.CERTAIN),
         evidence=(
             Evidence(brokers_named(without), "broker.rack", "none"),
@@ -81,7 +81,7 @@ def _some(without: list[int], case: CaseFile) -> Finding:
             restart(f"Set broker.rack on {brokers_named(without)} and restart, one broker after the other"),
             runbook(case, "spread-replicas", "Afterwards spread the existing replicas over racks"),
         ),
-        never=("Do not leave it set on some brokers only", "Do not expect it to move existing replicas"),
+        never=("Do not leave it set on only some of the brokers", "Do not expect it to move existing replicas"),
     )
 
 

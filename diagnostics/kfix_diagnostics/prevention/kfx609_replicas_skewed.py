@@ -59,7 +59,7 @@ def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
         if empty
         else Cause("topics were created or moved without regard to what the brokers hold", Confidence.POSSIBLE),
         evidence=(Evidence("assignment", "replicas", ", ".join(f"{b}: {case.holds.get(b, 0)}" for b in live)),),
-        remedies=(move_replicas(case, "Reassign replicas to the brokers that hold little, throttled and in batches"),),
+        remedies=(move_replicas(case, "Reassign replicas to the brokers that hold few, throttled and in batches"),),
         never=(NEVER_AT_ONCE,),
     )
 

@@ -82,12 +82,12 @@ def _of_cluster(total: int) -> Finding:
 def _remedies() -> tuple[Remedy, ...]:
     return (
         Remedy("Delete unused topics, and plan fewer partitions for new ones"),
-        Remedy("Add brokers and move replicas to them. Check the limits of open files and vm.max_map_count"),
+        Remedy("Add brokers and move replicas to them. Check the limits on open files and vm.max_map_count"),
     )
 
 
 def _never() -> tuple[str, ...]:
-    return ("Do not create many partitions for a throughput that may come one day: their number cannot be lowered",)
+    return ("Do not create many partitions for throughput that may be needed one day: their number cannot be reduced",)
 
 
 CHECK = ClusterCheck(

@@ -46,7 +46,9 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         return
     release = ".".join(map(str, min(lines))) if lines else ""
     parts = (
-        [f"Kafka {release}{'' if known else ' or newer'} is of a release line that gets no more fixes"] if old else []
+        [f"Kafka {release}{'' if known else ' or newer'} is from a release line that no longer gets fixes"]
+        if old
+        else []
     )
     if case.zookeeper_rules:
         parts.append("ZooKeeper mode ended with 3.9: Kafka 4.0 supports KRaft only")
@@ -81,7 +83,7 @@ def _evidence(case: CaseFile) -> Iterator[Evidence]:
 CHECK = ClusterCheck(
     code=CODE,
     slug="end-of-life",
-    title="an old release line of Kafka, or ZooKeeper mode: no more fixes",
+    title="an old Kafka release line, or ZooKeeper mode, which no longer gets fixes",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,

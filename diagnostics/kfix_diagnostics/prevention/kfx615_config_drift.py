@@ -15,7 +15,7 @@ Remedies, safest first
     was meant to be temporary.
 
 Do not
-    Do not level them during an incident: a rolling restart is another disturbance.
+    Do not align them during an incident: a rolling restart is another disturbance.
 
 Sources
     Kafka: precedence of settings: topic, dynamic of the broker, dynamic of the cluster, server.properties, default.
@@ -82,12 +82,12 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         remedies=(
             restart("Give every broker the same server.properties, then do a rolling restart"),
             Remedy(
-                "Check for temporary dynamic settings of single brokers",
+                "Check for temporary dynamic settings on single brokers",
                 f"kafka-configs.sh {servers(case)} --describe --entity-type brokers "
                 f"--entity-name {min(case.settings(next(iter(drifted))))}",
             ),
         ),
-        never=("Do not level them during an incident: a rolling restart is another disturbance",),
+        never=("Do not align them during an incident: a rolling restart is another disturbance",),
     )
 
 

@@ -45,7 +45,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         remedies=(
             Remedy("Let producers use acks=all and enable.idempotence=true, the defaults of the Java client since 3.0"),
         ),
-        never=("Do not take a report without findings for durable producers",),
+        never=("Do not conclude from a report without findings that producers are durable",),
     )
 
 

@@ -49,7 +49,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         cause=Cause(f"the cluster was set up with {several(len(nodes), 'voter')}", Confidence.CERTAIN),
         evidence=(Evidence(f"controller {quorum.leader}", "DescribeQuorum", several(len(nodes), "voter")),),
         remedies=(Remedy("Run three controllers on three hosts"),),
-        never=("Do not run two voters: then both have to be alive",),
+        never=("Do not run two voters: both would have to be alive",),
     )
 
 

@@ -17,7 +17,7 @@ Remedies, safest first
     leader replicas on.
 
 Do not
-    Do not raise it while a return to the older release is possible: metadata.version cannot be lowered again safely.
+    Do not raise it while a downgrade to the older release is possible: metadata.version cannot be lowered again safely.
 
 Sources
     Kafka 3.9.2 upgraded to 4.3.1; KIP-584, KIP-778, KIP-966, and the upgrade notes of 4.1 for the features that are on
@@ -68,18 +68,19 @@ def _behind(now: int, common: int, quorum: QuorumView, case: CaseFile) -> Findin
         remedies=(
             *_unblocking(case),
             Remedy(
-                f"When the cluster is healthy, and no return to the older release is planned: raise {METADATA_FEATURE}",
+                "When the cluster is healthy, and no downgrade to the older release is planned: raise "
+                f"{METADATA_FEATURE}",
                 f"kafka-features.sh {servers(case)} upgrade --feature {METADATA_FEATURE}={common}",
             ),
         ),
-        never=(f"Do not raise {METADATA_FEATURE} while a return to the older release is possible",),
+        never=(f"Do not raise {METADATA_FEATURE} while a downgrade to the older release is possible",),
     )
 
 
 def _unblocking(case: CaseFile) -> Iterator[Remedy]:
     """Yields what may block the upgrade: registered brokers whose last version nothing reports."""
     for broker in (b for b in case.ghosts if not case.may_restart(b, case.ghost_for(b))):
-        text = f"Broker {broker} is registered and gone, and blocks the upgrade if it ran an older release"
+        text = f"Broker {broker} is gone but still registered, and blocks the upgrade if it ran an older release"
         yield runbook(
             case, "remove-ghost-registration", f"{text}: if it never returns, unregister it", f"broker={broker}"
         )
@@ -98,8 +99,9 @@ def _without_elr(now: int, quorum: QuorumView, case: CaseFile) -> Finding:
         evidence=(Evidence("brokers", ELR_FEATURE, str(quorum.features.get(ELR_FEATURE, 0))),),
         remedies=(
             Remedy(
-                f"{first} eligible leader replicas on. Kafka then sets a cluster-wide min.insync.replicas, removes "
-                "that of each broker, and a partition with an empty ISR waits for a replica that has all its records",
+                f"{first} eligible leader replicas on. Kafka then sets a cluster-wide min.insync.replicas and removes "
+                "the setting of each broker, and a partition with an empty ISR waits for a replica that has all its "
+                "records",
                 f"kafka-features.sh {servers(case)} upgrade --feature {ELR_FEATURE}=1",
             ),
         ),

@@ -2,21 +2,21 @@
 
 Why it matters
     Clients continue to work from frozen metadata, but no leader is elected when a broker dies, no ISR shrinks or grows,
-    no topic is created and no broker that starts gets in. A dead broker stays listed as alive. With a dead follower
-    acks=all times out although the record is appended, and offset commits fail. The metadata proves nothing about the
-    present.
+    no topic is created and no broker that starts can register. A dead broker stays listed as alive. With a dead
+    follower acks=all times out although the record is appended, and offset commits fail. The metadata proves nothing
+    about the present.
 
 How kfix knows
     kfix asks every controller at its own listener (DescribeQuorum): exactly the active one answers without an error.
     None does: each voter answers that it is not active, or refuses the connection. Where controllers cannot be reached
     from kfix's host, it takes two signs together: the same question through a broker gets no answer, and no broker
     applies any new metadata, of which an active controller writes two records a second. An election takes seconds, so
-    it must persist. No answer dates the loss. If an earlier snapshot on this host found the metadata at the same
-    offset, it has stood still since then at least.
+    it must persist. No answer shows when the quorum was lost. If an earlier snapshot on this host found the
+    metadata at the same offset, it has not advanced since then.
 
 Remedies, safest first
-    Start controllers until a majority of the voters is alive; a frozen one has to be ended first. The cluster recovers
-    by itself, within seconds, without losing anything that was committed.
+    Start controllers until a majority of the voters is alive; the process of a frozen one must be killed first. The
+    cluster recovers by itself, within seconds, without losing anything that was committed.
 
 Do not
     Do not restart brokers: without an active controller they do not start. Do not format or wipe a controller's disk.
@@ -58,7 +58,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         cause=_cause(quorum, missing),
         evidence=tuple(_evidence(case, quorum)),
         blocked=Blocked("every change: elections, ISR changes, new topics, brokers that start"),
-        remedies=(*_remedies(quorum, missing), diagnose_again(case, "Then diagnose again, and change nothing before")),
+        remedies=(*_remedies(quorum, missing), diagnose_again(case, "Then diagnose again. Change nothing before that")),
         never=(
             "Do not restart brokers: without an active controller they do not start",
             "Do not format or wipe the disk of a controller",
@@ -120,7 +120,7 @@ def _remedies(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Iterat
     hung = [each for each in missing if not each.refused]
     ending = f". End the process first where it is frozen: {named(hung)}" if hung else ""
     yield Remedy(f"Start {named(missing)} with the old disk{enough}{ending}")
-    yield Remedy("Where they run: repair the network between the controllers")
+    yield Remedy("If they are running: repair the network between the controllers")
 
 
 CHECK = ClusterCheck(

@@ -1,9 +1,9 @@
 """KFX812 quorum-at-risk: a KRaft controller is dead, far behind, or on another disk, while the others serve.
 
 Why it matters
-    Clients do not notice while a majority of the voters stands. If one more is lost, no controller is active, and
-    nothing in Kafka can change (KFX811). A voter that lags cannot be elected, and counts for no majority. A controller
-    at whose address nothing listens votes, but would not be reached as the active one.
+    Clients do not notice while a majority of the voters is alive. If one more is lost, no controller is active, and
+    nothing in Kafka can change (KFX811). A voter that lags cannot be elected, and does not count towards the majority.
+    A controller at whose address nothing listens still votes, but could not be reached if it became the active one.
 
 How kfix knows
     The active controller reports when each voter last fetched the metadata log, and how far it has come. kfix also asks
@@ -14,7 +14,7 @@ How kfix knows
 Remedies, safest first
     Start the controller with its old disk, or repair the network between it and the active one. It catches up by
     itself. After its disk was replaced in a dynamic quorum: remove the voter with the old directory id, then add the
-    controller, with kafka-metadata-quorum.sh. The voter is dead, so that its removal costs no majority.
+    controller, with kafka-metadata-quorum.sh. The voter is dead, so removing it does not cost the quorum its majority.
 
 Do not
     Do not restart the other controllers: they are the quorum. Do not start it with an empty disk.
@@ -123,13 +123,13 @@ def _finding(
 def _left(left: int, quorum: QuorumView) -> str:
     spare = left - majority(len(quorum.voters))
     then = (
-        "which is no majority: no change is committed"
+        "that is no majority, so no change is committed"
         if spare < 0
-        else "the loss of one more stops every change"
+        else "losing one more stops every change"
         if spare == 0
         else f"the quorum can lose {spare} more"
     )
-    return f"{left} of {several(len(quorum.voters), 'voter')} left, {then}"
+    return f"{left} of {several(len(quorum.voters), 'voter')} left; {then}"
 
 
 def _on_another_disk(
@@ -168,7 +168,7 @@ def _voter_again(node: int, old: str, tool: str, *, changes: bool) -> Iterator[R
         yield Remedy(f"If {its_own}")
         return
     yield Remedy(
-        "Remove the voter with the old directory id. It is dead, so that this costs no majority",
+        "Remove the voter with the old directory id. It is dead, so this does not cost the quorum its majority",
         f"{tool} remove-controller --controller-id {node} --controller-directory-id {old}",
     )
     yield Remedy(
@@ -193,9 +193,11 @@ def _not_reached(voter: QuorumReplica, address: str, quorum: QuorumView) -> Find
         code=CODE,
         severity=Severity.WARNING,
         obj=f"controller {node}",
-        summary=f"controller {node} is alive and follows, but nothing listens at {address}, its address for others: "
-        "as the active controller it would not be reached there",
-        cause=Cause("the address that it advertises, or that the settings of others have, is wrong", Confidence.LIKELY),
+        summary=f"controller {node} is alive and follows, but nothing listens at {address}, the address it advertises "
+        "to others: it could not be reached there if it became the active controller",
+        cause=Cause(
+            "the address that it advertises, or the address in the settings of the others, is wrong", Confidence.LIKELY
+        ),
         evidence=(*replica_rows([voter], quorum, "voter"), *controller_rows(quorum)),
         remedies=(
             Remedy(

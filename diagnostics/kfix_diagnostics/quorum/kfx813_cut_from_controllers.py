@@ -7,22 +7,22 @@ Why it matters
 
 How kfix knows
     Every broker reports up to which offset it has applied the metadata. kfix first asks the active controller for the
-    high watermark: a broker that has not reached it, neither at once nor at a second reading, is of an older moment.
-    The active controller reports when it last fetched, which dates the cut; a broker that fetches, and a second later
-    is still behind the high watermark of then, does not apply what it fetches. Only then kfix asks this broker for its
-    partitions with the leader epoch of its successors (OffsetForLeaderEpoch): UNKNOWN_LEADER_EPOCH proves that it leads
-    still. The forecast is the end of its log less the end of its leader epoch at the new leader, where it will be
-    truncated (KIP-101). kfix does not see what the producers wait for.
+    high watermark: a broker that has not reached it, neither at once nor at a second reading, has an older state. The
+    active controller reports when it last fetched, which dates the cut; a broker that fetches, and a second later is
+    still behind the high watermark of then, does not apply what it fetches. Only then does kfix ask this broker for its
+    partitions with the leader epoch of its successors (OffsetForLeaderEpoch): UNKNOWN_LEADER_EPOCH proves that it still
+    leads. The forecast is the end of its log less the end of its leader epoch at the new leader, where it will be
+    truncated (KIP-101). kfix does not see which acks the producers use.
 
 Remedies, safest first
     Stop the producers that write to it with acks=0 or 1, and copy its logs if the records matter: consumers cannot read
     them. Repair the network between this broker and the controllers, and change nothing in Kafka: it catches up and
-    truncates within a second. A broker that the controllers still hear is not cut off: then its log shows why it does
-    not apply the metadata.
+    truncates within a second. A broker whose heartbeats still reach the controllers is not cut off: then its log
+    shows why it does not apply the metadata.
 
 Do not
-    Do not trigger elections or reassignments meanwhile. Do not restart it: without the controllers it does not start.
-    Do not restart the other brokers.
+    Do not trigger elections or reassignments in the meantime. Do not restart it: without the controllers it does not
+    start. Do not restart the other brokers.
 
 Sources
     Kafka 3.9.2 and 4.3.1: a broker cut only from the controllers led for 35 s next to its successor, one leader epoch
@@ -130,7 +130,8 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
         cause=_cause(old),
         evidence=tuple(_evidence(old, case, quorum)),
         blocked=Blocked(
-            f"clients that reach broker {broker} only: writes with acks=0 or 1 will be lost, acks=all times out"
+            f"clients that reach broker {broker} only: writes with acks=0 or 1 will be lost, and writes with acks=all "
+            "time out"
             if twice
             else ""
         ),
@@ -161,7 +162,7 @@ def _cause(old: OutdatedLeader) -> Cause:
     if old.cut:
         return Cause("the network between it and the active controller is cut, or it hangs", Confidence.LIKELY)
     return Cause(
-        "the controllers hear its heartbeats, and it does not apply their metadata: it hangs", Confidence.LIKELY
+        "the controllers receive its heartbeats, but it does not apply their metadata: it hangs", Confidence.LIKELY
     )
 
 
@@ -205,7 +206,7 @@ def _remedies(old: OutdatedLeader) -> Iterator[Remedy]:
         yield Remedy(f"Repair the network {where}, and change nothing in Kafka, which recovers by itself")
         return
     yield Remedy(f"Read the log of broker {broker}: it shows why the metadata is not applied")
-    yield restart(f"If it stays so: restart broker {broker}, and no other broker", broker)
+    yield restart(f"If it persists: restart broker {broker}, and no other broker", broker)
 
 
 def _never(old: OutdatedLeader) -> Iterator[str]:

@@ -2,22 +2,23 @@
 
 Why it matters
     A fenced broker leads nothing, and its replicas are in no ISR: one more failure may leave partitions without a
-    leader, and a partition whose only in-sync replica it has is down already, although no record is lost. Its process
-    runs, its port answers and its metrics show no fault.
+    leader. A partition whose only in-sync replica is on this broker is already down, although no record is lost. Its
+    process runs, its port answers and its metrics show no fault.
 
 How kfix knows
     The broker responds to kfix, the other brokers do not list it as alive, and it has applied the metadata of the
     active controller, or fetched it within the last second. So its heartbeats are what is missing: they are sent over
-    a connection of their own. A broker that has just started is fenced, too, until it has caught up: it must persist,
-    and an earlier snapshot that shows a restart makes it advice.
+    a connection of their own. A broker that has just started is also fenced until it has caught up: the state must
+    persist, and if an earlier snapshot shows a restart, the finding is only advice.
 
 Remedies, safest first
-    A heartbeat interval that is not below the session timeout: correct it. Otherwise find what delays the heartbeats:
-    its log names the failed requests. Once heartbeats arrive, it is unfenced within a second.
+    If the heartbeat interval is not below the session timeout, correct it. Otherwise find out what delays the
+    heartbeats: its log names the failed requests. Once heartbeats arrive, it is unfenced within a second.
 
 Do not
     Do not start it a second time: it runs. Do not reassign its replicas: they are up to date once it is back. Do not
-    trigger an unclean election while it is in the ISR, or eligible to lead: that loses what only it has.
+    trigger an unclean election while it is in the ISR, or eligible to lead: that loses the records that only this
+    broker has.
 
 Sources
     Kafka 4.3.1: heartbeats (API key 63) dropped on their way to the controllers, everything else delivered. Kafka
@@ -89,7 +90,7 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
             f"Do not start broker {broker} a second time: it runs",
             f"Do not reassign the replicas of broker {broker}: it catches up once it is unfenced",
             *(
-                (f"Do not trigger an unclean election of {per_topic(held)}: broker {broker} leads without a loss",)
+                (f"Do not trigger an unclean election of {per_topic(held)}: broker {broker} leads without data loss",)
                 if held
                 else ()
             ),
@@ -121,7 +122,7 @@ def _cause(rare: tuple[int, int] | None, *, calm: bool) -> Cause:
         return Cause(text, Confidence.LIKELY)
     if calm:
         return Cause("a restart", Confidence.POSSIBLE)
-    return Cause("its heartbeats do not reach the active controller in time, everything else does", Confidence.LIKELY)
+    return Cause("its heartbeats do not reach the active controller in time; everything else does", Confidence.LIKELY)
 
 
 def _remedies(broker: int, quorum: QuorumView, rare: tuple[int, int] | None, *, calm: bool) -> Iterator[Remedy]:
@@ -134,8 +135,8 @@ def _remedies(broker: int, quorum: QuorumView, rare: tuple[int, int] | None, *, 
         return
     active = next((each.address for each in quorum.controllers if each.node == quorum.leader), "the active controller")
     yield Remedy(
-        f"Read the log of broker {broker} (BrokerLifecycleManager): it names the heartbeats that failed, to {active}. "
-        "Check the firewall between them, and pauses of its process"
+        f"Read the log of broker {broker} (BrokerLifecycleManager): it names the failed heartbeats to {active}. Check "
+        "the firewall between them, and look for pauses of its process"
     )
     yield restart(f"If the network between them is healthy: restart broker {broker}, and no other broker", broker)
 

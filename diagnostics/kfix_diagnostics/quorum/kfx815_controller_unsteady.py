@@ -1,21 +1,22 @@
-"""KFX815 controller-unsteady: the active controller is elected again and again.
+"""KFX815 controller-unsteady: an active controller is elected again and again.
 
 Why it matters
-    Each election stops every change for a moment: no leader is elected, no ISR shrinks, no broker gets in. Requests
-    that a deposed controller had accepted time out with an unknown result. Clients do not notice until a broker dies.
+    Each election stops every change for a moment: no leader is elected, no ISR shrinks, no broker can register.
+    Requests that a deposed controller had accepted time out with an unknown result. Clients do not notice until a
+    broker dies.
 
 How kfix knows
     The leader epoch of the quorum grows with each election. kfix remembers in which epoch it found the quorum, and when
     (the last hour of snapshots on this host). A failover adds one, a rolling restart one for each controller that was
-    active, more before Kafka 4.0: fewer elections than two for each voter, or a controller or broker that was away in
-    that time, are advice and no alarm, and so is a quorum without an election for a minute. One snapshot shows an epoch
+    active, more before Kafka 4.0: fewer elections than two for each voter, or a controller or broker that was down in
+    that time, are advice, not an alarm; so is a quorum without an election for a minute. One snapshot shows an epoch
     and not when it began: without a snapshot of the ten minutes before on this host, this finding cannot appear.
     Diagnose again a minute later, or keep `kfix watch` running.
 
 Remedies, safest first
-    Read the logs of the controllers: why the active one renounces, or why the others do not hear it. Pauses, a slow
-    disk and a bad link are the usual reasons; before Kafka 4.0 one voter that does not hear the active controller
-    deposes it. A controller that fails at a record renounces each time it is elected.
+    Read the logs of the controllers: why the active one resigns, or why it does not reach the others. Pauses, a slow
+    disk and a bad link are the usual reasons; before Kafka 4.0 one voter that the active controller does not
+    reach deposes it. A controller that fails on a record resigns each time it is elected.
 
 Do not
     Do not restart the controllers one after the other: each restart is another election.
@@ -69,7 +70,7 @@ def _finding(case: CaseFile, quorum: QuorumView, known: Mapping[int, float], ele
         obj="active controller",
         summary=f"the KRaft quorum has had {several(elections, 'election')} within {ago(since)}: controller "
         f"{quorum.leader} is active now, in leader epoch {quorum.epoch}"
-        f"{'. It has been steady since' if steady else '' if alarm else '. A rolling restart causes as many'}",
+        f"{'. It has been stable since' if steady else '' if alarm else '. A rolling restart causes as many'}",
         cause=_cause(away),
         evidence=(
             *(
@@ -81,8 +82,8 @@ def _finding(case: CaseFile, quorum: QuorumView, known: Mapping[int, float], ele
         remedies=(
             Remedy(
                 f"Read the logs of controllers {some(nodes)} for the elections and their reasons: "
-                "grep -E 'Renouncing|Resigned|CandidateState|ProspectiveState|LeaderState' LOG. Then look for pauses, "
-                "a slow disk or a bad link there"
+                "grep -E 'Renouncing|Resigned|CandidateState|ProspectiveState|LeaderState' LOG. Then check for "
+                "pauses, a slow disk or a bad link there"
             ),
             diagnose_again(case, "Then diagnose again: it is over once the leader epoch no longer grows"),
         ),
@@ -108,14 +109,15 @@ def _cause(away: tuple[int, ...]) -> Cause:
     if away:
         return Cause(f"a restart: {some([f'node {n}' for n in away])} did not respond meanwhile", Confidence.LIKELY)
     return Cause(
-        "no node was seen away: pauses of the active controller, or a link between controllers", Confidence.UNKNOWN
+        "no node was seen to be down: the active controller pauses, or a link between controllers is faulty",
+        Confidence.UNKNOWN,
     )
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="controller-unsteady",
-    title="the active controller is elected again and again",
+    title="an active controller is elected again and again",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,

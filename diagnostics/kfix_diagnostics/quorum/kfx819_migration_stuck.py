@@ -2,8 +2,9 @@
 
 Why it matters
     The KRaft controller takes over only when every broker has registered with it; until then it waits, without a limit.
-    From then on it decides, and copies what it decides to ZooKeeper. Each step is made for hours, not for months: a
-    broker that is started with the wrong settings in the middle knows no other broker, and Kafka 4 has no ZooKeeper.
+    From then on it is in charge, and copies its decisions to ZooKeeper. Each step is meant to last for hours, not for
+    months: a broker that is started with the wrong settings in between knows no other broker, and Kafka 4 does not
+    support ZooKeeper.
 
 How kfix knows
     ZooKeeper has `/migration` since a KRaft controller was first started for the migration, and `/controller` names
@@ -16,9 +17,9 @@ Remedies, safest first
     KRaft controller has taken over, restart the brokers on KRaft, and then the controllers without the migration.
 
 Do not
-    Do not delete `/controller` or `/migration`, and change nothing by what ZooKeeper records: that is a step of the way
-    back to ZooKeeper, which has an order of its own. After the controllers have been restarted without the migration,
-    there is no way back.
+    Do not delete `/controller` or `/migration`, and do not base changes on what ZooKeeper records: deleting them is a
+    step of the rollback to ZooKeeper, which has its own order. After the controllers have been restarted without the
+    migration, there is no way back.
 
 Sources
     Kafka 3.9.2: each step made with real brokers, forward and back; KIP-866. See docs/facts/zookeeper.md.
@@ -67,22 +68,24 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 def _summary(found: Migration, case: CaseFile) -> str:
     when = "" if found.since is None else f" for {ago(found.since)}"
     if found.step is Step.WAITING:
-        return f"a migration to KRaft has been waiting{when}: {_waiting(found)}. ZooKeeper's controller still decides"
+        return (
+            f"a migration to KRaft has been waiting{when}: {_waiting(found)}. ZooKeeper's controller is still in charge"
+        )
     if found.step is Step.TAKEN_OVER:
         zookeeper = case.snapshot.zookeeper
         node = "" if zookeeper is None or zookeeper.controller.broker is None else f" {zookeeper.controller.broker}"
         without = f"; {_without(found)}" if found.unprepared else ""
         return (
-            f"a migration to KRaft is half finished: KRaft controller{node} has decided{when}, and no broker that was "
-            f"read runs on KRaft{without}"
+            f"a migration to KRaft is half finished: KRaft controller{node} has been in charge{when}, and no broker "
+            f"that was read runs on KRaft{without}"
         )
     if found.step is Step.MIXED:
         total = len(found.on_kraft) + len(found.on_zookeeper) + len(found.unread)
         unread = f"; of {brokers_named(found.unread)} that is unknown" if found.unread else ""
         return (
             f"a migration to KRaft is half finished: {len(found.on_kraft)} of {several(total, 'broker')} "
-            f"{are(len(found.on_kraft))} on KRaft, {brokers_named(found.on_zookeeper)} still with ZooKeeper{unread}. "
-            "The KRaft controller decides"
+            f"{are(len(found.on_kraft))} on KRaft, {brokers_named(found.on_zookeeper)} still on ZooKeeper{unread}. "
+            "The KRaft controller is in charge"
         )
     unread = f"; the settings of {brokers_named(found.unread)} are unknown" if found.unread else ""
     return (
@@ -95,7 +98,7 @@ def _waiting(found: Migration) -> str:
         return f"{brokers_named(found.waits_for)} {_have(found.waits_for)} not registered with the KRaft controller"
     if found.registered is None:
         return "no active KRaft controller answers, so which brokers have registered with it is unknown"
-    unread = f", as far as kfix could read; {brokers_named(found.unread)} did not report" if found.unread else ""
+    unread = f", as far as kfix could read them; {brokers_named(found.unread)} did not report" if found.unread else ""
     return f"all brokers fetch from the KRaft controller{unread}"
 
 
@@ -103,7 +106,7 @@ def _without(found: Migration) -> str:
     one = len(found.unprepared) == 1
     return (
         f"{brokers_named(found.unprepared)} {'runs' if one else 'run'} without the settings of the migration and "
-        f"{'learns' if one else 'learn'} of no change"
+        f"{'receives' if one else 'receive'} no changes"
     )
 
 
@@ -131,7 +134,7 @@ def _cause(found: Migration) -> Cause:
         )
     if found.registered is None:
         return Cause("no KRaft controller is active, or kfix does not know its address", Confidence.POSSIBLE)
-    return Cause("the KRaft controller is about to take over, or its log says why not", Confidence.POSSIBLE)
+    return Cause("the KRaft controller is about to take over, or its log shows why it does not", Confidence.POSSIBLE)
 
 
 def _rows(found: Migration, case: CaseFile) -> Iterator[Evidence]:
@@ -164,25 +167,24 @@ def _remedies(found: Migration) -> Iterator[Remedy]:
     if found.step is Step.WAITING:
         yield from _to_register(found)
         yield Remedy(
-            "Or take the migration back while ZooKeeper's controller decides: stop the KRaft controllers, then delete "
-            "/migration, then restart the brokers without the settings of the migration"
+            "Or roll the migration back while ZooKeeper's controller is in charge: stop the KRaft controllers, then "
+            "delete /migration, then restart the brokers without the settings of the migration"
         )
         return
     if found.unprepared:
         yield Remedy(f"First restart {brokers_named(found.unprepared)} with the settings of the migration: {_SETTINGS}")
     if found.step is Step.UNFINISHED:
         yield Remedy(
-            "When no return to ZooKeeper is wanted: restart the controllers without "
+            "When a rollback to ZooKeeper is no longer wanted: restart the controllers without "
             "zookeeper.metadata.migration.enable and zookeeper.connect, one after the other, the active one last. "
-            "ZooKeeper can be stopped then"
+            "Then ZooKeeper can be stopped"
         )
         return
-    left = (
-        f"the brokers still with ZooKeeper ({brokers_named(found.on_zookeeper)})" if found.on_zookeeper else "brokers"
-    )
+    left = f"the brokers still on ZooKeeper ({brokers_named(found.on_zookeeper)})" if found.on_zookeeper else "brokers"
     yield Remedy(
-        f"Restart {left} on KRaft, one after the other, each when the one before is back in every ISR: process.roles="
-        "broker, node.id as broker.id was, and without zookeeper.connect and zookeeper.metadata.migration.enable"
+        f"Restart {left} on KRaft, one after the other, each once the previous one is back in every ISR. Set "
+        "process.roles=broker, set node.id to the old broker.id, and remove zookeeper.connect and "
+        "zookeeper.metadata.migration.enable"
     )
 
 
@@ -207,18 +209,20 @@ def _never(found: Migration) -> Iterator[str]:
     order = (
         "stop the KRaft controllers first"
         if found.step is Step.WAITING
-        else "the way back to ZooKeeper has an order of its own, in which the brokers and the controllers come first"
+        else "a rollback to ZooKeeper has its own order, with brokers and controllers first"
     )
     yield f"Do not delete /controller or /migration in ZooKeeper: {order}"
     if found.step is Step.WAITING:
         yield "Do not switch ZooKeeper off: it has the only record of the cluster"
         return
-    yield "Do not change the cluster by what ZooKeeper records: it is a copy, which the KRaft controller overwrites"
+    yield "Do not base a change on what ZooKeeper records: it is a copy that the KRaft controller overwrites"
     if found.step is Step.UNFINISHED:
-        yield "Do not restart the controllers without the migration while a return to ZooKeeper is possible"
+        yield "Do not restart the controllers without the migration while a rollback to ZooKeeper is possible"
         return
-    yield "Do not start a broker with ZooKeeper and without the settings of the migration: it knows no other broker"
-    yield "Do not format the disk of a broker again when it is restarted on KRaft"
+    yield (
+        "Do not start a broker on ZooKeeper without the settings of the migration: it would not know any other broker"
+    )
+    yield "Do not format a broker's disk again when you restart it on KRaft"
 
 
 CHECK = ClusterCheck(

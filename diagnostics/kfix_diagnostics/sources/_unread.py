@@ -9,7 +9,7 @@ from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Source
 
 _BROKER = re.compile(r"\bbroker ([0-9]{1,10})\b")
 _LEAVES_OPEN = {
-    "bootstrap": "what runs at this address; no broker that is registered has it, but clients that begin there wait",
+    "bootstrap": "what runs at this address; no registered broker has it, but clients that bootstrap there wait",
     "zookeeper": "partition states, registrations and the controller, and whether ZooKeeper and the brokers disagree",
     "server": "why it differs: whether it belongs to the brokers' ensemble, and what its clients are shown meanwhile",
     "znode": "the content of this record, and whether ZooKeeper and the brokers disagree about it",

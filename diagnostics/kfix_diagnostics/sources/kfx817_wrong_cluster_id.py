@@ -1,15 +1,15 @@
-"""KFX817 wrong-cluster-id: an address that was given for this cluster belongs to another one.
+"""KFX817 wrong-cluster-id: an address given for this cluster belongs to another cluster.
 
 Why it matters
     Clients with such a list of bootstrap servers connect to one cluster or the other, by chance. A broker whose disk
-    was formatted with another cluster id never joins; started as a cluster of its own at its old address, it takes the
-    clients that begin there, which find none of their topics and may write to new ones.
+    was formatted with another cluster id never joins; started as a cluster of its own at its old address, it attracts
+    the clients that bootstrap there, which find none of their topics and may write to new ones.
 
 How kfix knows
     Every broker reports the id of its cluster with its metadata, and every controller (Kafka 3.7 and later) at its own
     listener. kfix reads the cluster that most of the bootstrap servers belong to, or else that of the first one to
-    answer, and nothing of the others: two clusters are never one record. The address of a broker that is missing here
-    is known from the quorum (Kafka 4.0 and later), or from an earlier snapshot.
+    answer, and nothing from the others: two clusters are never mixed in one record. The address of a broker that is
+    missing here is known from the quorum (Kafka 4.0 and later), or from an earlier snapshot.
 
 Remedies, safest first
     If the address is that of a broker of this cluster: stop what runs there and start the broker with its own disk and
@@ -21,9 +21,9 @@ Do not
 
 Sources
     Kafka 2.7.1, 3.9.2 and 4.3.1: Metadata and DescribeCluster. A broker with the disk of one cluster and the settings
-    of another one serves neither, so that it is only missing (KFX401), and its log alone shows why: with ZooKeeper it
-    ends, since its meta.properties has another cluster.id; on KRaft it runs on, refused with INCONSISTENT_CLUSTER_ID.
-    See docs/facts/kraft.md.
+    of another one serves neither, so it is only reported as missing (KFX401), and only its log shows why: with
+    ZooKeeper it ends, since its meta.properties has another cluster.id; on KRaft it runs on, refused with
+    INCONSISTENT_CLUSTER_ID. See docs/facts/kraft.md.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ def _finding(cluster: str, addresses: list[str], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"cluster {cluster}",
-        summary=f"{given}{whose if len(strayed) == len(addresses) else ''} {are(len(addresses))} of another cluster, "
-        f"{cluster}. Everything else here is of cluster {own}; nothing of the other one was used",
+        summary=f"{given}{whose if len(strayed) == len(addresses) else ''} "
+        f"{'belongs' if len(addresses) == 1 else 'belong'} to another cluster, {cluster}. Everything else here "
+        f"belongs to cluster {own}; nothing from the other one was used",
         cause=_cause(strayed, case),
         evidence=tuple(Evidence(address, "cluster id", cluster) for address in addresses),
         remedies=tuple(_remedies(strayed, cluster, addresses, case)),
@@ -98,13 +99,13 @@ def _remedies(strayed: tuple[int, ...], cluster: str, addresses: list[str], case
         yield starts(Remedy(text), strayed)
         return
     yield Remedy(f"If cluster {own} is the one you mean: leave {given} out, also in the clients' bootstrap.servers")
-    yield Remedy(f"If {given} should be of cluster {own}: compare cluster.id in meta.properties on its disks")
+    yield Remedy(f"If {given} should belong to cluster {own}: compare cluster.id in meta.properties on its disks")
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="wrong-cluster-id",
-    title="an address that was given for this cluster belongs to another one",
+    title="an address given for this cluster belongs to another cluster",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,

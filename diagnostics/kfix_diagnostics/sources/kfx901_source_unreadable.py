@@ -1,21 +1,22 @@
 """KFX901 source-unreadable: a source did not answer, so something is unknown.
 
 Why it matters
-    "Not read" is not "healthy". A cluster of which half could not be seen is not reported as well: the exit code is 22
+    "Not "
+    "read" is not "healthy". A cluster of which half could not be read is not reported as healthy: the exit code is 22
     unless something critical was found anyway.
 
 How kfix knows
-    kfix records the outcome of every request to every broker, to ZooKeeper and to coordinators. A dead broker that does
-    not answer is no such case, nor is a bootstrap address that refuses connections while another responds. An address
-    that neither refuses nor answers is one, unless a broker is known to be dead or silent: it may be a frozen broker
-    that is no longer registered and has no replicas, so that no other source names it.
+    kfix records the outcome of every request to every broker, to ZooKeeper and to coordinators. This finding does not
+    cover a dead broker that does not answer, or a bootstrap address that refuses connections while another responds. It
+    does cover an address that neither refuses nor answers, unless a broker is known to be dead or silent: it may be a
+    frozen broker that is no longer registered and has no replicas, so that no other source names it.
 
 Remedies, safest first
     Provide the missing address or rights (--zookeeper, --command-config), raise --timeout, or run kfix where the source
     can be reached.
 
 Do not
-    Do not take the absence of findings for health.
+    Do not conclude from the absence of findings that the cluster is healthy.
 
 Sources
     kfix itself.
@@ -46,7 +47,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             remedies=(
                 Remedy("Provide the missing address or rights, raise --timeout, or run kfix closer to the source"),
             ),
-            never=("Do not take what was not read for healthy",),
+            never=("Do not assume that what was not read is healthy",),
             follows=() if broker is None else (f"KFX402:broker {broker}",),
         )
 

@@ -1,9 +1,9 @@
 """KFX201 metadata-divergence: ZooKeeper's record of a partition differs from the metadata of every broker.
 
 Why it matters
-    Clients notice nothing, no metric changes, and no stock tool compares the two. But when the broker dies that
-    ZooKeeper names as leader, the partition ends at leader -1 and no election follows (KFX101): the controller removes
-    the dead replica from the record, finds it to be the leader there, and has another leader in its own memory. Until
+    Clients notice nothing, no metric changes, and no stock tool compares the two. But when the broker that ZooKeeper
+    names as leader dies, the partition is left with leader -1 and no election follows (KFX101): the controller removes
+    the dead replica from the record, finds that it is the leader there, and has another leader in its own memory. Until
     then the leader cannot change its ISR either.
 
 How kfix knows
@@ -147,7 +147,7 @@ def _noop(tp: TopicPartition, case: CaseFile) -> str:
 def _remedies(case: CaseFile, by_hand: str) -> Iterator[Remedy]:
     yield runbook(case, "metadata-divergence", "Have the controller read the record again while all replicas are alive")
     yield Remedy(by_hand, changes=(ChangeKind.ELECTION,))
-    yield Remedy("Or have another controller elected: it reads the records of all partitions again")
+    yield Remedy("Or force the election of another controller: it reads the records of all partitions again")
 
 
 def _never(leader: int) -> tuple[str, ...]:

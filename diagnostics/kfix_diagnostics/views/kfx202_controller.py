@@ -35,7 +35,7 @@ from kfix_diagnostics._advice import diagnose_again, runbook
 from kfix_diagnostics._bans import NO_MOVES, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import has, per_topic
+from kfix_diagnostics._words import does, per_topic
 
 CODE = "KFX202"
 #: Notifications are processed within milliseconds: a few may be in flight, this many are a backlog.
@@ -116,7 +116,7 @@ def _two(case: CaseFile, recorded: int | None) -> Iterator[Finding]:
         obj="brokers' views",
         summary=f"brokers name different controllers ({said}); /controller names {recorded}",
         cause=Cause(
-            f"{brokers_named(astray)} {has(len(astray))} not learned of the new controller: cut off from it or from "
+            f"{brokers_named(astray)} {does(len(astray))} not know the new controller: cut off from it or from "
             "ZooKeeper",
             Confidence.LIKELY,
         ),
@@ -140,7 +140,7 @@ def _two(case: CaseFile, recorded: int | None) -> Iterator[Finding]:
 
 def _another(case: CaseFile) -> Iterator[Remedy]:
     if not case.kraft:
-        yield runbook(case, "controller-reelect", "Have another controller elected: it reads all state again")
+        yield runbook(case, "controller-reelect", "Force the election of another controller: it reads all state again")
 
 
 def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
@@ -205,7 +205,7 @@ def _never_informed(case: CaseFile) -> list[int]:
 CHECK = ClusterCheck(
     code=CODE,
     slug="controller",
-    title="no controller, two of them, or one that does not act",
+    title="no controller, two controllers, or a controller that does not act",
     severity=Severity.CRITICAL,
     check=check,
     rows="leader >= 0 and leaderless and n_live_isr > 0 and not deleting",

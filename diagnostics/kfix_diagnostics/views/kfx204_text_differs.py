@@ -10,10 +10,10 @@ How kfix knows
     the later row otherwise.
 
 Remedies, safest first
-    Diagnose the cluster itself, which asks every broker at the same moment. Otherwise paste each output by itself.
+    Diagnose the cluster itself, which asks every broker at the same time. Otherwise paste each output by itself.
 
 Do not
-    Do not act on either row before it is known which of them is current.
+    Do not act on either row before you know which of them is current.
 
 Sources
     kfix itself.
@@ -52,8 +52,8 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         "row with the higher leader epoch, or else on the later one",
         cause=Cause("the state changed between two outputs, or two sources disagree", Confidence.UNKNOWN),
         evidence=tuple(evidence),
-        remedies=(diagnose_again(case, "Diagnose the cluster itself, which asks every broker at the same moment"),),
-        never=("Do not act on either row before it is known which of them is current",),
+        remedies=(diagnose_again(case, "Diagnose the cluster itself, which asks every broker at the same time"),),
+        never=("Do not act on either row before you know which of them is current",),
         partitions=tps,
     )
 

@@ -136,8 +136,8 @@ class _Collection:
             raise unreachable(self._questions, bootstrapped)
         if not self._answers and authority.view is not None and authority.left_over:
             raise UnreachableError(
-                f"zookeeper {authority.connect}: is left over from a migration to KRaft and says nothing of the "
-                "cluster: its last controller was one of KRaft, and no broker is registered",
+                f"zookeeper {authority.connect}: is left over from a migration to KRaft and shows nothing about the "
+                "cluster: its last controller was a KRaft one, and no broker is registered",
                 hint="give the brokers instead: --bootstrap-server HOST:PORT",
             )
         snapshot = self._snapshot(taken_at, mode, authority)

@@ -127,8 +127,8 @@ class Details:
             why = name_of(refused.find_error or refused.fetch_error or 0)
             self._questions.failed("coordinator probe", f"coordinator of group {refused.group}: {why}")
         # No right to ask for a group that does not exist says nothing about its coordinator.
-        told = (p for p in finished if not (p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED))
-        return tuple(sorted(told, key=lambda p: (p.partition, p.group)))
+        kept = (p for p in finished if not (p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED))
+        return tuple(sorted(kept, key=lambda p: (p.partition, p.group)))
 
     def offsets_logs(
         self,

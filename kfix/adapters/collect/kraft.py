@@ -111,8 +111,8 @@ class KraftReading:
         on_kraft = [a for a in self._answers.values() if a.features is not None and not _of_zookeeper(a)]
         features = next((a.features.finalized for a in on_kraft if a.features is not None), {})
         fenced = None if self._fenced is None else tuple(sorted(self._fenced))
-        told = {b: a.features.supported for b, a in self._answers.items() if a.features is not None}
-        supported = {b: levels[METADATA_FEATURE] for b, levels in told.items() if METADATA_FEATURE in levels}
+        reported = {b: a.features.supported for b, a in self._answers.items() if a.features is not None}
+        supported = {b: levels[METADATA_FEATURE] for b, levels in reported.items() if METADATA_FEATURE in levels}
         quorum = replace(
             self._quorum.answer(self._offsets(), features, fenced, supported),
             eligible=self._eligible,

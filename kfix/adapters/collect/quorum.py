@@ -189,7 +189,7 @@ class QuorumQuestion:
         decode = partial(kraft_messages.cluster, version=version)
         found = line.call(kraft_messages.describe_own_cluster(), decode, self._deadline)
         if found.error:
-            why = f"{endpoint}: of which cluster this controller is, is unknown: {name_of(found.error)}"
+            why = f"{endpoint}: the cluster of this controller is unknown: {name_of(found.error)}"
             raise UnreachableError(with_right(why, requests.DESCRIBE_CLUSTER, self._target.security.principal))
         if found.cluster_id != self._cluster_id:
             self.foreign[str(endpoint)] = found.cluster_id
@@ -240,13 +240,13 @@ class QuorumQuestion:
             named |= {endpoint: node for node, endpoint in active.nodes}
         own = {e: task for e, task in self._asked.items() if str(e) not in self.foreign}
         answers = tuple(_answer(named.get(e, -1), e, task, self._deadline) for e, task in own.items())
-        told = {e: task.answer_so_far for e, task in self._features.items() if str(e) not in self.foreign}
-        levels = {e: found.supported.get(METADATA_FEATURE) for e, found in told.items() if found is not None}
+        reported = {e: task.answer_so_far for e, task in self._features.items() if str(e) not in self.foreign}
+        levels = {e: found.supported.get(METADATA_FEATURE) for e, found in reported.items() if found is not None}
         supported = {named[e]: level for e, level in levels.items() if level is not None and e in named}
         view = QuorumView(
             controllers=tuple(sorted(answers)),
             supported=supported,
-            migrating=tuple(sorted(str(e) for e, found in told.items() if found is not None and found.migrates)),
+            migrating=tuple(sorted(str(e) for e, found in reported.items() if found is not None and found.migrates)),
             offsets=offsets,
             configured={node: str(e) for node, e in self._voters.items()},
             ignored_zookeeper="" if self._target.zookeeper is None else str(self._target.zookeeper),

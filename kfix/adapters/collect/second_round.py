@@ -38,7 +38,9 @@ from kfix.model.cluster.snapshot import (
 )
 from kfix.model.cluster.transactions import TransactionLog
 
-_NOT_ASKED = "not asked: a broker that has lost ZooKeeper would never answer, and have one thread less for its clients"
+_NOT_ASKED = (
+    "not asked: a broker that has lost ZooKeeper would never answer, and would have one thread fewer for its clients"
+)
 _Settings = Mapping[str, Mapping[str, str]]
 
 

@@ -26,7 +26,7 @@ def unsustained(found: DescribedQuorum, within_ms: int = _FETCHED_WITHIN_MS) -> 
     following = 1 + sum(age <= within_ms for age in ages)
     if following >= majority(len(found.voters)):
         return ""
-    return f"controller {found.leader} says that it is active, but a majority of the voters no longer follows it"
+    return f"controller {found.leader} reports that it is active, but a majority of the voters no longer follows it"
 
 
 def now_of(active: DescribedQuorum) -> int:

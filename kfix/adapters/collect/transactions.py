@@ -58,7 +58,7 @@ def _open_batch(offset: int, answer: responses.FetchedRecords) -> OpenBatch:
     if found is None:
         return OpenBatch(offset, -1, -1, -1, "Fetch returned no whole batch")
     if not found.transactional or found.control:
-        return OpenBatch(offset, -1, -1, -1, "the batch there is not of a transaction: it may just have ended")
+        return OpenBatch(offset, -1, -1, -1, "the batch there does not belong to a transaction: it may just have ended")
     return OpenBatch(offset, found.producer, found.producer_epoch, found.first_ms)
 
 

@@ -34,7 +34,7 @@ TRANSITIONS: Final = TableSpec(
         Column("times", _INT, "how often it changed, at least, by leader epoch and znode version", "changes"),
         Column("previous_day", pa.date32(), "the run that it is compared with", "UTC date"),
         Column("previous_run", _TEXT, "the name of that run"),
-        Column("seconds", _INT, "from the begin of that run to the begin of this one", "s"),
+        Column("seconds", _INT, "from the start of that run to the start of this one", "s"),
     ),
 )
 EPISODES: Final = TableSpec(
@@ -48,15 +48,15 @@ EPISODES: Final = TableSpec(
         Column("version", _TEXT, "inter.broker.protocol.version of most brokers, empty if it is not known"),
         Column("prevention", _FLAG, "a latent risk"),
         Column("muted", _FLAG, "a mute of the inventory covers it"),
-        Column("began", TIME, "the begin of the first run whose audit found it", "UTC"),
+        Column("began", TIME, "the start of the first run whose audit found it", "UTC"),
         Column(
             "not_before", TIME, "the last run before that whose audit read the whole cluster", "UTC", "there is none"
         ),
         Column("last_seen", TIME, "the last run whose audit found it", "UTC"),
         Column("ended", TIME, "this run, if its audit found it fixed", "UTC", "it has not ended"),
-        Column("unknown", _FLAG, "this audit could not tell: the cluster, or a source of it, was not read"),
+        Column("unknown", _FLAG, "unknown in this audit: the cluster, or a source of it, was not read"),
         Column("audits", _INT, "audits that found it", "audits"),
-        Column("unread", _INT, "audits since it began that could not tell", "audits"),
+        Column("unread", _INT, "audits since it began in which it was unknown", "audits"),
         Column("worst", _INT, "the highest severity so far: 0, 1 or 2"),
         Column("partitions", _INT, "partitions that it was last about", "partitions"),
         Column("peak_partitions", _INT, "the most partitions that it was about", "partitions"),

@@ -1,7 +1,7 @@
 """Allows one audit, prune or demo per store at a time, from whatever host and user. The lock lies with the store.
 
 On a file system it is a lock of the operating system on the file `<root>/lock`: it ends with its process, and holds on
-a shared file system as well. Elsewhere it is a lease (`lease`): it is renewed while its process lives, and another
+a shared file system as well. Elsewhere it is a lease (`lease`): it is renewed while its process is alive, and another
 process takes it over once it has expired.
 """
 

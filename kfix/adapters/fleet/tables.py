@@ -309,7 +309,7 @@ _CARD: Final[Mapping[str, tuple[str, str]]] = {
     "partitions": ("partitions", "partitions"),
     "topics": ("topics", "topics"),
     "brokers": ("registered brokers", "brokers"),
-    "score": ("100 less the points of its open heads, at least 0; -1 if it was not read", "points"),
+    "score": ("100 minus the points of its open heads, at least 0; -1 if it was not read", "points"),
     "risk": ("the points times the criticality: the highest comes first", "points"),
     "critical": ("open critical heads that are not muted", "findings"),
     "warning": ("open warnings that are not muted", "findings"),

@@ -173,7 +173,7 @@ class ZooKeeperAuthority:
             said = f"{both}: {_difference(found, there)}"
         raise UnreachableError(
             said or "the servers of ZooKeeper cannot be compared: a second one ended each session",
-            hint="find out which of them belongs to the ensemble of the brokers, and give only right ones: --zookeeper",
+            hint="find out which of them belong to the brokers' ensemble, and give only those: --zookeeper",
         )
 
     def _second(self, end: Deadline) -> ZooKeeperLine | None:

@@ -130,7 +130,7 @@ class Settings:
     def _answering(self, name: str) -> MemoryBroker:
         broker = self._brokers.get(int(name)) if name.isdigit() else None
         if broker is None or not broker.alive:
-            raise UnreachableError(f"broker {name}: is not registered, or nobody tells its address")
+            raise UnreachableError(f"broker {name}: is not registered, or its address is unknown")
         if broker.silent:
             raise UnreachableError(f"broker {name}: {broker.silent}")
         return broker

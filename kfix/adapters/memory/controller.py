@@ -51,7 +51,7 @@ class MemoryController:
         for dead in sorted(set(self.brokers) - self.live):
             self._take_out(dead)
         self._elect_offline()
-        self.tell(self.memory)
+        self.inform(self.memory)
 
     def started(self, broker: int) -> None:
         """A broker's start elects offline partitions only; a stuck "online" one stays stuck (docs/facts/controller.md).
@@ -68,7 +68,7 @@ class MemoryController:
         self.remember(
             tp, ElectionState.ONLINE if self.records.states[tp].leader in self.live else ElectionState.OFFLINE
         )
-        self.tell((tp,))
+        self.inform((tp,))
 
     def died(self, *brokers: int) -> None:
         """`onBrokerFailure`: partitions led by dead brokers are found in memory, ISRs are written from ZooKeeper."""
@@ -78,7 +78,7 @@ class MemoryController:
         self._elect_offline()
         for broker in brokers:
             self._take_out(broker)
-        self.tell(tp for tp in self.memory if not set(brokers).isdisjoint(self.records.assignments[tp].replicas))
+        self.inform(tp for tp in self.memory if not set(brokers).isdisjoint(self.records.assignments[tp].replicas))
         self.announce(self.memory)
 
     def poked(self, tp: TopicPartition) -> None:
@@ -145,7 +145,7 @@ class MemoryController:
         state = self.records.states[tp]
         self.records.write_state(tp, leader, state.leader_epoch + 1, isr)
         self.remember(tp, ElectionState.ONLINE)
-        self.tell((tp,))
+        self.inform((tp,))
 
     def remember(self, tp: TopicPartition, phase: ElectionState) -> None:
         """Takes a partition's recorded state over into the controller's memory."""
@@ -154,7 +154,7 @@ class MemoryController:
 
     # -- notifying the brokers
 
-    def tell(self, tps: Iterable[TopicPartition]) -> None:
+    def inform(self, tps: Iterable[TopicPartition]) -> None:
         """LeaderAndIsr to the replicas and UpdateMetadata to every live broker, from memory."""
         partitions = list(tps)
         for tp in partitions:
@@ -200,7 +200,7 @@ class MemoryController:
         state = self.records.states[tp]
         self.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
         self.remember(tp, self.memory[tp].phase)
-        self.tell((tp,))
+        self.inform((tp,))
 
     def move_leader_if_required(self, tp: TopicPartition, target: tuple[int, ...]) -> None:
         """`moveReassignedPartitionLeaderIfRequired`: decided from memory, acted on ZooKeeper's state."""
@@ -209,7 +209,7 @@ class MemoryController:
             # updateLeaderEpoch reads the state again: from now on brokers receive ZooKeeper's leader.
             self.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
             self.remember(tp, ElectionState.ONLINE)
-            self.tell((tp,))
+            self.inform((tp,))
         else:
             self.elect_now(tp, allow_unclean=False)
 

@@ -36,11 +36,11 @@ class KraftController(MemoryController):
         return EligibleLeaders(self.elr.get(tp, ()), self.last_known.get(tp, ()))
 
     def fail_over_to(self, broker: int | None) -> None:  # noqa: ARG002 - brokers are no controllers here
-        self.tell(self.records.states)
+        self.inform(self.records.states)
 
     def created(self, tp: TopicPartition) -> None:
         self.remember(tp, ElectionState.ONLINE)
-        self.tell((tp,))
+        self.inform((tp,))
 
     def started(self, broker: int) -> None:
         """A broker that was killed is no longer eligible once it registers again."""
@@ -49,13 +49,13 @@ class KraftController(MemoryController):
                 self.elr[tp] = tuple(b for b in self.elr[tp] if b != broker)
             self._elect_if_possible(tp)
         self.killed.discard(broker)
-        self.tell(self.memory)
+        self.inform(self.memory)
 
     def died(self, *brokers: int) -> None:
         self.killed |= set(brokers)
         for broker in brokers:
             self._take_out(broker)
-        self.tell(self.memory)
+        self.inform(self.memory)
 
     def leave_isr(self, tp: TopicPartition, broker: int) -> None:
         state, order = self.records.states[tp], self.records.assignments[tp].replicas
@@ -121,10 +121,10 @@ class KraftController(MemoryController):
         return broker in self.brokers
 
     def reordered(self, tp: TopicPartition, target: tuple[int, ...]) -> None:  # noqa: ARG002
-        self.tell((tp,))
+        self.inform((tp,))
 
     def move_began(self, tp: TopicPartition) -> None:
-        self.tell((tp,))
+        self.inform((tp,))
 
     def move_leader_if_required(self, tp: TopicPartition, target: tuple[int, ...]) -> None:
         state = self.records.states[tp]
@@ -156,7 +156,7 @@ class KraftController(MemoryController):
         self.elr[tp] = tuple(b for b in elr if b not in isr)
         self.last_known.pop(tp, None)
         self._write(tp, heirs[0], isr)
-        self.tell((tp,))
+        self.inform((tp,))
         return True
 
     def _write(self, tp: TopicPartition, leader: int, isr: tuple[int, ...]) -> None:

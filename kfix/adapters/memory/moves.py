@@ -73,7 +73,7 @@ class Moves:
         control.records.assignments[tp] = Assignment(target)
         control.move_leader_if_required(tp, target)
         self._stop(tp, set(before) - set(target))
-        control.tell((tp,))
+        control.inform((tp,))
 
     def _stop(self, tp: TopicPartition, brokers: set[int]) -> None:
         """StopReplica with deletion: out of the ISR, and the log is gone."""
@@ -103,7 +103,7 @@ class Moves:
                 state = control.records.states[tp]
                 control.records.write_state(tp, state.leader, state.leader_epoch, (*state.isr, *done))
                 self._control.remember(tp, control.memory[tp].phase)
-                control.tell((tp,))
+                control.inform((tp,))
         for tp, assignment in list(control.records.assignments.items()):
             if (assignment.adding or assignment.removing) and self._is_led(tp) and self._ends(tp):
                 self._finish(tp, tuple(b for b in assignment.replicas if b not in assignment.removing))

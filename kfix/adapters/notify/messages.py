@@ -65,12 +65,12 @@ def alert(notice: Notice, now: float) -> Mapping[str, Any]:
         "cluster": notice.cluster,
         "finding": notice.key,
     }
-    told = {"summary": notice.summary, "blocked": notice.blocked, "next": notice.next}
+    texts = {"summary": notice.summary, "blocked": notice.blocked, "next": notice.next}
     severity = {"severity": notice.severity.word}
     return {
         "labels": {name: one_line(value) for name, value in labels.items() if value},
         # The severity may change while the alert lasts, and other labels would be another alert.
-        "annotations": {name: one_line(value) for name, value in (told | severity).items() if value},
+        "annotations": {name: one_line(value) for name, value in (texts | severity).items() if value},
         "startsAt": utc_iso(notice.since),
         "endsAt": utc_iso(notice.at if notice.kind.over else now + ALERT_SECONDS),
     }

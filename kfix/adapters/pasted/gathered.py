@@ -128,7 +128,7 @@ class Gathered:
 
 def _require_possible(topic: str, view: PartitionView) -> None:
     if _TOPIC.match(topic) is None:
-        raise BadRowError(f"topic is {topic[:40]!r}, which no topic of Kafka is called")
+        raise BadRowError(f"topic is {topic[:40]!r}, which is not a valid topic name")
     for name, ids in (("Replicas", view.replicas), ("Isr", view.isr)):
         if len(set(ids)) < len(ids):
             raise BadRowError(f"{name} {_ids(ids)} names a broker twice")

@@ -143,12 +143,14 @@ class Recording:
         end = 0
         for head in heads(data):
             if head.offset > end:
-                self.problems.append(f"{path.name}: {several(head.offset - end, 'byte')} at {end} are no intact record")
+                self.problems.append(
+                    f"{path.name}: {several(head.offset - end, 'byte')} at {end} are not an intact record"
+                )
             end = head.end
             yield _Place(path, head)
         # What follows the last record of all is being written, or was when the watch was killed.
         if not last and end < len(data):
-            self.problems.append(f"{path.name}: {several(len(data) - end, 'byte')} at {end} are no intact record")
+            self.problems.append(f"{path.name}: {several(len(data) - end, 'byte')} at {end} are not an intact record")
 
     def _data(self, path: Path) -> bytes:
         try:

@@ -57,8 +57,8 @@ def read_agreed(connect: Connect, protocol: str, deadline: Deadline, names: Part
             if here > there and failure is not None:
                 raise failure
             if here > there and found is not None:
-                told = {str(each.other): _outvoted(each, line.endpoint) for each in contradictions}
-                return Agreed(*found, doubted | told)
+                outvoted = {str(each.other): _outvoted(each, line.endpoint) for each in contradictions}
+                return Agreed(*found, doubted | outvoted)
             if here == there or doubted:
                 raise _no_majority(line.endpoint, contradictions[0])
             first = contradictions[0]
@@ -93,5 +93,5 @@ def _no_majority(server: Endpoint, found: Contradiction) -> UnreachableError:
     return UnreachableError(
         f"zookeeper {server} and {found.other} contradict each other, so neither is used: {found.path} is "
         f"{found.here} at {server}, but {found.there} at {found.other}",
-        hint="find out which of them belongs to the ensemble of the brokers, and give only right ones: --zookeeper",
+        hint="find out which of them belong to the brokers' ensemble, and give only those: --zookeeper",
     )

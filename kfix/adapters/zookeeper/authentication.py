@@ -72,7 +72,7 @@ def _sasl(line: Session, user: str, password: str, deadline: Deadline) -> None:
             return
         xid = line.xids(1)
         challenge = _asked(line, _HEADER.pack(xid, _SASL) + _blob(token or b""), xid, who, deadline)
-    raise _refused(line, who, "it asks without an end")
+    raise _refused(line, who, "it keeps asking")
 
 
 def _asked(line: Session, body: bytes, xid: int, who: str, deadline: Deadline) -> bytes:

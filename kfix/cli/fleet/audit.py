@@ -76,7 +76,7 @@ def audit(
     run: RunName = None,
     collect: Annotated[
         str,
-        typer.Option("--collect", metavar="WHERE", help="here; spark: one task per cluster; no: audit a stored run."),
+        typer.Option("--collect", metavar="WHERE", help="here; spark (one task per cluster); no (audit a stored run)."),
     ] = "here",
     since: Annotated[
         str | None,
@@ -87,7 +87,7 @@ def audit(
     spark: Spark = None,
     spark_conf: SparkConf = None,
     sql_on_spark: Annotated[
-        bool, typer.Option("--sql-on-spark", help="Run statements over few rows on Spark too.")
+        bool, typer.Option("--sql-on-spark", help="Also run statements over few rows on Spark.")
     ] = False,
     catalog: Annotated[
         str | None,
@@ -151,7 +151,7 @@ def audit(
     report = run_audit(place, loaded, engine, wish, observer, days=days)
     if report is None:
         if not observer.quiet:
-            say(f"{place}: every run has its audit: nothing to judge", err=True)
+            say(f"{place}: every run has been audited; nothing to judge", err=True)
         raise typer.Exit
     raise typer.Exit(outputs.write(report))
 
@@ -166,7 +166,7 @@ def _wish(
     pending = None
     if since is not None:
         if collect != "no" or run or day:
-            raise UsageError("--since chooses stored runs: it needs --collect no, and neither --run nor --date")
+            raise UsageError("--since chooses stored runs: it requires --collect no, without --run and --date")
         pending = Pending(None if since == "last" else the_day(since, "--since"))
     return AuditRunOptions(collect, the_day(day), run or "", concurrency, timeout, pending)
 
@@ -204,7 +204,7 @@ def show(
 ) -> None:
     """Report a stored audit again: the last one, or the one of a day or run.
 
-    News stay undelivered, unless --channel names the channel that has now reported them.
+    News counts as undelivered unless --channel names the channel that reports it now.
     """
     outputs = Outputs(
         html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on, channel,

@@ -30,7 +30,9 @@ def history(
     ] = None,
     code: Annotated[
         list[str] | None,
-        typer.Option("--code", metavar="CODE", help="Only findings of this check, such as KFX302; without changes."),
+        typer.Option(
+            "--code", metavar="CODE", help="Only findings of this check, such as KFX302; changes are left out."
+        ),
     ] = None,
     days: Annotated[int, typer.Option("--days", metavar="N", min=1, max=3660, help="Audits of the last N days.")] = 90,
     spark: Spark = None,
@@ -39,9 +41,9 @@ def history(
     csv: Annotated[bool, typer.Option("--csv", help="The episodes as comma-separated values.")] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Length of each list.")] = 10,
 ) -> None:
-    """Show what many audits show together: episodes, time to repair, what flaps, repeat offenders, churn, growth.
+    """Show trends over many audits: episodes, time to repair, flapping, repeat offenders, churn, growth.
 
-    An episode is a finding from the audit that first reports it to the one that reports it as fixed. The options
+    An episode lasts from the audit that first reports a finding to the one that reports it as fixed. The options
     --cluster, --owner and --code may be repeated. docs/audit-history.md explains every figure.
     """
     if json_output and csv:

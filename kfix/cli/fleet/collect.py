@@ -40,7 +40,7 @@ def collect(
     processes: Annotated[
         int | None, typer.Option("--processes", metavar="N", help="Default: one per core for a large fleet, else 1.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show the result only, no progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the result, no progress.")] = False,
     json_output: AsJson = False,
 ) -> None:
     """Read many clusters at once and store the snapshots as one run. Clusters are not changed."""

@@ -37,11 +37,11 @@ def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = Fal
 def prune(
     store: StorePlace = None,
     keep: Annotated[
-        str, typer.Option("--keep", metavar="DAYS", help="Keep snapshots of so many days, such as 90d.")
+        str, typer.Option("--keep", metavar="DAYS", help="Keep snapshots for this many days, such as 90d.")
     ] = "90d",
     keep_audits: Annotated[
         str | None,
-        typer.Option("--keep-audits", metavar="DAYS", help="Keep findings and scores of so many days."),
+        typer.Option("--keep-audits", metavar="DAYS", help="Keep findings and scores for this many days."),
     ] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Delete what is listed; default: only list.")] = False,
     json_output: AsJson = False,

@@ -36,7 +36,7 @@ def whatif(
     json_output: AsJson = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Clusters shown on the terminal.")] = 20,
 ) -> None:
-    """Forecast what would stop in a fleet if brokers or a rack went down, by the last run in the store.
+    """Forecast what would stop in a fleet if brokers or a rack went down, based on the last run in the store.
 
     Exit code: 0 nothing stops, 20 something degrades, 21 something stops, 22 unknown: too little was read.
     """

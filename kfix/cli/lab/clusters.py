@@ -38,13 +38,13 @@ def up(
         typer.Option(
             "--mode",
             metavar="zk|kraft",
-            help="With ZooKeeper, or on KRaft (default: zk where the version has it; 3.9.2 has both).",
+            help="With ZooKeeper, or on KRaft (default: zk where the version supports it; 3.9.2 supports both).",
         ),
     ] = None,
     brokers: Annotated[int, typer.Option("--brokers", min=1, max=20, help="Number of brokers, with ids from 1.")] = 3,
     ids: Annotated[
         str | None,
-        typer.Option("--ids", metavar="ID,...", help="The brokers' ids, like 1001,1002,1003, in place of --brokers."),
+        typer.Option("--ids", metavar="ID,...", help="The brokers' ids, such as 1001,1002,1003, instead of --brokers."),
     ] = None,
     racks: Annotated[
         str | None, typer.Option("--racks", metavar="RACK,...", help="One rack per broker, in the order of the ids.")
@@ -56,10 +56,16 @@ def up(
     controllers: Annotated[int, typer.Option("--controllers", help="KRaft: 1 controller, or 3.")] = 1,
     combined: Annotated[
         bool,
-        typer.Option("--combined", help="KRaft: the first brokers are the controllers, too; else these are apart."),
+        typer.Option(
+            "--combined",
+            help="KRaft: the first brokers are also the controllers; without it, controllers are separate.",
+        ),
     ] = False,
     dynamic_quorum: Annotated[
-        bool, typer.Option("--dynamic-quorum", help="KRaft: a quorum whose voters may change (KIP-853); else static.")
+        bool,
+        typer.Option(
+            "--dynamic-quorum", help="KRaft: a quorum whose voters can change (KIP-853); without it, a static one."
+        ),
     ] = False,
     no_elr: Annotated[
         bool, typer.Option("--no-elr", help="Kafka 4: without eligible leader replicas (KIP-966).")
@@ -87,36 +93,42 @@ def up(
     heap: Annotated[int, typer.Option("--heap", metavar="MB", help="Heap of each process, in MB.")] = 200,
     kafka_home: Annotated[
         str | None,
-        typer.Option(
-            "--kafka-home", metavar="FOLDER", help="An unpacked Kafka distribution, in place of Maven's jars."
-        ),
+        typer.Option("--kafka-home", metavar="FOLDER", help="An unpacked Kafka distribution, instead of Maven's jars."),
     ] = None,
     sasl: Annotated[
         str | None,
-        typer.Option("--sasl", envvar="KFIX_LAB_SASL", metavar="USER:PASSWORD", help="A second listener, with SASL."),
+        typer.Option(
+            "--sasl", envvar="KFIX_LAB_SASL", metavar="USER:PASSWORD", help="Add a second listener with SASL."
+        ),
     ] = None,
     security: Annotated[
         str,
         typer.Option(
             "--security",
             metavar="WORD",
-            help="A second listener, and the controllers: plaintext, tls, mtls, sasl_plaintext or sasl_ssl.",
+            help="Security of a second listener and of the controllers: plaintext, tls, mtls, sasl_plaintext or "
+            "sasl_ssl.",
         ),
     ] = "plaintext",
     mechanism: Annotated[
         str | None,
         typer.Option(
-            "--mechanism", metavar="WORD", help="Of SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or GSSAPI."
+            "--mechanism",
+            metavar="WORD",
+            help="SASL mechanism: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or GSSAPI.",
         ),
     ] = None,
     acls: Annotated[
         bool,
-        typer.Option("--acls", help="An authorizer; the client of the second listener gets the least rights of kfix."),
+        typer.Option(
+            "--acls",
+            help="Enable an authorizer; the client of the second listener gets only the rights that kfix needs.",
+        ),
     ] = False,
     zookeeper_security: Annotated[
         str,
         typer.Option(
-            "--zookeeper-security", metavar="WORD", help="Of ZooKeeper: plaintext, tls, mtls, digest or sasl."
+            "--zookeeper-security", metavar="WORD", help="Security of ZooKeeper: plaintext, tls, mtls, digest or sasl."
         ),
     ] = "plaintext",
     name: Annotated[str, typer.Option("--name", help="Name of the lab.")] = "lab",
@@ -158,7 +170,7 @@ def up(
 
 
 def status(name: Name = None, as_json: Json = False) -> None:
-    """Show the processes (alive, stopped, dead), the incident and the network's faults."""
+    """Show the processes (alive, stopped, dead), the incident and the network faults."""
     found = open_lab(name).status()
     if as_json:
         print_json(asdict(found))
@@ -200,7 +212,7 @@ def down(
     name: Name = None,
     every: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
 ) -> None:
-    """End a lab: its processes, its data, its state. Works after a crash too."""
+    """Remove a lab: its processes, data and state. This also works after a crash."""
     for sentence in down_all() if every else open_lab(name).down():
         say(sentence)
 
@@ -282,7 +294,7 @@ def break_(
     name: Name = None,
     as_json: Json = False,
 ) -> None:
-    """Make an incident in a lab, and verify on the cluster that it is in place."""
+    """Inject an incident into a lab, and verify on the cluster that it is in place."""
     options = parse_settings(option or [], flag="--option")
     with progress() as report:
         broken = open_lab(name).break_(incident, progress=report, **options)

@@ -37,7 +37,7 @@ def demo(
     name: Annotated[str, typer.Option("--name", help="Name of the demo's lab.")] = "demo",
     keep: Annotated[bool, typer.Option("--keep", help="Leave the healed cluster running.")] = False,
 ) -> None:
-    """Play the founding incident on a real cluster: break it, diagnose it, heal it behind gates, prove it."""
+    """Replay the founding incident on a real cluster: break it, diagnose it, heal it behind gates, prove it."""
     console = console_on(sys.stdout)
     end_like_ctrl_c()
     story = _Story(console)

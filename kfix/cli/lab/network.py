@@ -18,15 +18,15 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="KIND",
-        help="kafka, or controller (to and from brokers). With ZooKeeper also zookeeper, or quorum (between its "
-        "servers). On KRaft also brokers (kafka without controllers), or heartbeats (of brokers).",
+        help="Only this traffic: kafka, or controller (to and from brokers). With ZooKeeper also zookeeper, or quorum "
+        "(between its servers). On KRaft also brokers (kafka without controllers), or heartbeats (of brokers).",
     ),
 ]
 
 
 def cut(
-    one: Annotated[str, typer.Argument(metavar="ZONE", help="Packets from this zone are dropped.")],
-    other: Annotated[str, typer.Argument(metavar="ZONE", help="On their way to this zone.")],
+    one: Annotated[str, typer.Argument(metavar="ZONE", help="The zone whose packets are dropped.")],
+    other: Annotated[str, typer.Argument(metavar="ZONE", help="The zone that they are sent to.")],
     one_way: Annotated[bool, typer.Option("--one-way", help="Only from the first to the second.")] = False,
     only: Only = "",
     name: Name = None,
@@ -38,7 +38,7 @@ def cut(
 
 
 def isolate(zone: Zone, only: Only = "", name: Name = None) -> None:
-    """Cut a zone from all other zones, both ways. This machine still reaches it."""
+    """Cut a zone off from all other zones, in both directions. This machine still reaches it."""
     lab = open_lab(name)
     lab.isolate(zone, only)
     _print(lab.status().network)
@@ -68,7 +68,7 @@ def slow(
     ] = 0,
     name: Name = None,
 ) -> None:
-    """Make the link of a zone slow, both ways."""
+    """Slow down the link of a zone, in both directions."""
     lab = open_lab(name)
     lab.slow(lab.zone_of_broker(int(zone)) if zone.isdigit() else zone, kbit, delay)
     _print(lab.status().network)

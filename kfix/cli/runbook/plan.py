@@ -99,7 +99,8 @@ def plan(
     output: PlanOut = None,
     json_output: AsJson = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit with 10 if the plan has steps, 11 if one of them is typed.")
+        bool,
+        typer.Option("--exit-code", help="Exit with 10 if the plan has steps, 11 if one of them needs a typed phrase."),
     ] = False,
 ) -> None:
     """Plan a remedy or a request, and show the plan. Nothing is changed."""
@@ -246,7 +247,7 @@ def apply(
     debounce: Debounce = TIMING.debounce,
     transaction_grace: TransactionGrace = TIMING.transaction_grace,
     plan_file: Annotated[
-        Path | None, typer.Option("--plan", metavar="FILE", help="Carry out this plan instead, exactly as it is.")
+        Path | None, typer.Option("--plan", metavar="FILE", help="Carry out this stored plan instead, unchanged.")
     ] = None,
     finding: FindingKey = None,
     param: Params = None,

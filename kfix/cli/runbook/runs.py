@@ -87,7 +87,7 @@ def abort(
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
-    """End a killed or stopped run: remove its throttles, restore compaction; the rest stays."""
+    """End a killed or stopped run: remove its throttles, restore compaction, and keep its other changes."""
     app = the_app(ctx)
     access = access_of(
         ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
@@ -111,14 +111,14 @@ def rollback(
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also revert what is kept otherwise: added replicas that are in sync.")
+        bool, typer.Option("--all", help="Also revert what is kept by default: added replicas that are in sync.")
     ] = False,
     policy: PolicyFile = None,
     output: PlanOut = None,
     step: StepByStep = False,
     json_output: AsJson = False,
 ) -> None:
-    """Roll a run back: revert its changes, last first, as a plan of its own behind the same gates.
+    """Roll back a run: revert its changes, last one first, as a separate plan behind the same gates.
 
     Without a terminal, -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
     """

@@ -56,7 +56,7 @@ class Out:
         self.people.print(words, soft_wrap=True)
 
     def waiting(self, seconds: float) -> None:
-        self.people.print(f"some of this may pass by itself: taking a second snapshot in {seconds:.0f} s (--debounce)")
+        self.people.print(f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)")
 
 
 @contextmanager

@@ -113,8 +113,8 @@ def probes(now: Snapshots) -> list[CoordinatorProbe]:
     best |= {group: replace(best[group], made_up=False) for group in real}
     # Where one place knows a group of the partition, or reaches its coordinator, one made up elsewhere adds nothing.
     known = {p.partition for p in best.values() if p.answers or not p.made_up}
-    told = (p for p in best.values() if p.answers or not p.made_up or p.partition not in known)
-    return sorted(told, key=lambda p: (p.partition, p.group))
+    kept = (p for p in best.values() if p.answers or not p.made_up or p.partition not in known)
+    return sorted(kept, key=lambda p: (p.partition, p.group))
 
 
 def offsets_logs(now: Snapshots) -> list[OffsetsLog]:

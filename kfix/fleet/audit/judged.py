@@ -56,7 +56,7 @@ LARGE: Final = 100_000
 _FINDINGS_A_TASK: Final = 50_000
 _GIVEN: Final = pa.schema([("cluster", pa.string()), ("collected", pa.bool_()), ("more", FINDING_LIST)])
 #: A cluster with its counts, or a file without a cluster, as JSON.
-_CONCLUDED: Final = pa.schema([("cluster", pa.string()), ("told", pa.string())])
+_CONCLUDED: Final = pa.schema([("cluster", pa.string()), ("conclusion", pa.string())])
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Judging:
     conditions: tuple[Predicate, ...] = ()
     on_done: Callable[[str, str], None] = lambda _name, _error: None
 
-    def told(self, results: Iterable[Done[Judged]]) -> Iterator[Done[Judged]]:
+    def reporting(self, results: Iterable[Done[Judged]]) -> Iterator[Done[Judged]]:
         for done in results:
             yield done
             self.on_done(done.name, done.error)
@@ -160,7 +160,7 @@ def judged_run(
 
     with engine.over_rows(job) if tasks else contextlib.nullcontext() as answers:
         if answers is None:
-            results = judging.told(engine.each(judging.judge, tasks))
+            results = judging.reporting(engine.each(judging.judge, tasks))
             yield _JudgedHere(run, entries, rules, results)
         else:
             yield _JudgedThere(run, entries, rules, checked[0], answers, judging)
@@ -203,7 +203,7 @@ class _JudgedThere(JudgedRun):
         self._answers = answers
         summary = {row["cluster"]: row for row in answers.summary.to_pylist()}
         self._findings = sum(row["n_findings"] for row in summary.values())
-        for done in judging.told(done_of(summary[name]) for name in run.stored()):
+        for done in judging.reporting(done_of(summary[name]) for name in run.stored()):
             if self.take(done) is not None and (since := stuck_of(summary[done.name])):
                 self.stuck[done.name] = since
 
@@ -223,7 +223,7 @@ class _JudgedThere(JudgedRun):
         tasks = 1 + self._findings // _FINDINGS_A_TASK
         found = self._answers.again(SecondPass(given, ("findings",), work, _CONCLUDED, tasks))
         if found is not None:
-            return _told(run, found)
+            return _conclusions_of(run, found)
         # A process died, or Spark cannot read a file of the previous audit.
         rows = {done.name: done.result.rows for done in map(done_of, self._answers.read().to_pylist()) if done.result}
         self.past = past_of(run.root, run.order, self.entries)
@@ -265,26 +265,26 @@ class WriteFindings:
 
     def __call__(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
         found: list[FindingRow] = []
-        told: list[tuple[str | None, str]] = []
+        concluded_rows: list[tuple[str | None, str]] = []
         for row in rows:
             now, before = ([*map(finding_of, row[name] or ())] for name in ("findings", "before"))
             now += map(finding_of, row["more"])
             kept, counted = concluded(now, before, self.rules, collected=row["collected"])
             found += kept
-            told.append((row["cluster"], json.dumps(asdict(counted))))
+            concluded_rows.append((row["cluster"], json.dumps(asdict(counted))))
         files = _written(place_of(self.root), self.rules.day, self.run, table_of(FindingRow, found))
-        told += [(None, json.dumps(asdict(file))) for file in files]
-        clusters, texts = zip(*told, strict=True) if told else ((), ())
+        concluded_rows += [(None, json.dumps(asdict(file))) for file in files]
+        clusters, texts = zip(*concluded_rows, strict=True) if concluded_rows else ((), ())
         yield pa.RecordBatch.from_arrays(
             [pa.array(clusters, pa.string()), pa.array(texts, pa.string())], schema=_CONCLUDED
         )
 
 
-def _told(run: Run, found: Any) -> Conclusions:
+def _conclusions_of(run: Run, found: Any) -> Conclusions:
     counts: dict[str, HeadCounts] = {}
     files: list[NewFile] = []
     for row in found.to_pylist():
-        values = json.loads(row["told"])
+        values = json.loads(row["conclusion"])
         if row["cluster"] is None:
             files.append(NewFile(**{**values, "clusters": tuple(values["clusters"])}))
         else:

@@ -127,9 +127,9 @@ def the_path(given: str | None) -> FilePath:
     if not given:
         if (found := first_there(os.environ)) is not None:
             return found
-        looked = ", ".join(map(str, places(os.environ)))
+        searched = ", ".join(map(str, places(os.environ)))
         raise UsageError(
-            f"no inventory is given, and there is none at {looked}", hint="--inventory FILE|DIR, or KFIX_FLEET"
+            f"no inventory is given, and there is none at {searched}", hint="--inventory FILE|DIR, or KFIX_FLEET"
         )
     path = FilePath(given)
     try:

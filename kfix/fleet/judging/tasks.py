@@ -144,14 +144,14 @@ class RowJudge:
 def answers_batch(done: Sequence[Done[Judged]], stuck: Sequence[Sequence[Stuck]]) -> Any:
     """Returns results, and the stuck partitions of each, as a pyarrow record batch of `ANSWERS`."""
     results = [d.result for d in done]
-    told = [[(s.code, s.partitions, s.since.isoformat()) for s in each] for each in stuck]
+    encoded = [[(s.code, s.partitions, s.since.isoformat()) for s in each] for each in stuck]
     return pa.RecordBatch.from_arrays(
         [
             pa.array([d.name for d in done], pa.string()),
             column_of([d.error or ("" if d.result else "the worker returned no result") for d in done], pa.string()),
             pa.array([d.seconds for d in done], pa.float64()),
             column_of([None if r is None else json.dumps(asdict(r.digest)) for r in results], pa.string()),
-            column_of(list(map(json.dumps, told)), pa.string()),
+            column_of(list(map(json.dumps, encoded)), pa.string()),
             pa.array([0 if r is None else len(r.rows) for r in results], pa.int64()),
             finding_lists([None if r is None else r.rows for r in results]),
         ],

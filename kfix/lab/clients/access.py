@@ -77,7 +77,7 @@ class RecordedState:
 
     @property
     def heirs(self) -> tuple[int, ...]:
-        """Returns the replicas of which one may lead without a loss, dead or alive."""
+        """Returns the replicas of which one may lead without data loss, dead or alive."""
         return self.isr or self.eligible or self.last_known
 
 

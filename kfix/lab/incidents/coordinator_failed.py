@@ -1,4 +1,4 @@
-"""A group coordinator that could not load its partition, and refuses every group of it for ever.
+"""A group coordinator that could not load its partition, and refuses every group of it forever.
 
 The new coordinator of Kafka 4 gives up a partition where one record contradicts another: here a consumer-protocol
 record of a group that is a classic one. Brokers read such a record only when another leader loads the partition.
@@ -87,7 +87,7 @@ def _check_refused(context: IncidentContext, groups: Groups, where: TopicPartiti
 
 INCIDENT = Incident(
     name="coordinator-failed",
-    title="the coordinator of an offsets partition failed to load it and refuses its groups for ever",
+    title="the coordinator of an offsets partition failed to load it and refuses its groups forever",
     does="Writes a consumer-protocol record for a classic group into its offsets partition, then moves the leader.",
     expect=(
         "every broker names a coordinator; it answers NOT_COORDINATOR to every group, a made-up one too",

@@ -52,10 +52,10 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="last-known-leader-gone",
-    title="the last known leader of a leaderless partition is no replica of it",
+    title="the last known leader of a leaderless partition is no longer one of its replicas",
     does="Cancels a reassignment whose original replica is dead, with unclean elections allowed.",
     expect=(
-        "starting the dead broker makes the controllers elect one after the other, and it never registers",
+        "starting the dead broker makes the controllers resign one after another, and it never registers",
         "with eligible.leader.replicas.version=0 it registers and leads, and no record is lost",
     ),
     run=run,

@@ -60,7 +60,7 @@ INCIDENT = Incident(
     name="left-over-throttles",
     title="replication throttles are on, though nothing moves",
     does="Sets throttled rates on brokers and throttled replicas on a topic, and moves nothing.",
-    expect=("a replica that falls behind crawls: after the next restart it is out of sync for hours",),
+    expect=("a replica that falls behind catches up very slowly: after the next restart it is out of sync for hours",),
     run=run,
     options={
         "rate": f"bytes a second ({_RATE})",

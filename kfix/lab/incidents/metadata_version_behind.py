@@ -24,7 +24,7 @@ INCIDENT = Incident(
     name="metadata-version-behind",
     title="a feature of the cluster is below what its software supports",
     does="Switches eligible leader replicas off, as in a cluster that an older release created.",
-    expect=("clients notice nothing", "an ISR whose last member is lost leaves an unclean election only"),
+    expect=("clients notice nothing", "if an ISR loses its last member, only an unclean election is left"),
     run=run,
     not_on={
         ZK: NO_QUORUM,

@@ -68,10 +68,10 @@ def _unfit(brokers: Sequence[BrokerDef]) -> str:
 INCIDENT = Incident(
     name="migration-stuck",
     title="a migration from ZooKeeper to KRaft waits for a broker, or is half finished",
-    does="Starts a KRaft controller for a migration, and restarts brokers as far as the step says.",
+    does="Starts a KRaft controller for a migration, and restarts brokers up to the chosen step.",
     expect=(
         "clients notice nothing",
-        "no change may be made by what ZooKeeper records, once the KRaft controller decides",
+        "once the KRaft controller is in charge, no change may be based on what ZooKeeper records",
     ),
     run=run,
     options={"step": "how far the migration has come: waiting for a broker, taken-over, mixed or unfinished"},

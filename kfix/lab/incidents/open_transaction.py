@@ -42,7 +42,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="open-transaction",
-    title="a transaction that does not end holds the last stable offset",
+    title="a transaction that does not end holds back the last stable offset",
     does="Writes a record within a transaction of 15 minutes, leaves it without commit or abort, and writes 20 more.",
     expect=(
         "a consumer with isolation.level=read_committed gets none of the 20 records and no error",

@@ -73,6 +73,6 @@ INCIDENT = Incident(
         "two snapshots show which: stuck makes no progress, slow keeps its distance, catching up gets closer",
     ),
     run=run,
-    options={"kind": "stuck (that), slow or catching-up"},
+    options={"kind": "stuck (default), slow or catching-up"},
     choices={"kind": ("stuck", "slow", "catching-up")},
 )

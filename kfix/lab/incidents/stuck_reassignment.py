@@ -1,6 +1,6 @@
 """KFX501: a reassignment waits for a broker that is dead, so that it never ends.
 
-The broker is frozen before the move begins: its session still lives, so the controller accepts it, and it fetches
+The broker is frozen before the move begins: its session is still alive, so the controller accepts it, and it fetches
 nothing before it is killed.
 """
 

@@ -116,6 +116,6 @@ INCIDENT = Incident(
     run=run,
     options={
         **single_replicas.OPTIONS,
-        "brokers": "where the single replicas go, like 1,2 (default: round all brokers)",
+        "brokers": "where the single replicas go, like 1,2 (default: round-robin over all brokers)",
     },
 )

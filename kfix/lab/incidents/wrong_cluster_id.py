@@ -55,7 +55,7 @@ INCIDENT = Incident(
     title="the address of a broker answers as another cluster",
     does="Kills a broker and starts it with an empty disk as a cluster of its own, at its old address.",
     expect=(
-        "clients that begin at that address find none of their topics and groups",
+        "clients that bootstrap from that address find none of their topics and groups",
         "the replicas of the broker are missing in its own cluster",
     ),
     run=run,

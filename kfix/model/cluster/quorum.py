@@ -87,7 +87,7 @@ class QuorumView:
 
     `leader` is the active controller, -1 if none answered as such; then epoch, high watermark, voters and observers are
     unknown. `through` is the broker that forwarded the question, where no controller could be asked itself. `forwarded`
-    is the error of that request: a quorum that is lost lets it wait for ever.
+    is the error of that request: a quorum that is lost lets it wait forever.
 
     `offsets` are {broker: the metadata offset that it had applied before its metadata was read}; `later` the same at
     the end, where that was read again, `apart` seconds after: where nothing at all has moved, no controller is active.

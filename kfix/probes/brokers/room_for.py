@@ -1,7 +1,7 @@
 """The broker does not report less than 1.2 times this many bytes free.
 
 Before Kafka 3.3 a broker does not report its free space: then the probe passes and its answer states so, because an
-unanswerable question must not block a move for ever. `free_space` is the stricter probe. This one fails where the free
+unanswerable question must not block a move forever. `free_space` is the stricter probe. This one fails where the free
 space is known and too small, and is inconclusive where the broker does not answer at all.
 """
 

@@ -1,4 +1,4 @@
-"""No replication throttle is set on the topic or broker: a left-over one can keep a replica out of the ISR for ever."""
+"""No replication throttle is set on the topic or broker: a left-over one can keep a replica out of the ISR forever."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from kfix.probes.base import ON_PARTITION, Probe
 #: What a plan says about the key: the group, the key in hexadecimal, and the offset of its first record.
 KEY: Mapping[str, ArgKind] = {"group": ArgKind.TEXT, "key": ArgKind.TEXT, "first": ArgKind.INT}
 
-_BY_HAND = "kfix explain KFX118 has the way by hand"
+_BY_HAND = "kfix explain KFX118 describes the manual steps"
 
 
 def only_conflict(tp: TopicPartition, read: ReadFact) -> LoadConflict:

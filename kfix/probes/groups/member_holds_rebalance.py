@@ -20,7 +20,7 @@ _SHOWN = 5
 
 def _ask(args: Args, reader: ClusterReader) -> Answer:
     found, member = reader.group_members(args.text("group")), args.text("member")
-    observed, wanted = f"group {found.group} is {found.state}", f"it rebalances, and {member} holds that"
+    observed, wanted = f"group {found.group} is {found.state}", f"it is rebalancing, and {member} holds it up"
     if not found.rebalances:
         return judge(False, observed, wanted)
     last = reader.last_generation(found.group)
@@ -35,4 +35,4 @@ def _ask(args: Args, reader: ClusterReader) -> Answer:
     return judge(member in holding, f"{observed}; {who} {some(holding, _SHOWN)}", wanted)
 
 
-PROBE = Probe("member_holds_rebalance", "the group rebalances, and this member may hold that", _ask, _PARAMS)
+PROBE = Probe("member_holds_rebalance", "the group is rebalancing, and this member may be holding it up", _ask, _PARAMS)

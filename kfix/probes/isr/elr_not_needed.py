@@ -15,7 +15,7 @@ from kfix.ports import ClusterReader
 from kfix.probes.base import Probe
 from kfix.probes.words import state_words
 
-_WANTED = "a leader, and no eligible leader replica outside the ISR: to set min.insync.replicas makes Kafka forget it"
+_WANTED = "a leader, and no eligible leader replica outside the ISR: setting min.insync.replicas makes Kafka forget it"
 
 
 def _ask(args: Args, reader: ClusterReader) -> Answer:

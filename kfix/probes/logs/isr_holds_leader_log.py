@@ -1,7 +1,7 @@
 """The recorded leader holds the whole log of the leader that the brokers follow, and of every live replica.
 
 Where ZooKeeper and the brokers differ, both remedies make ZooKeeper's leader the real one and all other replicas
-truncate to it. A "phantom" leader is one that all metadata names, but that was never told to lead
+truncate to it. A "phantom" leader is one that all metadata names, but that was never instructed to lead
 (docs/facts/controller.md): the broker that really leads appears in no metadata, only its log shows it. So the probe
 compares every live replica.
 """

@@ -1,6 +1,6 @@
 """Consumers with read_committed are not held up: the last stable offset is the high watermark.
 
-After an unclean election a transaction may hang for ever, because its end was in the lost part of the log
+After an unclean election a transaction may hang forever, because its end was in the lost part of the log
 (KAFKA-20716). A running transaction looks the same for a while, so ask again.
 """
 

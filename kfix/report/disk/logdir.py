@@ -20,7 +20,7 @@ ODD_SHOWN = 20
 _STYLES = {Divergence.DIVERGENT: "bold red", Divergence.BEHIND: "bold yellow", Divergence.APART: "bold yellow"}
 _GRADES = {
     Grade.UNREAD: ("not read, content unknown:", "bold yellow"),
-    Grade.ODD: ("damaged, or not as Kafka leaves it:", "bold yellow"),
+    Grade.ODD: ("damaged, or not in the form in which Kafka leaves it:", "bold yellow"),
     Grade.NOTE: ("notes:", "bold"),
 }
 
@@ -56,10 +56,10 @@ def _top(found: Inspection) -> Iterator[Line]:
         for v in (Divergence.DIVERGENT, Divergence.BEHIND, Divergence.APART)
         if found.counts[v]
     ]
-    odd = [(Grade.ODD, "odd file", "odd files"), (Grade.UNREAD, "not read", "not read")]
+    odd = [(Grade.ODD, "odd file", "unexpected files"), (Grade.UNREAD, "not read", "not read")]
     parts += [f"{n} {one if n == 1 else many}" for grade, one, many in odd if (n := len(_files(found, grade)))]
     many = len(found.comparisons)
-    what = f"{several(many, 'partition')}: {', '.join(parts) or 'no difference, no odd files'}"
+    what = f"{several(many, 'partition')}: {', '.join(parts) or 'no difference, no unexpected files'}"
     worst = next((_STYLES[v] for v in _STYLES if found.counts[v]), "bold green" if not parts else "bold yellow")
     yield Line(f"cluster {found.cluster or 'unknown'}, {what}", style=worst, hang=STEP)
     for each in found.dirs:

@@ -23,7 +23,7 @@ _LOOKED_AT: Final = {
     "brokers": "Number of brokers that answered.",
     "registered": "Number of live brokers; absent if unknown.",
 }
-_SUCCESS: Final = "1: the cluster was diagnosed; 0: it was not, and nothing is known of it."
+_SUCCESS: Final = "1: the cluster was diagnosed; 0: it was not, and nothing is known about it."
 
 
 def findings_metrics(diagnosis: Diagnosis) -> str:

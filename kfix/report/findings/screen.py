@@ -83,7 +83,7 @@ def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     muted = [*muted_lines(diagnosis.muted, shown=_MUTED_SHOWN, profile=diagnosis.profile)]
     left = MOST_LINES - _height([*top, *muted, *bottom], width) - 2  # empty lines
     body = [*reach_lines(diagnosis.vantages)]
-    body += [Line(""), *_heads(heads, left, width, told=_most_urgent(diagnosis))] if heads else []
+    body += [Line(""), *_heads(heads, left, width, urgent=_most_urgent(diagnosis))] if heads else []
     body += [*not_read_lines(diagnosis), *muted, *unfinished_lines(diagnosis.unfinished)]
     yield from [*top, *body]
     if len(top) > 1 or body:
@@ -148,12 +148,12 @@ def _most_urgent(diagnosis: Diagnosis) -> Finding | None:
     return next((f for f in diagnosis.findings if f.code != UNREAD and f.worst > Severity.INFO), None)
 
 
-def _heads(heads: Sequence[Finding], left: int, width: int, told: Finding | None) -> Iterator[Line]:
+def _heads(heads: Sequence[Finding], left: int, width: int, urgent: Finding | None) -> Iterator[Line]:
     """Yields the details of findings while there is room for one line of each other one that is named."""
     named = heads[:_NAMED]
     left -= len(named) < len(heads)
     for number, head in enumerate(named):
-        whole = [Line(title(head), 0, STYLES[head.worst], hang=STEP), *_details(head, width, told=head is told)]
+        whole = [Line(title(head), 0, STYLES[head.worst], hang=STEP), *_details(head, width, urgent=head is urgent)]
         if (height := _height(whole, width)) + len(named) - number - 1 > left:
             whole = [_in_one_line(head, 0, width)]
             height = 1
@@ -170,12 +170,12 @@ def _in_one_line(finding: Finding, indent: int, width: int) -> Line:
     return Line(text, indent, STYLES[finding.worst], verbatim=True)
 
 
-def _details(finding: Finding, width: int, *, told: bool) -> Iterator[Line]:
+def _details(finding: Finding, width: int, *, urgent: bool) -> Iterator[Line]:
     """Yields cause, remedy and what not to do. What the first lines of the screen say is not repeated."""
-    if not told:
+    if not urgent:
         yield Line(sentence(finding.summary), STEP, hang=STEP)
     yield cause_line(finding, STEP)
-    if finding.remedies and not told:
+    if finding.remedies and not urgent:
         yield next_line(finding.remedies[0], STEP)
     if finding.never and finding.worst > Severity.INFO:
         more = f" ({len(finding.never) - 1} more)" if len(finding.never) > 1 else ""

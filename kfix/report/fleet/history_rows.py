@@ -8,13 +8,13 @@ audits          the number of audits that were read
 clusters        the number of clusters that they include
 episodes        open ones first, then those of unknown state, then ended ones, the latest first; each:
     cluster, key, code, owner, version, severity, rank (the highest so far), prevention, muted
-    began           the begin of the first run whose audit found it
+    began           the start of the first run whose audit found it
     not_before      the last run before that whose audit read the whole cluster, null if there is none
     last_seen       the last run whose audit found it
     ended           the run whose audit no longer found it, null if it has not ended
     state           open, ended, unknown (the cluster, or a source of it, was not read, or is no longer audited)
     seconds         ended - began, null if it has not ended; shortest and longest: what the distance of the runs allows
-    audits, unread  audits that found it; audits since it began that could not tell
+    audits, unread  audits that found it; audits since it began in which it was unknown
     partitions, peak_partitions
     reopened        earlier episodes of the same finding in this history
 repair_times    by (all, code, owner), name, ended, open; median, mean; low and high: the medians of the shortest and

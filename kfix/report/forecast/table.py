@@ -179,7 +179,7 @@ def _sections(one: FailureForecast) -> Iterator[tuple[str, str, list[PartitionFo
     unknown = [p for p in one.partitions if p.fate is Fate.UNKNOWN or p.falls_under is None]
     yield "unknown: a setting, the record or the metadata was not read", _UNKNOWN, unknown
     stopped = those(Fate.STOPPED)
-    yield "without a leader today already, so not caused by this", "bold", [p for p in stopped if p.leader == -1]
+    yield "already without a leader today, so not caused by this", "bold", [p for p in stopped if p.leader == -1]
     yield (
         "without a leader today; the failure would trigger their election",
         "bold",
@@ -219,7 +219,8 @@ def _groups(forecast: Forecast, one: FailureForecast) -> Iterator[Line]:
         numbers = ", ".join(map(str, one.transactions))
         yield Line("")
         yield Line(
-            f"transactional ids that hash to {TRANSACTIONS_TOPIC} {numbers} stop; a snapshot does not know their names",
+            f"transactional ids that hash to {TRANSACTIONS_TOPIC} {numbers} stop; a snapshot does not contain their "
+            "names",
             style=_STOP,
             hang=STEP,
         )
@@ -228,7 +229,7 @@ def _groups(forecast: Forecast, one: FailureForecast) -> Iterator[Line]:
         yield Line("")
         yield Line(
             f"share groups that read a partition whose state hashes to {SHARE_TOPIC} {numbers} stop; a snapshot does "
-            "not know their names",
+            "not contain their names",
             style=_STOP,
             hang=STEP,
         )

@@ -79,7 +79,7 @@ def reached_lines(found: TestedContext) -> Iterator[str]:
     """Yields one screen: what answered, which cluster it is, and how this user reached it."""
     snapshot, name = found.snapshot, found.entry.name
     silent = [source for source in snapshot.sources if not source.ok]
-    verdict = "reached" if found.complete else f"reached in part: {several(len(silent), 'source')} did not answer"
+    verdict = "reached" if found.complete else f"partly reached: {several(len(silent), 'source')} did not answer"
     if not snapshot.cluster.id:
         verdict = "reached, but its id is unknown"
     yield f"{name}: {verdict}, in {snapshot.seconds:.2f} s; nothing was changed"

@@ -28,7 +28,7 @@ def _of_cluster(state: WatchState, now: float) -> Iterator[Family]:
     age = [] if state.complete_at is None else [(here, round(max(now - state.complete_at, 0.0), 3))]
     yield _gauge("last_complete_snapshot_age_seconds", "Time since the last snapshot with all sources.", age)
     at_work = int(bool(state.maintenance))
-    yield _gauge("maintenance", "1: in a maintenance window; no notification is begun.", [(here, at_work)])
+    yield _gauge("maintenance", "1: in a maintenance window; no new notification is sent.", [(here, at_work)])
     if diagnosis is None:
         return
     findings = Counter((f.code, f.severity.word) for f in diagnosis.walk())

@@ -76,7 +76,7 @@ def test_under_min_isr_the_broker_is_named_and_min_isr_is_not_lowered(operator, 
     planned = operator.plan("under-min-isr", params={"settle": "1s"})
     assert all(f"start broker {dead}" in what for what in named(planned).values() for dead in broken.dead)
     said = operator.not_planned("under-min-isr", params={"settle": "1s", "relax_to": 1})
-    assert "may lead it without a loss" in said
+    assert "may lead it without data loss" in said
     going, run = waiting(operator, planned)
     wait_until(lambda: [r for r in run.of("step.waiting") if r["step"].startswith("bring-back")], "told whom", 20)
     cluster.lab.restart(broken.dead[0])

@@ -73,7 +73,7 @@ def files_of(root):
         (("--store", "STORE", "--collect", "maybe"), "--collect: 'maybe' is not one of here, spark, no"),
         (("--store", "STORE", "--collect", "spark"), "--collect spark needs --spark MASTER"),
         (("--store", "STORE", "--collect", "no", "--cluster", "x"), "choose what is collected"),
-        (("--store", "STORE", "--since", "last"), "--since chooses stored runs: it needs --collect no"),
+        (("--store", "STORE", "--since", "last"), "--since chooses stored runs: it requires --collect no"),
         (("--store", "STORE", "--collect", "no", "--since", "2026-02-30"), "--since: "),
         (("--store", "STORE", "--collect", "no", "--run", ""), "--run: is empty"),
         (("--store", "STORE", "--collect", "no", "--run", "nope"), "no complete run 'nope'"),
@@ -204,7 +204,7 @@ def test_prune_lists_and_deletes_only_with_the_option(kfix, store):
 def test_runs_without_an_audit_are_judged_once(kfix, store):
     nothing = kfix("audit", "--store", store, "--collect", "no", "--since", "last")
     assert nothing.stdout == ""
-    assert "every run has its audit: nothing to judge" in nothing.stderr
+    assert "every run has been audited; nothing to judge" in nothing.stderr
     begun = newest_run(place_of(store))
     for number in (1, 2):
         writer = RunWriter(place_of(store), begun.day + timedelta(days=number), "later")

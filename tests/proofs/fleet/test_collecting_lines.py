@@ -61,7 +61,7 @@ def weather():
     with contextlib.ExitStack() as stack:
         ends = {n: stack.enter_context(server(each_in_a_thread(a))) for n, a in
                 {"hangs": hangs, "garbage": garbage, "trickles": trickles}.items()}  # fmt: skip
-        # Connections wait in its backlog for ever: nobody accepts.
+        # Connections wait in its backlog forever: nobody accepts.
         deaf = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         found = {n: f"{e.host}:{e.port}" for n, e in ends.items()}
         yield {**found, "deaf": f"127.0.0.1:{deaf.getsockname()[1]}", "closed": f"127.0.0.1:{closed_port()}"}

@@ -35,7 +35,7 @@ def test_an_unclean_election_tells_who_wins_and_that_nobody_knows_what_is_lost()
     assert args.text("tails") == "2:0/100 3:0/100"
     shown = UNCLEAN.preview(args)
     assert shown.what == (
-        "elect broker 2 (log end 100), which is NOT in sync, as leader of orders-0; lost for ever: at least 0 "
+        "elect broker 2 (log end 100), which is NOT in sync, as leader of orders-0; lost forever: at least 0 "
         "acknowledged records, the upper bound is unknown"
     )
     assert shown.live == "broker 2"

@@ -36,7 +36,7 @@ def incident(name: str) -> MemoryKraftCluster:
 
 
 def waits() -> MemoryKraftCluster:
-    """orders-0 has no leader; brokers 1 and 2, which are dead, may lead it without a loss."""
+    """orders-0 has no leader; brokers 1 and 2, which are dead, may lead it without data loss."""
     cluster = MemoryKraftCluster.healthy(topics={"other": 2})
     cluster.settings.properties["min.insync.replicas"] = "2"
     cluster.add_partition(TP, (2, 1))
@@ -100,7 +100,7 @@ def test_min_isr_is_not_set_back_while_a_partition_has_no_leader() -> None:
 
 def test_min_isr_of_a_broker_concerns_every_topic() -> None:
     cluster = waits()
-    with pytest.raises(RefusedError, match="may lead 3 partitions without a loss"):
+    with pytest.raises(RefusedError, match="may lead 3 partitions without data loss"):
         min_isr(cluster, "1", kind="broker", name="3")
     well = no_elr()
     args = min_isr(well, "1", kind="broker", name="3")
@@ -175,7 +175,7 @@ def test_no_broker_is_named_whose_registration_the_controller_does_not_outlive()
     assert guards_pass("manual.bring_back", args, cluster)
     cluster.kraft.last_known[TP] = (3,)
     assert not guards_pass("manual.bring_back", args, cluster)
-    with pytest.raises(RefusedError, match=r"last known leader \[3\] is no replica any more"):
+    with pytest.raises(RefusedError, match=r"last known leader \[3\] is no longer a replica"):
         on_tp("manual.bring_back", cluster)
 
 

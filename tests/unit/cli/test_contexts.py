@@ -144,7 +144,7 @@ def test_two_names_and_a_name_with_an_address_are_refused(site: Site) -> None:
 def test_a_name_before_a_command_that_would_ignore_it_is_refused(site: Site, words: tuple[str, ...]) -> None:
     code, _, err = site.run("-c", "orders-eu", *words)
     assert code == 2
-    assert f"kfix: kfix {' '.join(words)} is not about one cluster: leave out -c orders-eu before it" in err
+    assert f"kfix: kfix {' '.join(words)} does not act on a single cluster: leave out -c orders-eu before it" in err
 
 
 def test_a_saved_snapshot_excludes_a_name_of_the_command_line_only(site: Site, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_list_marks_the_context_in_use_and_use_chooses_it(site: Site) -> None:
     code, out, _ = site.run("context", "list")
     assert code == 0
     assert "none is in use" in out
-    assert site.run("context", "use", "orders-us")[1] == "commands that name no cluster are now about orders-us\n"
+    assert site.run("context", "use", "orders-us")[1] == "commands that name no cluster now use orders-us\n"
     assert "(before: orders-us)" in site.run("context", "use", "orders-eu")[1]
     said = json.loads(site.run("context", "list", "--json")[1])
     assert [(c["name"], c["used"]) for c in said["contexts"]] == [("orders-eu", True), ("orders-us", False)]

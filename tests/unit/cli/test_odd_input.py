@@ -1,4 +1,4 @@
-"""Odd options, odd files, odd terminals: one clear line each, and never "healthy" for what nobody read."""
+"""Odd options, unexpected files, odd terminals: one clear line each, and never "healthy" for what nobody read."""
 
 from __future__ import annotations
 

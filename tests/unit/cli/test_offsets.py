@@ -69,7 +69,7 @@ def test_a_group_without_an_offset_is_missing_and_not_a_success(tmp_path):
     said = kfix("save", "--partition", "all", "--group", "zzz", "--log-dir", DISKS, "-o", file)
     assert said.exit_code == 22
     assert "not saved: group zzz has no committed offset in what was read" in one_line(said.output)
-    assert "holds no offset" in said.output
+    assert "contains no offset" in said.output
     assert "commit them again" not in said.output
     saved = read_offsets(file)
     assert (saved.complete, saved.groups) == (False, ())

@@ -314,6 +314,6 @@ def test_a_hung_controller_is_called_the_controller() -> None:
     paper = on_broker(3, base())
     found = find(diagnose(paper.snapshot()), "KFX402")
     assert "it is the controller, so no leader is elected while it hangs" in found.summary
-    assert any("another broker become controller" in r.text for r in found.remedies)
+    assert any("another broker becomes controller" in r.text for r in found.remedies)
     others = find(diagnose(on_broker(2, base()).snapshot()), "KFX402")
     assert "controller" not in others.summary

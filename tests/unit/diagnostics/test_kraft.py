@@ -213,14 +213,14 @@ def test_an_in_sync_broker_that_is_fenced_and_runs_is_neither_dead_nor_passed_ov
 
 def test_an_eligible_broker_that_is_alive_is_not_called_dead_and_no_runbook_is_offered() -> None:
     found = find(diagnose(kraft_clusters.eligible_alive()), "KFX119")
-    assert found.summary == "orders-0 has no leader, although broker 2 is alive and may lead without a loss"
+    assert found.summary == "orders-0 has no leader, although broker 2 is alive and may lead without data loss"
     assert not [remedy for remedy in found.remedies if remedy.runbook]
     assert found.remedies[0].text.startswith("Diagnose the quorum")
 
 
 def test_an_eligible_broker_that_is_dead_leads_once_it_is_started() -> None:
     found = find(diagnose(kraft_clusters.eligible_dead()), "KFX119")
-    wanted = "orders-0 has no leader, and waits for broker 2, which is dead; once started it leads without a loss"
+    wanted = "orders-0 has no leader, and waits for broker 2, which is dead. Once started, it leads without data loss"
     assert found.summary == wanted
 
 
@@ -357,7 +357,7 @@ def test_times_of_a_clock_that_was_set_back_since_do_not_hide_a_restart() -> Non
 def test_no_start_is_said_to_lose_nothing_while_it_would_elect_another_replica() -> None:
     found = diagnose(kraft_clusters.eligible_dead_and_unclean_allowed())
     waits = next(f for f in found.walk() if f.code == "KFX119")
-    assert waits.summary.endswith("once it starts, broker 1 may be elected first, which may lack records")
+    assert waits.summary.endswith("once it starts, broker 1 may be elected first, and it may lack records")
     assert waits.remedies[0].command.endswith("--entity-name orders --add-config unclean.leader.election.enable=false")
     said = " ".join(r.text for f in found.walk() for r in f.remedies)
     assert "no record is lost" not in said

@@ -125,7 +125,7 @@ def test_four_hundred_topics_with_two_replicas_are_one_finding() -> None:
 
 def test_an_open_transaction_explains_an_uncompacted_log_and_no_restart_helps() -> None:
     finding = find(diagnose(prevention_cases.offsets_held_by_a_transaction(), options=WIDE), "KFX115")
-    assert finding.cause.text.startswith("producer id 4000 has a transaction open there")
+    assert finding.cause.text.startswith("producer id 4000 has an open transaction there")
     assert not any("estart" in remedy.text for remedy in finding.remedies)
 
 
@@ -133,7 +133,7 @@ def test_the_compacted_copy_of_one_partition_is_no_remedy_for_another() -> None:
     moved, *others = find(diagnose(prevention_cases.one_copy_is_short(), options=WIDE), "KFX115").remedies
     assert moved.text.startswith("Move the leadership of __consumer_offsets-43 to a compacted copy, on broker 1")
     assert "restart" not in moved.text
-    assert [remedy.text for remedy in others if remedy.text.startswith("Restart first a broker that leads none")]
+    assert [remedy.text for remedy in others if remedy.text.startswith("First restart a broker that leads none")]
 
 
 @pytest.mark.parametrize("setting", ["min.compaction.lag.ms=9000000000000", "min.cleanable.dirty.ratio=0.9"])

@@ -58,8 +58,8 @@ def none_of_these(*readings: GroupReading) -> bool:
 def test_a_group_of_the_consumer_protocol_names_the_member_that_stays_behind_its_epoch() -> None:
     finding = held(not_reconciled())
     assert finding.summary == (
-        "group g2 has been rebalancing for 10 s or longer: c1 on 10.0.0.7 does not take on the assignment of epoch 4, "
-        "and keeps orders-1 from others"
+        "group g2 has been rebalancing for 10 s or longer: c1 on 10.0.0.7 does not adopt the assignment of epoch 4, "
+        "and keeps orders-1 from the others"
     )
     assert finding.token == "c1-uuid"
     assert finding.blocked.who == "1 member that does not poll, and 1 member that waits"

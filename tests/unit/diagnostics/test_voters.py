@@ -14,7 +14,7 @@ from tests.unit.diagnostics.test_incidents import find
 def test_a_voter_whose_disk_was_replaced_is_removed_and_added_again_and_no_network_is_repaired() -> None:
     finding = find(diagnose(kraft_clusters.one_controller_on_another_disk()), "KFX812")
     assert "the voter has directory id disk-102" in finding.summary
-    assert "the controller has new-disk. 2 of 3 voters left, the loss of one more stops every change" in finding.summary
+    assert "the controller has new-disk. 2 of 3 voters left; losing one more stops every change" in finding.summary
     removing, adding, _ = finding.remedies
     assert removing.command.endswith("remove-controller --controller-id 102 --controller-directory-id disk-102")
     assert adding.command.endswith("--command-config controller.properties add-controller")
@@ -35,7 +35,7 @@ def test_without_a_majority_no_voter_is_removed_since_nothing_is_committed() -> 
     gone, again = two._replace(fetched=60.0, caught_up=60.0), two._replace(directory="new-disk")
     view = quorum(voters=(one, gone), observers=(*quorum().observers, again))
     finding = find(diagnose(kraft_clusters.kraft().snapshot(quorum=view)), "KFX812")
-    assert "1 of 2 voters left, which is no majority: no change is committed" in finding.summary
+    assert "1 of 2 voters left; that is no majority, so no change is committed" in finding.summary
     assert not any(remedy.command for remedy in finding.remedies)
 
 

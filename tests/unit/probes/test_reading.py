@@ -89,7 +89,7 @@ def test_the_leader_that_a_phantom_replaced_is_known_by_its_log_alone() -> None:
 
 def test_an_heir_that_is_dead_inherits_nothing() -> None:
     cluster = ALL["coordinator-stuck"]().cluster
-    cluster.control.tell([])
+    cluster.control.inform([])
     answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
     assert answer.verdict is not Verdict.PASS
 

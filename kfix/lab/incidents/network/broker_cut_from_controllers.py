@@ -62,11 +62,14 @@ INCIDENT = Incident(
     does="Drops the packets between a zone and the controllers of the other zones; then writes to the old leader.",
     expect=(
         "it is fenced and others lead; it does not learn of that, and leads and coordinates for those who ask it",
-        "what it is sent with acks=1 is acknowledged and truncated when it returns; nothing helps but the network",
+        (
+            "records sent to it with acks=1 are acknowledged, and truncated when it returns; only a repaired "
+            "network helps"
+        ),
     ),
     run=run,
     zones=True,
     not_on={ZK: NO_QUORUM},
-    options={"acks": "what the writer at the old leader waits for: 1 (that), 0 or all"},
+    options={"acks": "acks of the writer at the old leader: 1 (default), 0 or all"},
     choices={"acks": ("1", "0", "all")},
 )

@@ -57,7 +57,7 @@ INCIDENT = Incident(
     title="the heartbeats of a broker are lost: it is fenced, although it runs and follows the metadata",
     does="Drops the heartbeats (API key 63) between a zone and the controllers of the other zones, nothing else.",
     expect=(
-        "it leads nothing and is in no ISR, although its process, its port and its metadata look well",
+        "it leads nothing and is in no ISR, although its process, its port and its metadata appear healthy",
         "clients continue with the other brokers",
     ),
     run=run,

@@ -22,10 +22,10 @@ INCIDENT = Incident(
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
         "brokers name two controllers; clients in the zone stop, all others work",
-        "the old controller resigns by itself once the network is mended; nothing is to be done to Kafka",
+        "the old controller resigns by itself once the network is repaired; change nothing in Kafka",
     ),
     run=run,
     zones=True,
-    options={"acks": "what the writer in the zone waits for: 1 (that), 0 or all"},
+    options={"acks": "acks of the writer in the zone: 1 (default), 0 or all"},
     choices={"acks": ("1", "0", "all")},
 )

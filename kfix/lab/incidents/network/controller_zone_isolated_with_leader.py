@@ -22,10 +22,10 @@ INCIDENT = Incident(
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
         "brokers name two controllers, and two of them lead the same partitions",
-        "what only the isolated side took is cut off when it returns; nothing helps but the network",
+        "what only the isolated side took is truncated when it returns; only repairing the network helps",
     ),
     run=run,
     zones=True,
-    options={"acks": "what the writer in the zone waits for: 1 (that), 0 or all"},
+    options={"acks": "acks of the writer in the zone: 1 (default), 0 or all"},
     choices={"acks": ("1", "0", "all")},
 )

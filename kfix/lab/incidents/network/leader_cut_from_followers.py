@@ -55,7 +55,7 @@ INCIDENT = Incident(
     zones=True,
     options={
         "outcome": "followers-dropped (default) or leader-moved",
-        "acks": "what the writer in the isolated zone waits for: 1 (that), 0 or all",
+        "acks": "acks of the writer in the isolated zone: 1 (default), 0 or all",
     },
     choices={"outcome": ("followers-dropped", "leader-moved"), "acks": ("1", "0", "all")},
 )

@@ -60,13 +60,15 @@ INCIDENT = Incident(
     does="Drops Kafka's packets between a zone and the controller's; then a topic is created.",
     expect=(
         "its metadata is stale; its partitions keep their ISR, and acks=all stalls there once a replica lags",
-        "nothing helps but the network, and nothing is to be done to Kafka",
+        "only repairing the network helps; change nothing in Kafka",
     ),
     run=run,
     zones=True,
     not_on={
         KRAFT: "brokers connect to the controllers, which fence one that they do not hear: broker-cut-from-controllers"
     },
-    options={"only": "kafka: all of Kafka between the two (that), controller: the controller's own line alone"},
+    options={
+        "only": "kafka: all of Kafka between the two (default), controller: only the controller's own connections"
+    },
     choices={"only": ("kafka", "controller")},
 )

@@ -47,7 +47,7 @@ INCIDENT = Incident(
     does="Drops Kafka's packets between two zones, neither with the controller; writes from both sides.",
     expect=(
         "leaders and controller stay; each of the two removes the other from the ISR of its partitions",
-        "nothing helps but the network, and nothing is to be done to Kafka",
+        "only repairing the network helps; change nothing in Kafka",
     ),
     run=run,
     zones=True,

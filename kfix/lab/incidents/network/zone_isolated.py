@@ -22,10 +22,10 @@ INCIDENT = Incident(
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
         "clients in the zone stop, all others work; its broker is in no ISR of other brokers",
-        "nothing helps but the network: no election, no reassignment, no restart",
+        "only repairing the network helps: no election, reassignment or restart does",
     ),
     run=run,
     zones=True,
-    options={"acks": "what the writer in the zone waits for: 1 (that), 0 or all"},
+    options={"acks": "acks of the writer in the zone: 1 (default), 0 or all"},
     choices={"acks": ("1", "0", "all")},
 )

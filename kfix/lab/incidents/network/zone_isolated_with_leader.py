@@ -22,10 +22,10 @@ INCIDENT = Incident(
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
         "both sides take different records at the same offsets; those of the isolated side are cut off when it returns",
-        "nothing helps but the network: no election, no reassignment, no restart",
+        "only repairing the network helps: no election, reassignment or restart does",
     ),
     run=run,
     zones=True,
-    options={"acks": "what the writer in the zone waits for: 1 (that), 0 or all"},
+    options={"acks": "acks of the writer in the zone: 1 (default), 0 or all"},
     choices={"acks": ("1", "0", "all")},
 )

@@ -49,5 +49,5 @@ class Incident:
 
 
 #: Reasons that several incidents share.
-ZNODES = "it is made by editing ZooKeeper's znodes, and KRaft has none"
+ZNODES = "it requires editing ZooKeeper's znodes, and KRaft has none"
 NO_QUORUM = "it concerns the controllers of a KRaft quorum, and there are none with ZooKeeper"

@@ -124,7 +124,7 @@ def test_a_controller_that_no_majority_follows_is_not_the_active_one() -> None:
         view = seen(question({100: deposed, 101: silent}))
     assert not view.read
     assert not quorum_lost(view)
-    assert "controller 100 says that it is active, but a majority of the voters no longer follows it" in why_unread(
+    assert "controller 100 reports that it is active, but a majority of the voters no longer follows it" in why_unread(
         view
     )
 

@@ -89,8 +89,11 @@ def test_the_batch_at_the_last_stable_offset_names_producer_and_epoch():
     [
         (fetched(error=29), "TOPIC_AUTHORIZATION_FAILED"),
         (fetched(), "no whole batch"),
-        (fetched(batch(4, Record(b"k", b"v"))), "not of a transaction"),
-        (fetched(batch(4, Record(b"k", b"v"), kind=_TRANSACTIONAL | _CONTROL, producer=1)), "not of a transaction"),
+        (fetched(batch(4, Record(b"k", b"v"))), "not belong to a transaction"),
+        (
+            fetched(batch(4, Record(b"k", b"v"), kind=_TRANSACTIONAL | _CONTROL, producer=1)),
+            "not belong to a transaction",
+        ),
     ],
 )
 def test_without_such_a_batch_the_reason_is_given(fetch, why):

@@ -305,7 +305,7 @@ def test_a_cluster_without_an_id_is_not_kept(tmp_path):
 
 
 def test_a_broker_unseen_for_a_week_is_forgotten(tmp_path):
-    """One that was taken out must not be missed for ever (KFX404)."""
+    """One that was taken out must not be missed forever (KFX404)."""
     store = SnapshotStore(tmp_path)
     store.keep(whole(taken_at=1000.0))
     later = whole(taken_at=1000.0 + 3 * 86400, remembered_brokers=store.recall("abc").brokers)

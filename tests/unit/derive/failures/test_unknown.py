@@ -87,7 +87,7 @@ def test_what_has_no_leader_today_is_named_apart():
     one = found.failures[0]
     assert one.stops == sum(p.fate is Fate.STOPS for p in one.partitions)
     assert one.stopped == sum(p.fate is Fate.STOPPED for p in one.partitions) > 0
-    assert "without a leader today already, so not caused by this" in forecast_text(found, chosen=True)
+    assert "already without a leader today, so not caused by this" in forecast_text(found, chosen=True)
 
 
 def test_topics_under_deletion_are_left_out():

@@ -43,7 +43,7 @@ def test_each_line_has_the_control_case_and_incidents_of_its_own_mode():
 @pytest.mark.parametrize(
     ("options", "name", "said"),
     [
-        ({"kafka": "4.3.1"}, "coordinator-stuck", "Kafka 4.3.1 on KRaft: it is made by editing ZooKeeper's znodes"),
+        ({"kafka": "4.3.1"}, "coordinator-stuck", "Kafka 4.3.1 on KRaft: it requires editing ZooKeeper's znodes"),
         ({"kafka": "4.3.1"}, "zookeeper-node-cut", "it cuts ZooKeeper servers from each other, and KRaft has none"),
         ({"kafka": "3.9.2", "mode": "kraft"}, "elr-struck", "Kafka 3.9 keeps no eligible leader replicas"),
         (

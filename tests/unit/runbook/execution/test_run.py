@@ -207,7 +207,7 @@ def test_an_election_that_went_outside_the_isr_is_not_called_well(stages: Stages
     def lost_race() -> None:
         stage.cluster.records.write_state(TP, 3, 9, (3,))
         stage.cluster.control.remember(TP, ElectionState.ONLINE)
-        stage.cluster.control.tell((TP,))
+        stage.cluster.control.inform((TP,))
 
     stage.cluster.faults.answer("elect", ChangeResult(0, "NONE"))
     stage.cluster.faults.before("elect", lost_race)

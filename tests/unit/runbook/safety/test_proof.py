@@ -33,7 +33,7 @@ class Clock:
 def proved(
     monkeypatch: pytest.MonkeyPatch, *verdicts: Verdict, consecutive: int = 3, timeout: float = 10.0
 ) -> tuple[Proof, list[int]]:
-    """The proof over these answers, one a second, the last for ever; and the good ones in a row after each."""
+    """The proof over these answers, one a second, the last forever; and the good ones in a row after each."""
     answers: Iterator[Verdict] = iter(verdicts)
     last = [verdicts[-1]]
 
