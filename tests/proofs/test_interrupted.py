@@ -183,6 +183,33 @@ def test_cancelled_the_replicas_and_the_throttles_are_as_they_were(stage: Stage)
         stage.roll_back()
 
 
+def test_killed_between_a_cancel_and_the_order_of_the_replicas_the_order_is_reported_and_rolled_back(
+    tmp_path: Path,
+) -> None:
+    """After the cancel the replicas are those of before, in another order: that stands, and is not lost."""
+    stage = slow(Stage(SCENARIOS["replace-broker"], tmp_path / "kfix"))
+    before = world(stage.cluster)
+    stage.person.interrupted = "c"
+    once(stage, interrupt, type="progress")
+    killing = Killing(stage, tmp_path / "moments")
+    with pytest.raises(StoppedError):
+        stage.run(stage.plan(), changer=killing.changer)
+    died = [m for m in killing.moments if m.cluster.records.assignments != stage.cluster.records.assignments]
+    died = [
+        m
+        for m in died
+        if any(r["type"] == "step.result" and r["step"].startswith("undo-") for r in stage.at(m).journal())
+    ]
+    assert len(died) > 2
+    for moment in died:
+        one = stage.at(moment)
+        [text] = abort(one.last_run, one.scene_of_run(), "a test").changed
+        assert "are in the order [" in text, moment.what
+        two = stage.at(moment)
+        two.roll_back()
+        assert world(two.cluster) == before, moment.what
+
+
 def test_a_policy_that_wants_more_for_a_cancel_does_not_let_it_be_chosen(stage: Stage) -> None:
     cluster, plan = stage.cluster, stage.plan(throttle="1KB/s")
     stage.person.interrupted = "c"

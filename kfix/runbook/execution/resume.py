@@ -15,6 +15,7 @@ from kfix.runbook.execution.change import LATE_SECONDS
 from kfix.runbook.execution.components import Components
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.journal.replay import UNDO, Replay
+from kfix.runbook.rollback.order import order_left
 from kfix.runbook.safety.outcomes import Outcome, Stop
 from kfix.runbook.safety.proof import sample
 
@@ -53,14 +54,20 @@ class TakenOver:
             if name in steps and name not in did:
                 components.change.note(steps[name], image, before.rates.get(name))
         components.change.catch_up()
-        for name in before.open:
-            if (move := steps.get(name.removeprefix(UNDO))) is not None and name.startswith(UNDO):
-                self._cancelled(components, name, move, before.sent[name])
+        self._cancels(components, steps, before)
         for name, image in before.open.items():
             if name in steps and name not in did:
                 self._adopt(components, steps[name], image, before.sent[name], ending=not adopt)
         for name in did:
             self._did(components, steps, name)
+
+    def _cancels(self, components: Components, steps: Mapping[str, PlannedStep], before: Replay) -> None:
+        """Takes over the moves that the interrupted run cancelled: those in doubt, and those left in another order."""
+        for name in before.open:
+            if (move := steps.get(name.removeprefix(UNDO))) is not None and name.startswith(UNDO):
+                self._cancelled(components, name, move, before.sent[name])
+        for move, now in order_left(self.plan, before, self.reader):
+            self.progress.changed[move.id] = f"replicas of {move.args.text('partition')} are in the order {list(now)}"
 
     @property
     def _late(self) -> float:

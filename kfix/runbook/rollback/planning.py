@@ -35,6 +35,7 @@ from kfix.runbook.journal.runs import RunDir, RunStore
 from kfix.runbook.plan.fidelity import without_estimates
 from kfix.runbook.plan.planfile import longest_life, seal
 from kfix.runbook.plan.steps import StepShape, build_step
+from kfix.runbook.rollback.order import order_left
 from kfix.runbook.safety.proof import lasting
 from kfix.runbook.safety.target import refuse_elsewhere
 
@@ -66,11 +67,12 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
         for s in plan.steps
         if s.id in known.open and ACTIONS[s.action].changes and UNDO + s.id not in known.done
     )
-    if not done and not doubtful:
+    reordered = tuple(order_left(plan, known, reader))
+    if not done and not doubtful and not reordered:
         raise RefusedError(f"{run.id} changed nothing: there is nothing to roll back")
-    maker = _Maker(plan, reader, done, everything)
+    maker = _Maker(plan, reader, done, everything, reordered)
     maker.skipped.extend(doubtful)
-    steps = tuple(maker.steps())
+    steps = (*maker.orders(), *maker.steps())
     if not steps:
         reasons = [f"  {s.step}: {s.reason}" for s in maker.skipped]
         none_left = f"the run {run.id} reverted all of its changes itself"
@@ -102,9 +104,17 @@ def _in_doubt(step: PlannedStep) -> Skipped:
 
 
 class _Maker:
-    def __init__(self, plan: Plan, reader: ClusterReader, done: list[str], everything: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        reader: ClusterReader,
+        done: list[str],
+        everything: bool,
+        reordered: tuple[tuple[PlannedStep, tuple[int, ...]], ...],
+    ) -> None:
         self.plan = plan
         self.done = done
+        self.reordered = reordered
         self.everything = everything
         self.read = FactReader(reader)
         self.reader = reader
@@ -131,6 +141,12 @@ class _Maker:
                 order = step.inverse.args.with_(before=undo.args.brokers("original"), bytes=0)
                 if order.brokers("replicas") != order.brokers("before"):
                     yield self._step(step, Undo(step.inverse.action, order), "order")
+
+    def orders(self) -> Iterator[PlannedStep]:
+        """Yields a step for each move that was cancelled without restoring the order of the replicas."""
+        for step, now in self.reordered:
+            if step.inverse is not None and step.id not in self.done:
+                yield self._step(step, Undo(step.inverse.action, step.inverse.args.with_(before=now, bytes=0)), "order")
 
     def _undo(self, step: PlannedStep) -> Undo | None:
         if not ACTIONS[step.action].changes or step.action in _RESTORE:
