@@ -32,6 +32,7 @@ SIDES = {
         "test_kraft_remedies",
     },
     "own": {
+        "test_crash_image",
         "test_kerberos",
         "test_matrix_core",
         "test_migration",
