@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-security test-matrix test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -55,6 +55,12 @@ test-security: setup-dev
 MATRIX ?=
 test-matrix: setup-dev
 	@$(BIN)/python -m tests.matrix $(MATRIX)
+
+# Each runbook of KRaft on real brokers, killed before and after each record of its journal, and resumed; writes
+# docs/killed-runs.json and docs/killed-runs.md. Resumes where it ended; one runbook with DEATHS="--runbook isr-dead". About an hour.
+DEATHS ?=
+test-deaths: setup-dev
+	@$(BIN)/python -m tests.deaths $(DEATHS)
 
 # Spark 4.0 and 4.3 beside the locked 4.1: downloads 900 MB, takes about 30 minutes.
 test-spark-versions: setup-dev

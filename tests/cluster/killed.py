@@ -1,11 +1,14 @@
 """kfix, killed by SIGKILL at a record of its journal: `killed.py POINT WORDS...`; a point is TYPE or TYPE:STEP.
 
-`-TYPE` dies before that record is written, `TYPE` once it is on the disk, `#N` once N records are. One point dies once.
+`-TYPE` dies before that record is written, `TYPE` once it is on the disk, `#N` once N records are, and `new` at the
+first record of whose type and step the journal has none. One point dies once.
 """
 
+import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 from kfix.__main__ import main
 from kfix.runbook.journal.journal import Journal
@@ -19,12 +22,24 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def where_of(fields):
+    return str(fields.get("step", fields.get("part", "")))
+
+
+def is_new(journal, kind, fields):
+    """Whether the journal has no record of this type for this step before the one with these fields."""
+    lines = Path(f"/proc/self/fd/{journal._file.fileno()}").read_bytes().splitlines()
+    known = [json.loads(line) for line in lines[: journal._seq - (not early)]]
+    return (kind, where_of(fields)) not in {(record["type"], where_of(record)) for record in known}
+
+
 def is_it(journal, kind, fields):
+    if wanted == "new":
+        return is_new(journal, kind, fields)
     if wanted.startswith("#"):
         return journal._seq == int(wanted[1:])
     type_, _, step = wanted.partition(":")
-    where = str(fields.get("step", fields.get("part", "")))
-    return kind == type_ and where.startswith(step)
+    return kind == type_ and where_of(fields).startswith(step)
 
 
 def write_and_die(journal, kind, **fields):

@@ -125,7 +125,7 @@ def _healed(cell: Cell, case: Case, lab: Lab, operator: Operator, broken: Broken
     if any(isinstance(remedy, Mended) for remedy in case.remedies) and "--group" in asked:
         asked = ()  # the group went with its topic
     proof = [] if lasts else [_well(case, operator, asked)]
-    proof += _clients(lab, broken)
+    proof += clients(lab, broken)
     yield replace(cell, proof=proof, proved=_since(began))
 
 
@@ -156,7 +156,7 @@ def _well(case: Case, operator: Operator, asked: tuple[str, ...]) -> str:
     return f"`kfix diagnose`: {wait_until(gone, f'none of {case.codes} is found', _PROVED_SECONDS)}"
 
 
-def _clients(lab: Lab, broken: Broken) -> list[str]:
+def clients(lab: Lab, broken: Broken) -> list[str]:
     """A group reads its offsets, and acks=all reaches every partition that was broken and still exists."""
     with lab.access() as access:
         cluster = Cluster(lab, access)

@@ -1,0 +1,102 @@
+"""The incident on which each runbook of KRaft is carried out, and what a person does meanwhile."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import confluent_kafka
+from confluent_kafka.admin import AdminClient
+
+from kfix.lab.clients.asking_controllers import set_feature
+from tests.cluster.remedy import moves_file
+from tests.deaths.chain import DRIVER
+from tests.matrix.remedies import Scene, start_brokers
+
+Words = tuple[object, ...]
+
+
+def _nothing(_scene: Scene) -> Words:
+    return ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """`params` are the runbook's, with details of the incident in braces, and `options` the incident's.
+
+    `prepare` makes what the incident does not, and returns further words of `runbook plan`; `after` takes it back.
+    `before` are runbooks that are carried out first. `by_hand` is what a person does when the run waits for one.
+    """
+
+    incident: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+    prepare: Callable[[Scene], Words] = _nothing
+    after: Callable[[Scene], None] | None = None
+    before: tuple[str, ...] = ()
+    by_hand: Callable[[Scene], None] | None = None
+
+
+def _a_topic_to_move(scene: Scene) -> Words:
+    with scene.lab.access() as access:
+        access.create_topic("cargo", [[1], [2]], {})
+    return "--json-in", moves_file(scene.operator, {("cargo", 0): [2, 3], ("cargo", 1): [3, 1]})
+
+
+def _offsets_to_restore(scene: Scene) -> Words:
+    path = scene.operator.folder / "offsets.json"
+    assert scene.operator.on("offsets", "save", "--partition", "all", "-o", path).code == 0
+    assert scene.broken.group is not None
+    admin = AdminClient({"bootstrap.servers": scene.lab.bootstrap_servers})
+    earlier = [confluent_kafka.TopicPartition("orders", number, 0) for number in range(3)]
+    asked = confluent_kafka.ConsumerGroupTopicPartitions(scene.broken.group, earlier)
+    [done] = admin.alter_consumer_group_offsets([asked]).values()
+    done.result(10)
+    return "--offsets", path
+
+
+def _group_version(scene: Scene, version: int) -> None:
+    """Without the feature, a coordinator that gave its partition up is one that does not answer; its log is clean."""
+    assert set_feature(scene.lab.address(scene.lab.broker_ids[0]), "group.version", version) == 0
+
+
+def _a_log_without_the_record(scene: Scene) -> Words:
+    planned = scene.operator.plan("coordinator-failed")
+    words = ("runbook", "apply", "--plan", planned.path, *planned.answers("step", typed=True))
+    going = scene.operator.going(*words, through=(sys.executable, DRIVER, "-step.intent:reorder"))
+    going.process.wait(120)
+    run = scene.operator.ran(planned)
+    assert scene.operator.on("runbook", "abort", run.id, "--reason", "a test").code == 0
+    scene.operator.moves_house("another")
+    _group_version(scene, 0)
+    return ()
+
+
+_LEDGER = {"topic": "ledger"}
+
+CASES: Mapping[str, Case] = {
+    "abort-transaction": Case("pending-offsets"),
+    "cancel-reassignment": Case("stuck-reassignment"),
+    "coordinator-failed": Case("coordinator-failed"),
+    "coordinator-not-answering": Case(
+        "coordinator-failed",
+        {"settle": "2s"},
+        prepare=_a_log_without_the_record,
+        after=lambda scene: _group_version(scene, 1),
+    ),
+    "durable-defaults": Case("weak-topic", _LEDGER, before=("raise-topic-rf",)),
+    "evict-member": Case("rebalance-held", {"group": "{group}", "member": "{member}"}),
+    "isr-dead": Case("offsets-rf1", {"within": "90s"}, by_hand=start_brokers),
+    "leader-balance": Case("leader-skew"),
+    "move-replicas": Case("healthy", prepare=_a_topic_to_move),
+    "raise-offsets-rf": Case("offsets-rf1", {"batch": "2"}, options={"kill": "no"}),
+    "raise-topic-rf": Case("weak-topic", _LEDGER),
+    "remove-ghost-registration": Case("ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),
+    "replace-broker": Case("broker-ids-gone", {"renamed": "{dead}={new_id}"}, options={"copies": "2"}),
+    "restore-offsets": Case("healthy", {"group": "{group}"}, prepare=_offsets_to_restore),
+    "spread-replicas": Case("replicas-in-one-rack"),
+    "sweep-throttles": Case("left-over-throttles"),
+    "unclean-election": Case("elr-struck", {"max_loss": "-1"}),
+    "under-min-isr": Case("under-min-isr", {"settle": "1s", "bring_back_within": "90s"}, by_hand=start_brokers),
+}
