@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from kfix.adapters.collect.broker import BrokerAnswers
+from kfix.adapters.collect.controller_settings import ControllerSettings
 from kfix.adapters.collect.sustained import DEPOSED_MS, now_of, unsustained
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.deadline import Deadline
@@ -65,6 +66,7 @@ class QuorumQuestion:
         ]
         self._features: dict[Endpoint, Task[Features]] = {}
         self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
+        self._settings = ControllerSettings(partial(self._line, controller=True), deadline)
         named = [*self._voters.values(), *(e for e in listed if e is not None)]
         #: Those of the option alone, which may be of another cluster; the brokers' own settings name no other.
         self._doubtful = frozenset(target.controllers) - frozenset(named)
@@ -82,6 +84,7 @@ class QuorumQuestion:
         """Starts what only a doubt needs: a question through a broker, and the metadata offsets a second time."""
         self._began = time.monotonic()
         self._find_active(self._deadline.within(_FIRST))
+        self._settings.ask(self._answering())
         view = self._view(offsets)
         behind = [b for b in brokers if view.doubtful(b)] if self._active is not None else list(brokers)
         if self._active is None and brokers:
@@ -127,6 +130,7 @@ class QuorumQuestion:
             through, self._active = forwarded
         elif forwarded is not None and deposed:
             why = name_of(forwarded[1].error) if forwarded[1].error else deposed
+        self._settings.ask(self._answering())
         view = self._view(offsets)
         return replace(
             view,
@@ -136,8 +140,13 @@ class QuorumQuestion:
             apart=round(time.monotonic() - self._began, 1) if later else 0.0,
             features=dict(features),
             supported=dict(supported) | dict(view.supported),
+            controller_settings=self._settings.answers(view.leader),
             fenced=fenced,
         )
+
+    def settings_unread(self, leader: int) -> str:
+        """Returns why the active controller, which answered itself, did not report its settings, "" if it did."""
+        return self._settings.why_unread(leader)
 
     def reassignments(self, view: QuorumView, brokers: Mapping[int, Endpoint]) -> dict[TopicPartition, Assignment]:
         """Returns the reassignments, from the active controller itself where it can be reached.
@@ -233,11 +242,22 @@ class QuorumQuestion:
             self._ask([endpoint])
         self._find_active(self._deadline.within(_FIRST))
 
-    def _view(self, offsets: Offsets) -> QuorumView:
+    def _named(self) -> dict[Endpoint, int]:
+        """Returns {address: node} of the controllers, by the brokers' settings and by the active controller."""
         named = {endpoint: node for node, endpoint in self._voters.items()}
-        active = self._active
-        if active is not None:
-            named |= {endpoint: node for node, endpoint in active.nodes}
+        return named | {endpoint: node for node, endpoint in (self._active.nodes if self._active is not None else ())}
+
+    def _answering(self) -> dict[int, Endpoint]:
+        """Returns {node: the address at which it has answered} of the controllers; the active one names itself."""
+        named, found = self._named(), {}
+        for endpoint, task in self._asked.items():
+            answer = task.answer_so_far
+            if answer is not None and str(endpoint) not in self.foreign:
+                found[answer.leader if _is_active(task) else named.get(endpoint, -1)] = endpoint
+        return {node: endpoint for node, endpoint in found.items() if node >= 0}
+
+    def _view(self, offsets: Offsets) -> QuorumView:
+        named, active = self._named(), self._active
         own = {e: task for e, task in self._asked.items() if str(e) not in self.foreign}
         answers = tuple(_answer(named.get(e, -1), e, task, self._deadline) for e, task in own.items())
         told = {e: task.answer_so_far for e, task in self._features.items() if str(e) not in self.foreign}

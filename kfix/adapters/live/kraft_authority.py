@@ -23,9 +23,10 @@ from kfix.adapters.live.controllers import Controllers
 from kfix.adapters.live.hidden_topics import hidden_topics
 from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.target import Target
+from kfix.derive.elections import UNCLEAN
 from kfix.errors import UnreachableError
 from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.reading import BrokerRegistration, PartitionReading, RegisteredAs
+from kfix.model.cluster.reading import BrokerRegistration, ConfigValue, PartitionReading, RegisteredAs
 from kfix.model.cluster.snapshot import (
     NO_LEADER,
     Assignment,
@@ -174,6 +175,12 @@ class KraftAuthority:
 
     def door(self) -> int | None:
         return self._newest((), self._deadline()).broker
+
+    def unclean(self, topic: str) -> ConfigValue:
+        end = self._deadline()
+        self._controllers.active(end.within(end.left * 0.6), self._reachable())
+        found = self._controllers.topic_configs(topic, (UNCLEAN,), end)
+        return found.get(UNCLEAN, ConfigValue(None, own=False))
 
     # -- the newest metadata
 

@@ -203,3 +203,19 @@ def test_the_way_back_of_a_move_is_not_sent_while_it_is_under_way() -> None:
     carry_out("reassign.move", args, cluster)
     undo = undo_of("reassign.move", args)[1]
     assert not guards_pass(undo.action, undo.args, cluster)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"), [("true", "is true"), (None, "is unknown, since the active controller did not report it")]
+)
+def test_the_controllers_setting_counts_and_an_unknown_one_is_no_false(value: str | None, why: str) -> None:
+    """No broker and no topic has anything but false."""
+    cluster = incident("eligible-waits")
+    args = freeze("manual.bring_back", cluster, **ON_ORDERS)
+    cluster.settings.controllers = {UNCLEAN: value}
+    with pytest.raises(RefusedError, match=f"{UNCLEAN} {why}: Kafka may elect a replica that lacks records"):
+        freeze("manual.bring_back", cluster, **ON_ORDERS)
+    assert not guards_pass("manual.bring_back", args, cluster)
+    cluster.changer.alter_configs(TOPIC, "orders", {UNCLEAN: "false"})
+    assert guards_pass("manual.bring_back", args, cluster)
+    assert freeze("manual.bring_back", cluster, **ON_ORDERS)
