@@ -153,7 +153,8 @@ class QuorumQuestion:
 
         Raises UnreachableError where it cannot: a broker would hold the request until its controller answers.
         """
-        own = next((e for e, task in self._asked.items() if _is_active(task)), None)
+        active = self._active_answers()
+        own = max(active, key=lambda e: active[e].epoch, default=None)
         if own is None and view.through not in brokers:
             raise UnreachableError("no active controller answers, and a broker would wait for one")
         endpoint = own or brokers[view.through]
@@ -227,13 +228,15 @@ class QuorumQuestion:
         for task in as_finished(self._asked.values(), patience):
             if _is_active(task):
                 break
-        best = [
-            d for task in self._asked.values() if _is_active(task) and (d := task.result(self._deadline)) is not None
-        ]
-        if best:
-            self._active = max(best, key=lambda d: d.epoch)
+        if best := self._active_answers():
+            self._active = max(best.values(), key=lambda d: d.epoch)
             voters = {v.node for v in self._active.voters}
             self._ask(endpoint for node, endpoint in self._active.nodes if node in voters)
+
+    def _active_answers(self) -> dict[Endpoint, DescribedQuorum]:
+        """Returns the answers as the active controller: two, where one was deposed a moment ago."""
+        found = {e: task.answer_so_far for e, task in self._asked.items() if _is_active(task)}
+        return {e: answer for e, answer in found.items() if answer is not None}
 
     def _elected_meanwhile(self) -> None:
         """Asks those again that answered as not active: an election takes as long as a snapshot."""

@@ -189,6 +189,27 @@ def test_reassignments_are_asked_of_the_active_controller_and_of_nobody_without_
         asked.reassignments(seen(asked), {})
 
 
+def test_reassignments_are_asked_of_the_later_epoch_where_two_answer_as_active() -> None:
+    def listed(topic: str) -> bytes:
+        def partition(w: Writer, number: int) -> None:
+            w.i32(number)
+            for replicas in ((1, 2), (2,), ()):
+                w.compact_array(replicas, Writer.i32)
+            w.no_tags()
+
+        def row(w: Writer, name: str) -> None:
+            w.compact_string(name).compact_array((0,), partition).no_tags()
+
+        return Writer().no_tags().i32(0).i16(0).compact_string("").compact_array((topic,), row).no_tags().done()
+
+    def one(topic: str, **more: int) -> Talk:
+        return server({55: described(0, **more), LIST_REASSIGNMENTS: listed(topic)}, LIST_REASSIGNMENTS)  # type: ignore[arg-type]
+
+    with world(one("before"), one("now", leader=101, epoch=4)) as (deposed, active):
+        asked = question({100: deposed, 101: active})
+        assert [tp.topic for tp in asked.reassignments(seen(asked), {})] == ["now"]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
