@@ -13,7 +13,8 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kfix.adapters.collect.quorum import ask_fenced, last_fetch
+from kfix.adapters.collect.quorum import ask_fenced
+from kfix.adapters.collect.quorum_rows import last_fetch
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import kraft_messages, requests, responses
 from kfix.adapters.kafka.connection import BrokerConnection

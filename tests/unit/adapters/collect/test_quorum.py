@@ -29,16 +29,23 @@ Talk = Callable[[socket.socket], None]
 
 
 def described(
-    error: int, *, leader: int = 100, epoch: int = 3, nodes: dict[int, Endpoint] | None = None, follower: int = 400
+    error: int,
+    *,
+    leader: int = 100,
+    epoch: int = 3,
+    nodes: dict[int, Endpoint] | None = None,
+    follower: int | None = 400,
+    high: int = 50,
 ) -> bytes:
     """A response to DescribeQuorum v2, of two voters and one broker that last fetched 20 s ago.
 
-    Controller 101 last fetched `follower` milliseconds ago.
+    Controller 101 last fetched `follower` milliseconds ago, never with None.
     """
 
-    def replica(w: Writer, item: tuple[int, int, int]) -> None:
+    def replica(w: Writer, item: tuple[int, int, int | None]) -> None:
         node, end, age = item
-        w.i32(node).i64(0).i64(0).i64(end).i64(NOW - age).i64(NOW - age).no_tags()
+        at = -1 if age is None else NOW - age
+        w.i32(node).i64(0).i64(0).i64(-1 if age is None else end).i64(at).i64(at).no_tags()
 
     def listener(w: Writer, endpoint: Endpoint) -> None:
         port = endpoint.port - (1 << 16 if endpoint.port > 32767 else 0)
@@ -49,7 +56,7 @@ def described(
 
     w = Writer().no_tags().i16(0).compact_string("")
     w.uvarint(2).compact_string("__cluster_metadata").uvarint(2).i32(0).i16(error).compact_string("")
-    w.i32(leader).i32(epoch).i64(50)
+    w.i32(leader).i32(epoch).i64(high)
     w.compact_array([(100, 50, 0), (101, 50, follower)] if not error else [], replica)
     w.compact_array([(1, 30, 20_000)] if not error else [], replica)
     w.no_tags().no_tags()
@@ -127,6 +134,26 @@ def test_a_controller_that_no_majority_follows_is_not_the_active_one() -> None:
     assert "controller 100 says that it is active, but a majority of the voters no longer follows it" in why_unread(
         view
     )
+
+
+def test_a_controller_that_has_just_been_elected_is_asked_again_until_it_knows_what_is_committed() -> None:
+    answers = [described(0, follower=None, high=-1), described(0, follower=None, high=-1), described(0)]
+
+    def settles() -> bytes:
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    with world(server({55: settles})) as [elected]:
+        view = seen(question({100: elected}))
+    assert (view.leader, view.high_watermark, view.through) == (100, 50, -1)
+
+
+def test_a_controller_that_does_not_learn_what_is_committed_leaves_the_quorum_unknown() -> None:
+    """Its metadata could not be told apart from old metadata."""
+    with world(server({55: described(0, follower=None, high=-1)})) as [elected]:
+        view = seen(question({100: elected}, seconds=2.0))
+    assert not view.read
+    assert not quorum_lost(view)
+    assert "controller 100 has just been elected" in why_unread(view)
 
 
 def test_a_voter_that_only_the_active_controller_names_is_asked_too() -> None:
