@@ -9,6 +9,10 @@ of replicas less `spare` of them that may be down, and blocked while fewer are i
 replicas before, `replicas` is their future number. On KRaft any change of it makes Kafka forget which replicas may lead
 without data loss, even to the same value: it is refused while a partition has such replicas, or no leader
 (`elr_not_needed`).
+
+On KRaft a topic is not allowed to elect uncleanly while one of its partitions has no leader (`every_partition_led`):
+the next broker that registers, even the one that has every record, would make Kafka elect the first live replica. The
+same holds for the removal of the topic's own value, which also takes `false` back.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from typing import ClassVar
 from kfix.actions import durability
 from kfix.actions.base import Checks, Inverse, Kinds, Names, NotApplicable
 from kfix.actions.configuring import Configuring, text_of
+from kfix.derive.elections import UNCLEAN
 from kfix.errors import RefusedError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Mode, TopicPartition
@@ -68,6 +73,7 @@ class ConfigSet(Configuring):
             raise NotApplicable(f"{kind} {name} already sets {key} {value}" if value != ABSENT else f"{key} is not set")
         literal = literal.with_(before=before, effective=effective)
         _must_forget_none(literal, read)
+        _must_elect_none(literal, read)
         if _raises_min_isr(literal):
             _must_be_possible(literal, read)
         return literal
@@ -108,7 +114,7 @@ class ConfigSet(Configuring):
     def guards(self, args: Args) -> Checks:
         """A value that someone has set since is never overwritten, least of all by a rollback: its gate rests on it."""
         as_planned = args.only("kind", "name", "key").with_(value=args.text("before"))
-        found = (*super().guards(args), CheckCall("config_is", as_planned), *_elr_guard(args))
+        found = (*super().guards(args), CheckCall("config_is", as_planned), *_elr_guard(args), *_led_guard(args))
         if not _raises_min_isr(args):
             return found
         enough = Args({"topic": args.text("name"), "n": int(args.text("value"))})
@@ -127,6 +133,32 @@ def _elr_guard(args: Args) -> Checks:
         return ()
     topic = args.text("name") if resource_of(args)[0] is ResourceKind.TOPIC else ""
     return (CheckCall("elr_not_needed", Args({"topic": topic})),)
+
+
+def _allows_unclean(args: Args) -> bool:
+    """Returns True also where the topic's own value is removed: what is in force then may allow it."""
+    return args.text("key") == UNCLEAN and args.text("value").lower() != "false"
+
+
+def _led_guard(args: Args) -> Checks:
+    """A broker may be the active controller, whose own value concerns every topic."""
+    if not _allows_unclean(args):
+        return ()
+    topic = args.text("name") if resource_of(args)[0] is ResourceKind.TOPIC else ""
+    return (CheckCall("every_partition_led", Args({"topic": topic})),)
+
+
+def _must_elect_none(args: Args, read: ReadFact) -> None:
+    """Raises RefusedError where Kafka would elect a replica that lacks records."""
+    (mode,) = about_cluster("mode")
+    kind, name = resource_of(args)
+    if not _allows_unclean(args) or kind is not ResourceKind.TOPIC or read(mode).value != Mode.KRAFT:
+        return
+    for tp in _partitions(name, read):
+        leader, live = about(tp, "leader", "live_replicas")
+        if read(leader).value not in brokers(read(live)):
+            text = f"{tp} has no leader: where unclean elections are allowed, Kafka elects the first live replica"
+            raise RefusedError(f"{text}, which may lack records, once any broker starts", hint=_BACK_FIRST)
 
 
 def _must_forget_none(args: Args, read: ReadFact) -> None:

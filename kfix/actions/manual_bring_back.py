@@ -3,8 +3,8 @@
 Where the whole ISR is dead only its members hold every acknowledged record: starting another replica does not help, and
 an election among the others loses records (docs/facts/controller.md). On KRaft with eligible leader replicas the ISR is
 empty then: the last known leader comes first, and the eligible ones after it, all of them if they were killed. It is
-refused on KRaft while unclean elections are allowed and a replica is not in the ISR: Kafka elects that one every five
-minutes, or when any broker starts (docs/facts/kraft.md).
+refused on KRaft while the active controller allows unclean elections, or its setting is unknown, and a replica is not
+in the ISR: Kafka elects that one every five minutes, or when any broker starts (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -88,9 +88,13 @@ def _must_elect_no_other(args: Args, read: ReadFact, others: set[int]) -> None:
     if not others:
         return
     (mode,), (unclean,) = about_cluster("mode"), about_effective(ResourceKind.TOPIC, args.tp().topic, UNCLEAN)
-    if read(mode).value == Mode.KRAFT and str(read(unclean).value).lower() == "true":
+    if read(mode).value != Mode.KRAFT:
+        return
+    value = read(unclean).value
+    if str(value).lower() != "false":
+        state = "is true" if value is not None else "is unknown, since the active controller did not report it"
         raise RefusedError(
-            f"{args.tp()}: {UNCLEAN} is true: Kafka may elect a replica that lacks records",
+            f"{args.tp()}: {UNCLEAN} {state}: Kafka may elect a replica that lacks records",
             hint=f"set {UNCLEAN}=false on topic {args.tp().topic} first",
         )
 

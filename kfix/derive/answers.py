@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from kfix.derive.elections import UNCLEAN, controller_settings
 from kfix.derive.record import record_of
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (
@@ -124,6 +125,13 @@ class SnapshotAnswers:
     def settings(self, key: str) -> dict[int, str]:
         """Returns {broker: value}, without the brokers whose settings were not read."""
         return {b: c[key] for b, c in sorted(self.snapshot.broker_configs.items()) if key in c}
+
+    @cached_property
+    def unclean_defaults(self) -> dict[int, str]:
+        """Returns {node: its default of unclean elections}, of the nodes that may decide: on KRaft the controllers."""
+        if not self.kraft:
+            return self.settings(UNCLEAN)
+        return {n: c[UNCLEAN] for n, c in controller_settings(self.snapshot).items() if UNCLEAN in c}
 
     def own_setting(self, topic: str, key: str) -> str:
         """Returns the value set on the topic itself; "" if none is set or it was not read."""

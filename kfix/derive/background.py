@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from kfix.derive.elections import UNCLEAN, unclean_by_default, unclean_of
 from kfix.derive.liveness import Likely, likely_of
 from kfix.derive.quorum import absence, listed_alive
 from kfix.derive.record import record_of
@@ -210,8 +211,11 @@ def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]
     """Returns a function: (topic, leader) -> (min.insync.replicas, unclean election, whether the latter is known).
 
     A topic's own setting wins, then the leader's default, then the strictest default of the brokers. A topic whose
-    settings were not read may have its own, and nothing is known of it.
+    settings were not read may have its own, and nothing is known of it. On KRaft unclean elections are the active
+    controller's (`elections`), and where they are unknown they count as off.
     """
+    kraft = snapshot.zookeeper is None and snapshot.cluster.mode is Mode.KRAFT
+    default = unclean_by_default(snapshot) if kraft else None
     some_unread = any(source.name.startswith(TOPIC_CONFIGS) for source in snapshot.failed_sources)
     topics: dict[str, Mapping[str, str]] = dict(snapshot.zookeeper.topic_configs) if snapshot.zookeeper else {}
     topics.update(snapshot.topic_configs)
@@ -232,8 +236,13 @@ def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]
         at = (topic, leader)
         if at not in known:
             numbers = [n for v in look_up(topic, leader, "min.insync.replicas") if (n := whole_number(v)) is not None]
-            unclean = look_up(topic, leader, "unclean.leader.election.enable")
-            known[at] = (max(numbers, default=UNKNOWN), "true" in unclean, bool(unclean))
+            least = max(numbers, default=UNKNOWN)
+            if kraft:
+                allowed = unclean_of(topic, default, snapshot)
+                known[at] = (least, bool(allowed), allowed is not None)
+            else:
+                unclean = look_up(topic, leader, UNCLEAN)
+                known[at] = (least, "true" in unclean, bool(unclean))
         return known[at]
 
     return settings

@@ -16,6 +16,7 @@ from operator import attrgetter
 
 from kfix.derive.background import Background, left_ms, replica_counts
 from kfix.derive.coordinator import INTERNAL_TOPICS
+from kfix.derive.elections import UNCLEAN
 from kfix.derive.partition_facts import PartitionFacts, Recorded, Times, derive
 from kfix.derive.partitions import LazyRows, Partitions, Rows, SnapshotPartitions
 from kfix.derive.predicate import Matcher, Predicate, compile_all, loosened
@@ -27,7 +28,7 @@ from kfix.model.expected import EXPECTED, Expected
 OWN_FACTS = frozenset({"topic", "partition", "zk_version", "state_age", "stable_for"})
 _FIELDS = PartitionFacts._fields
 _VERSION, _AGE, _STABLE = (_FIELDS.index(name) for name in ("zk_version", "state_age", "stable_for"))
-_TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
+_TOPIC_KEYS = ("min.insync.replicas", UNCLEAN)
 
 
 @dataclass(slots=True, eq=False)
@@ -188,8 +189,10 @@ def _kind(topic: str, snapshot: Snapshot, recorded: Recorded) -> Hashable:
     if own is None and snapshot.zookeeper is not None:
         own = snapshot.zookeeper.topic_configs.get(topic)
     internal = topic if topic in INTERNAL_TOPICS else ""
+    settings = snapshot.quorum.topic_settings if snapshot.quorum is not None else None
+    unclean = None if settings is None else settings.get(topic, {}).get(UNCLEAN)
     # A topic without settings of its own is another kind than one whose settings were not read.
-    return internal, topic in recorded.deleting, own is None, *((own or {}).get(key) for key in _TOPIC_KEYS)
+    return internal, topic in recorded.deleting, own is None, unclean, *((own or {}).get(key) for key in _TOPIC_KEYS)
 
 
 @cache

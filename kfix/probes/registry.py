@@ -38,6 +38,7 @@ from kfix.probes.groups import (
 from kfix.probes.isr import (
     elr_not_needed,
     enough_stay,
+    every_partition_led,
     isr_at_least,
     isr_full,
     isr_is_dead,
@@ -90,6 +91,7 @@ ALL: Mapping[str, Probe] = {
     "coordinator_gave_up": coordinator_gave_up.PROBE,
     "elr_not_needed": elr_not_needed.PROBE,
     "enough_stay": enough_stay.PROBE,
+    "every_partition_led": every_partition_led.PROBE,
     "free_space": free_space.PROBE,
     "group_is_empty": group_is_empty.PROBE,
     "group_is_settled": group_is_settled.PROBE,

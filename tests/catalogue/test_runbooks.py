@@ -117,13 +117,16 @@ EXAMPLES = {
     "reassign.reorder": Args({"partition": "t-0", "first": "2", "before": (1, 2), "replicas": (2, 1)}),
 }
 
+#: Whose checks depend on the arguments.
+OTHERS = {"config.set": (EXAMPLES["config.set"].with_(key="unclean.leader.election.enable", value="true"),)}
+
 
 def test_every_probe_is_registered_under_its_name_and_used() -> None:
     assert all(name == probe.name for name, probe in PROBES.items())
     used = {c.check for r in RUNBOOKS.values() for c in _checks(r)}
     for action in ACTIONS.values():
-        args = EXAMPLES.get(action.name, example(action))
-        used |= {call.check for ask in (action.guards, action.proves, action.hopeless) for call in ask(args)}
+        for args in (EXAMPLES.get(action.name, example(action)), *OTHERS.get(action.name, ())):
+            used |= {call.check for ask in (action.guards, action.proves, action.hopeless) for call in ask(args)}
     assert used == PROBES.keys() - SITE_PROBES
 
 

@@ -2,6 +2,7 @@
 
 On KRaft it looks for such partitions every 5 minutes, and whenever a broker registers; on ZooKeeper whenever a broker
 registers (docs/facts/kraft.md, docs/facts/controller.md). A member of the ISR that registers is elected in any case.
+On KRaft the active controller's settings decide. Where it did not report them, such an election is possible.
 """
 
 from __future__ import annotations
@@ -11,14 +12,34 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kfix.derive.casefile import CaseFile
+from kfix.derive.elections import UNCLEAN
+from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Finding, Remedy
 from kfix.wording import brokers_named, some
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics._bans import no_restart, no_start
 
-UNCLEAN = "unclean.leader.election.enable"
 _SHOWN = 3
+_TRUE, _POSSIBLE = "is true", "may be true"
+
+
+def allowed(row: PartitionFacts, case: CaseFile) -> str:
+    """Returns "is true" or, of a controller that did not report it, "may be true"; "" if no such election is due."""
+    if row.unclean:
+        return _TRUE
+    return _POSSIBLE if case.kraft and not row.unclean_known else ""
+
+
+def is_set(setting: str) -> str:
+    """Returns the clause of a summary; `setting` is that of `allowed`."""
+    why = "" if setting == _TRUE else ", since the active controller did not report its settings"
+    return f"{UNCLEAN} {setting}{why}"
+
+
+def trap(finding: Finding, setting: str) -> str:
+    """Returns the object of the finding, which is another one than without the setting."""
+    return f"{finding.obj}, unclean elections {'on' if setting == _TRUE else 'unknown'}"
 
 
 def set_to_false(tps: Iterable[TopicPartition], case: CaseFile, *, before: str, after: str = "") -> Iterator[Remedy]:
@@ -38,22 +59,23 @@ def outside(tps: Iterable[TopicPartition], case: CaseFile) -> tuple[int, ...]:
     return tuple(sorted({b for tp in every for b in case.assignment(tp).replicas} - safe))
 
 
-def soon_elected(finding: Finding, isr: tuple[int, ...], case: CaseFile) -> Finding:
+def soon_elected(finding: Finding, isr: tuple[int, ...], case: CaseFile, setting: str) -> Finding:
     """Returns the finding of partitions whose ISR is dead, of which Kafka elects a live replica before long (KRaft)."""
     tps = finding.partitions
     winners = sorted({b for tp in tps if (b := case.unclean_winner(tp)) is not None})
-    before = f"At once, since Kafka elects {brokers_named(winners)} within 5 minutes otherwise"
+    elects = "elects" if setting == _TRUE else "may elect"
+    before = f"At once, since Kafka {elects} {brokers_named(winners)} within 5 minutes otherwise"
     rest = [b for b in case.dead if b not in isr]
     return replace(
         finding,
-        obj=f"{finding.obj}, unclean elections on",
-        summary=f"{finding.summary}. {UNCLEAN} is true: {brokers_named(winners)} may be elected at any time, and may "
+        obj=trap(finding, setting),
+        summary=f"{finding.summary}. {is_set(setting)}: {brokers_named(winners)} may be elected at any time, and may "
         "lack records",
         remedies=(*set_to_false(tps, case, before=before), *finding.remedies),
         never=(
             (
-                f"Do not start or restart any broker other than {brokers_named(isr)} while {UNCLEAN} is true: a "
-                "replica that lacks records is elected"
+                f"Do not start or restart any broker other than {brokers_named(isr)} while {UNCLEAN} {setting}: a "
+                f"replica that lacks records {'is' if setting == _TRUE else 'may be'} elected"
             ),
             *finding.never,
         ),
@@ -61,19 +83,20 @@ def soon_elected(finding: Finding, isr: tuple[int, ...], case: CaseFile) -> Find
     )
 
 
-def elected_at_start(finding: Finding, case: CaseFile) -> Finding:
+def elected_at_start(finding: Finding, case: CaseFile, setting: str) -> Finding:
     """Returns the finding of partitions without a live replica, of which Kafka elects the first one that starts."""
     tps = finding.partitions
     others = outside(tps, case)
     topics = some(sorted({tp.topic for tp in tps}), _SHOWN)
     return replace(
         finding,
-        obj=f"{finding.obj}, unclean elections on",
+        obj=trap(finding, setting),
         remedies=(*set_to_false(tps, case, before="Before any broker is started"), *finding.remedies),
         never=(
             (
-                f"Do not start {brokers_named(others)} while {UNCLEAN} is true on topic {topics}: the first replica "
-                "that starts is elected, and records that only the ISR has are lost"
+                f"Do not start {brokers_named(others)} while {UNCLEAN} {setting} on topic {topics}: the first replica "
+                f"that starts {'is' if setting == _TRUE else 'may be'} elected, and records that only the ISR has are "
+                "lost"
             ),
             *finding.never,
         ),

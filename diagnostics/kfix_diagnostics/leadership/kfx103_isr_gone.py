@@ -10,14 +10,13 @@ How kfix knows
     its own log end, which works without a leader.
 
 Remedies, safest first
-    Where unclean.leader.election.enable is true on KRaft, set it to false on the topic first: otherwise Kafka elects a
-    live replica within 5 minutes, or when any other broker starts. Start a member of the ISR: nothing is lost. Only if
-    none can come back, trigger an unclean election. Its winner is the first live replica in assignment order, not the
-    one with the longest log: put the best replica first by a reassignment of the same replicas, then elect. Whatever
-    the winner lacks is lost; committed offsets can be saved before from the disk of an in-sync replica
-    (`kfix offsets save --log-dir`) and restored afterwards. The dead leader
-    may have held records that no live broker knows of, so every figure is "at least". Restart transactional clients
-    afterwards.
+    Where unclean.leader.election.enable is true or unknown on KRaft, set it to false on the topic first: otherwise
+    Kafka elects a live replica within 5 minutes, or when any other broker starts. Start a member of the ISR: nothing is
+    lost. Only if none can come back, trigger an unclean election. Its winner is the first live replica in assignment
+    order, not the one with the longest log: put the best replica first by a reassignment of the same replicas, then
+    elect. Whatever the winner lacks is lost; committed offsets can be saved before from the disk of an in-sync replica
+    (`kfix offsets save --log-dir`) and restored afterwards. The dead leader may have held records that no live broker
+    knows of, so every figure is "at least". Restart transactional clients afterwards.
 
 Do not
     Do not set unclean.leader.election.enable on the topic, do not delete or re-create the topic, do not start the dead
@@ -45,21 +44,21 @@ from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
-from kfix_diagnostics.leadership._unclean import soon_elected
+from kfix_diagnostics.leadership._unclean import allowed, soon_elected
 
 CODE = "KFX103"
 SHOWN = 3
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    by_isr: dict[tuple[tuple[int, ...], bool], list[TopicPartition]] = {}
+    by_isr: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
     for row in without_eligible(rows, case):
         isr = tuple(sorted(case.isr(row.tp)))
-        soon = case.kraft and row.unclean and bool(isr)
+        soon = allowed(row, case) if case.kraft and isr else ""
         by_isr.setdefault((isr, soon), []).append(row.tp)
     for (isr, soon), tps in by_isr.items():
         finding = _gone(isr, tps, case)
-        yield soon_elected(finding, isr, case) if soon else finding
+        yield soon_elected(finding, isr, case, soon) if soon else finding
 
 
 def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Finding:

@@ -42,19 +42,19 @@ from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import either, has, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
-from kfix_diagnostics.leadership._unclean import elected_at_start, outside
+from kfix_diagnostics.leadership._unclean import allowed, elected_at_start, outside
 
 CODE = "KFX104"
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    found: dict[tuple[tuple[int, ...], bool], list[TopicPartition]] = {}
+    found: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
     for row in without_eligible(rows, case):
-        risky = row.unclean and bool(case.isr(row.tp)) and bool(outside([row.tp], case))
+        risky = allowed(row, case) if case.isr(row.tp) and outside([row.tp], case) else ""
         found.setdefault((tuple(sorted(case.assignment(row.tp).replicas)), risky), []).append(row.tp)
     for (replicas, risky), tps in found.items():
         finding = _down(replicas, tps, case)
-        yield elected_at_start(finding, case) if risky else finding
+        yield elected_at_start(finding, case, risky) if risky else finding
 
 
 def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Finding:

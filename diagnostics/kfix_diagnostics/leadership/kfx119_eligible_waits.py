@@ -19,7 +19,8 @@ Do not
     Do not trigger a preferred election: it is refused. Do not set min.insync.replicas on the topic, not even to the
     same value: that removes the eligible and the last known leaders, and only an unclean election is left. Do not set
     unclean.leader.election.enable=true: when the last leader registers, another broker is elected first. Where it is
-    already true, set it to false on the topic before anything is started.
+    already true, or unknown, set it to false on the topic before anything is started. The active controller's setting
+    counts, not the brokers'.
 
 Sources
     Kafka 4.3.1: `PartitionChangeBuilder`, KIP-966; every statement was seen on real brokers. See docs/facts/kraft.md.
@@ -32,6 +33,7 @@ from dataclasses import replace
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows, Scope
+from kfix.derive.elections import UNCLEAN
 from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
@@ -43,7 +45,7 @@ from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leadership._eligible import waits_for
-from kfix_diagnostics.leadership._unclean import UNCLEAN, set_to_false
+from kfix_diagnostics.leadership._unclean import allowed, is_set, set_to_false, trap
 
 CODE = "KFX119"
 _SHOWN = 3
@@ -54,19 +56,22 @@ _NEVER_SET = (
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    found: dict[tuple[EligibleLeaders, int | None], list[TopicPartition]] = {}
+    found: dict[tuple[EligibleLeaders, int | None, str], list[TopicPartition]] = {}
     for row in rows:
         eligible = waits_for(row.tp, case)
         if eligible is not None:
-            other = case.unclean_winner(row.tp) if row.unclean else None
-            found.setdefault((EligibleLeaders(*(tuple(sorted(each)) for each in eligible)), other), []).append(row.tp)
-    for (eligible, other), tps in found.items():
+            setting = allowed(row, case)
+            waits = EligibleLeaders(*(tuple(sorted(each)) for each in eligible))
+            _, dead = _split(_wanted(waits, case), case)
+            other = case.unclean_winner(row.tp) if setting and dead else None
+            found.setdefault((waits, other, setting if other is not None else ""), []).append(row.tp)
+    for (eligible, other, setting), tps in found.items():
         finding = _waits(eligible, tps, case)
         _, dead = _split(_wanted(eligible, case), case)
-        yield finding if other is None or not dead else _trapped(finding, other, dead, case)
+        yield finding if other is None or not dead else _trapped(finding, other, dead, case, setting)
 
 
-def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile) -> Finding:
+def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile, setting: str) -> Finding:
     """Returns the finding where unclean elections are allowed: the registration may elect a live replica before."""
     tps, whom = finding.partitions, brokers_named(dead)
     them = "it" if len(dead) == 1 else "they"
@@ -74,15 +79,15 @@ def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile
     firsts = set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas")
     return replace(
         finding,
-        obj=f"{finding.obj}, unclean elections on",
-        about=f"{finding.about}, unclean elections on, broker {other}",
+        obj=trap(finding, setting),
+        about=f"{finding.about}, unclean elections {setting}, broker {other}",
         summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
-        f"which {are(len(dead))} dead. {UNCLEAN} is true: once {them} {'starts' if len(dead) == 1 else 'start'}, "
+        f"which {are(len(dead))} dead. {is_set(setting)}: once {them} {'starts' if len(dead) == 1 else 'start'}, "
         f"broker {other} may be elected first, and it may lack records",
         remedies=(*firsts, diagnose_again(case, "Then diagnose again: KFX119 names the broker to start")),
         never=(
             (
-                f"Do not start {whom}, or any other broker, while {UNCLEAN} is true: another replica may be elected, "
+                f"Do not start {whom}, or any other broker, while {UNCLEAN} {setting}: another replica may be elected, "
                 "and records lost"
             ),
             *finding.never,

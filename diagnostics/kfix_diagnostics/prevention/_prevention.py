@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
+from kfix.derive.elections import UNCLEAN
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Evidence
@@ -15,7 +17,6 @@ from kfix.model.numbers import whole_number
 from kfix.wording import brokers_named, several, some
 
 MIN_ISR = "min.insync.replicas"
-UNCLEAN = "unclean.leader.election.enable"
 DEFAULTS_CODE = "KFX605"
 #: Fewer partitions than this on one broker are no load worth reporting.
 FEW = 10
@@ -77,8 +78,21 @@ def line_of(version: str) -> Line | None:
 
 
 def inherits(topic: str, key: str, value: str, case: CaseFile) -> bool:
-    """Returns whether the topic has no value of its own, and some broker has this value as its default."""
-    return not case.own_setting(topic, key) and value in case.settings(key).values()
+    """Returns whether the topic has no value of its own, and a node that decides has this value as its default."""
+    return not case.own_setting(topic, key) and value in defaults(key, case).values()
+
+
+def defaults(key: str, case: CaseFile) -> Mapping[int, str]:
+    """Returns {node: value} of the nodes whose default counts: of unclean elections on KRaft, the controllers."""
+    return case.unclean_defaults if key == UNCLEAN else case.settings(key)
+
+
+def default_rows(key: str, case: CaseFile) -> Iterator[Evidence]:
+    """Yields one row for all nodes that have the same default."""
+    rows = setting_rows(defaults(key, case), key)
+    of_controllers = key == UNCLEAN and case.kraft
+    for row in rows:
+        yield replace(row, source=row.source.replace("broker", "controller", 1)) if of_controllers else row
 
 
 def n_brokers(case: CaseFile) -> int:

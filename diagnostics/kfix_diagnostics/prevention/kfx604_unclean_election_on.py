@@ -6,13 +6,14 @@ Why it matters
     in the first seconds of an incident, often for a broker that would have been back a minute later.
 
 How kfix knows
-    unclean.leader.election.enable as it is in force: the topic's own value, otherwise the default of its leader.
-    Partitions with one replica are left out: there is no other replica to elect. A setting that was not read is not
-    judged.
+    unclean.leader.election.enable as it is in force: the topic's own value, otherwise the default of its leader, on
+    KRaft that of the active controller, whatever the brokers have. Partitions with one replica are left out: there is
+    no other replica to elect. A setting that was not read is not judged.
 
 Remedies, safest first
-    Turn it off: on the topic, or in the brokers' default (KFX605). An unclean election then remains a deliberate
-    decision, for one partition, with the loss stated (KFX103, runbook unclean-election).
+    Turn it off: on the topic, or in the default of the brokers, on KRaft of the controllers (KFX605). An unclean
+    election then remains a deliberate decision, for one partition, with the loss stated (KFX103, runbook
+    unclean-election).
 
 Do not
     Do not turn it on during an incident: it affects every partition of the topic, from now on.
@@ -28,16 +29,16 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.derive.elections import UNCLEAN
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (
     DEFAULTS_CODE,
-    UNCLEAN,
+    default_rows,
     how_many,
     inherits,
     largest,
-    setting_rows,
     tps_of,
     worst_rows,
 )
@@ -57,18 +58,19 @@ def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
     tps, topic = tps_of(rows), largest(rows, case)
     most = max((row for row in rows if row.topic == topic), key=lambda row: row.n_replicas)
     min_isr = case.expected.min_isr if most.n_replicas > case.expected.min_isr else max(most.min_isr, 1)
+    nodes = "controllers" if case.kraft else "brokers"
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
         obj="topics by default" if default else "topics",
         summary=f"an unclean election may lose acknowledged records of {how_many(rows)}: "
         f"{per_topic(tps, counted=True)}",
-        cause=Cause(f"the brokers' default of {UNCLEAN} is true", Confidence.CERTAIN)
+        cause=Cause(f"the {nodes}' default of {UNCLEAN} is true", Confidence.CERTAIN)
         if default
         else Cause(f"{UNCLEAN} is set to true on the topics themselves", Confidence.LIKELY),
         evidence=(
             *worst_rows(rows, "topic settings", f"{UNCLEAN} true"),
-            *setting_rows(case.settings(UNCLEAN), UNCLEAN),
+            *default_rows(UNCLEAN, case),
         ),
         remedies=(
             runbook(

@@ -8,13 +8,14 @@ Why it matters
 How kfix knows
     Each broker's own settings: default.replication.factor, offsets.topic.replication.factor,
     transaction.state.log.replication.factor, transaction.state.log.min.isr, the two of share groups (Kafka 4:
-    share.coordinator.state.topic.*), min.insync.replicas and unclean.leader.election.enable. kfix does not require
-    more replicas than there are brokers. Where the internal topic already exists, its setting is only advice: the
-    topic itself counts (KFX303).
+    share.coordinator.state.topic.*), min.insync.replicas and unclean.leader.election.enable. The last one is on KRaft
+    that of the controllers, since they elect; a broker's has no effect there. kfix does not require more replicas than
+    there are brokers. Where the internal topic exists already its setting is advice only: the topic itself counts
+    (KFX303).
 
 Remedies, safest first
     Replication factors: server.properties of every broker, then a rolling restart. min.insync.replicas and unclean
-    election: one dynamic default for all brokers, in force at once, after the topics have enough replicas.
+    election: one dynamic default for all nodes, in force at once, after the topics have enough replicas.
 
 Do not
     Do not raise the default of min.insync.replicas above the replication factor of existing topics: their producers
@@ -32,10 +33,20 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
+from kfix.derive.elections import UNCLEAN
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook, servers
 from kfix_diagnostics._bans import restart
-from kfix_diagnostics.prevention._prevention import MIN_ISR, NEVER_ABOVE_RF, UNCLEAN, n_brokers, number, setting_rows
+from kfix_diagnostics._words import are
+from kfix_diagnostics.prevention._prevention import (
+    MIN_ISR,
+    NEVER_ABOVE_RF,
+    default_rows,
+    defaults,
+    n_brokers,
+    number,
+)
 
 CODE = "KFX605"
 #: Setting -> the topic that it applies to, "" for all topics.
@@ -59,7 +70,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for key in MINIMA:
         # One broker cannot hold two copies.
         yield from _low(key, min(case.expected.min_isr, brokers), rows, case)
-    if "true" in case.settings(UNCLEAN).values():
+    if "true" in defaults(UNCLEAN, case).values():
         yield _finding(UNCLEAN, "true", "false", rows, case)
 
 
@@ -77,13 +88,28 @@ def _finding(key: str, value: str, wanted: str, rows: Rows, case: CaseFile) -> F
         code=CODE,
         severity=Severity.INFO if there else Severity.WARNING,
         obj=key,
-        summary=f"{key} is {value}, but {wanted} is expected. {acts}"
-        + (": the topic exists, so only if it is re-created" if there else ""),
-        cause=Cause("the brokers were set up this way, or still have Kafka's default settings", Confidence.LIKELY),
-        evidence=tuple(setting_rows(case.settings(key), key)),
+        summary=f"{key} is {value}{_where(key, value, case)}, but {wanted} is expected. {acts}"
+        + (": the topic exists, so only if it is created again" if there else ""),
+        cause=Cause(
+            f"{_who(key, case)} were set up this way, or with the settings that Kafka ships", Confidence.LIKELY
+        ),
+        evidence=tuple(default_rows(key, case)),
         remedies=tuple(_remedies(key, wanted, rows, case)),
         never=(_never(key),),
     )
+
+
+def _who(key: str, case: CaseFile) -> str:
+    return "the controllers" if key == UNCLEAN and case.kraft else "the brokers"
+
+
+def _where(key: str, value: str, case: CaseFile) -> str:
+    """Returns which controllers have it, where it depends on which one is active."""
+    found = defaults(key, case)
+    if key != UNCLEAN or not case.kraft or len(set(found.values())) == 1:
+        return ""
+    having = [node for node, each in found.items() if each == value]
+    return f" while {brokers_named(having).replace('broker', 'controller', 1)} {are(len(having))} active"
 
 
 def _never(key: str) -> str:
@@ -106,7 +132,10 @@ def _remedies(key: str, wanted: str, rows: Rows, case: CaseFile) -> Iterator[Rem
         return
     if not short:
         yield Remedy(
-            f"Set it to {wanted} for all brokers at once, without a restart, and in every server.properties",
+            f"Set it to {wanted} for all brokers at once, without a restart, and in every server.properties"
+            if _who(key, case) == "the brokers"
+            else f"Set it to {wanted} for all nodes at once, without a restart, and in the properties of every "
+            "controller",
             f"kafka-configs.sh {servers(case)} --alter --entity-type brokers --entity-default "
             f"--add-config {key}={wanted}",
         )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from kfix.adapters.collect.broker import BrokerAnswers
+from kfix.adapters.collect.controller_settings import SOURCE as CONTROLLER_SETTINGS
 from kfix.adapters.collect.quorum import SOURCE, Offsets, QuorumQuestion, ask_fenced, why_unread
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
@@ -124,6 +125,9 @@ class KraftReading:
             self._questions.failed(SOURCE, why)
         if not quorum.read:
             return quorum, None
+        if why := self._quorum.settings_unread(quorum.leader):
+            name = f"{CONTROLLER_SETTINGS} {quorum.leader}"
+            self._questions.failed(name, why.removeprefix(f"{name}: "))
         brokers = {b: self._addresses[b] for b in self._answers}
         listed = self._questions.start("reassignments", lambda: self._quorum.reassignments(quorum, brokers))
         return quorum, listed.result(self._deadline)

@@ -6,27 +6,28 @@ a broker would forward goes last, over a connection and with a timeout of its ow
 
 from __future__ import annotations
 
-import base64
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from kfix.adapters.collect.broker import BrokerAnswers
-from kfix.adapters.collect.sustained import DEPOSED_MS, now_of, unsustained
+from kfix.adapters.collect.controller_settings import ControllerSettings
+from kfix.adapters.collect.quorum_rows import replica_rows
+from kfix.adapters.collect.sustained import DEPOSED_MS, just_elected, now_of, unsustained
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoint
 from kfix.adapters.kafka import kraft_messages, requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.kraft_messages import DescribedQuorum, Features, VoterState
+from kfix.adapters.kafka.kraft_messages import DescribedQuorum, Features
 from kfix.adapters.kafka.rights import with_right
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.derive.quorum import quorum_lost
 from kfix.errors import UnreachableError
-from kfix.model.cluster.quorum import METADATA_FEATURE, ControllerAnswer, QuorumReplica, QuorumView
+from kfix.model.cluster.quorum import METADATA_FEATURE, ControllerAnswer, QuorumView
 from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
 from kfix.model.numbers import broker_id
 
@@ -34,6 +35,8 @@ SOURCE = "KRaft quorum"
 _NOT_ACTIVE = 6
 #: Seconds that the brokers' metadata waits for the active controller, so that its high watermark is the older one.
 _FIRST = 0.25
+#: Seconds until a controller that has just been elected is asked again.
+_SETTLES = 0.02
 #: Timeout in seconds for a request that a broker forwards to the active controller.
 _FORWARDED = 1.5
 #: Seconds between two readings of the metadata offsets: an active controller writes a record every 0.5 s.
@@ -65,6 +68,7 @@ class QuorumQuestion:
         ]
         self._features: dict[Endpoint, Task[Features]] = {}
         self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
+        self._settings = ControllerSettings(partial(self._line, controller=True), deadline)
         named = [*self._voters.values(), *(e for e in listed if e is not None)]
         #: Those of the option alone, which may be of another cluster; the brokers' own settings name no other.
         self._doubtful = frozenset(target.controllers) - frozenset(named)
@@ -82,6 +86,7 @@ class QuorumQuestion:
         """Starts what only a doubt needs: a question through a broker, and the metadata offsets a second time."""
         self._began = time.monotonic()
         self._find_active(self._deadline.within(_FIRST))
+        self._settings.ask(self._answering())
         view = self._view(offsets)
         behind = [b for b in brokers if view.doubtful(b)] if self._active is not None else list(brokers)
         if self._active is None and brokers:
@@ -127,6 +132,7 @@ class QuorumQuestion:
             through, self._active = forwarded
         elif forwarded is not None and deposed:
             why = name_of(forwarded[1].error) if forwarded[1].error else deposed
+        self._settings.ask(self._answering())
         view = self._view(offsets)
         return replace(
             view,
@@ -136,15 +142,21 @@ class QuorumQuestion:
             apart=round(time.monotonic() - self._began, 1) if later else 0.0,
             features=dict(features),
             supported=dict(supported) | dict(view.supported),
+            controller_settings=self._settings.answers(view.leader),
             fenced=fenced,
         )
+
+    def settings_unread(self, leader: int) -> str:
+        """Returns why the active controller, which answered itself, did not report its settings, "" if it did."""
+        return self._settings.why_unread(leader)
 
     def reassignments(self, view: QuorumView, brokers: Mapping[int, Endpoint]) -> dict[TopicPartition, Assignment]:
         """Returns the reassignments, from the active controller itself where it can be reached.
 
         Raises UnreachableError where it cannot: a broker would hold the request until its controller answers.
         """
-        own = next((e for e, task in self._asked.items() if _is_active(task)), None)
+        active = self._active_answers()
+        own = max(active, key=lambda e: active[e].epoch, default=None)
         if own is None and view.through not in brokers:
             raise UnreachableError("no active controller answers, and a broker would wait for one")
         endpoint = own or brokers[view.through]
@@ -161,10 +173,12 @@ class QuorumQuestion:
     def _ask(self, endpoints: Iterable[Endpoint]) -> None:
         for endpoint in endpoints:
             if endpoint not in self._asked:
-                ask = partial(self._of_controller, endpoint)
-                self._asked[endpoint] = self._aside.start(f"controller {endpoint}", ask)
+                self._asked[endpoint] = self._described(endpoint)
                 features = partial(self._features_of_controller, endpoint)
                 self._features[endpoint] = self._aside.start(f"features of {endpoint}", features)
+
+    def _described(self, endpoint: Endpoint) -> Task[DescribedQuorum]:
+        return self._aside.start(f"controller {endpoint}", partial(self._of_controller, endpoint))
 
     def _of_controller(self, endpoint: Endpoint) -> DescribedQuorum:
         with self._line(endpoint, controller=True) as line:
@@ -218,13 +232,25 @@ class QuorumQuestion:
         for task in as_finished(self._asked.values(), patience):
             if _is_active(task):
                 break
-        best = [
-            d for task in self._asked.values() if _is_active(task) and (d := task.result(self._deadline)) is not None
-        ]
+        while not (best := self._active_answers()) and patience.left > 0 and (early := self._just_elected()):
+            time.sleep(_SETTLES)
+            again = {endpoint: self._described(endpoint) for endpoint in early}
+            for _ in as_finished(again.values(), patience):
+                pass
+            self._asked |= {endpoint: task for endpoint, task in again.items() if task.answer_so_far is not None}
         if best:
-            self._active = max(best, key=lambda d: d.epoch)
+            self._active = max(best.values(), key=lambda d: d.epoch)
             voters = {v.node for v in self._active.voters}
             self._ask(endpoint for node, endpoint in self._active.nodes if node in voters)
+
+    def _active_answers(self) -> dict[Endpoint, DescribedQuorum]:
+        """Returns the answers as the active controller: two, where one was deposed a moment ago."""
+        found = {e: task.answer_so_far for e, task in self._asked.items() if _is_active(task)}
+        return {e: answer for e, answer in found.items() if answer is not None}
+
+    def _just_elected(self) -> list[Endpoint]:
+        answers = {e: task.answer_so_far for e, task in self._asked.items()}
+        return [e for e, answer in answers.items() if answer is not None and just_elected(answer)]
 
     def _elected_meanwhile(self) -> None:
         """Asks those again that answered as not active: an election takes as long as a snapshot."""
@@ -233,11 +259,22 @@ class QuorumQuestion:
             self._ask([endpoint])
         self._find_active(self._deadline.within(_FIRST))
 
-    def _view(self, offsets: Offsets) -> QuorumView:
+    def _named(self) -> dict[Endpoint, int]:
+        """Returns {address: node} of the controllers, by the brokers' settings and by the active controller."""
         named = {endpoint: node for node, endpoint in self._voters.items()}
-        active = self._active
-        if active is not None:
-            named |= {endpoint: node for node, endpoint in active.nodes}
+        return named | {endpoint: node for node, endpoint in (self._active.nodes if self._active is not None else ())}
+
+    def _answering(self) -> dict[int, Endpoint]:
+        """Returns {node: the address at which it has answered} of the controllers; the active one names itself."""
+        named, found = self._named(), {}
+        for endpoint, task in self._asked.items():
+            answer = task.answer_so_far
+            if answer is not None and str(endpoint) not in self.foreign:
+                found[answer.leader if _is_active(task) else named.get(endpoint, -1)] = endpoint
+        return {node: endpoint for node, endpoint in found.items() if node >= 0}
+
+    def _view(self, offsets: Offsets) -> QuorumView:
+        named, active = self._named(), self._active
         own = {e: task for e, task in self._asked.items() if str(e) not in self.foreign}
         answers = tuple(_answer(named.get(e, -1), e, task, self._deadline) for e, task in own.items())
         reported = {e: task.answer_so_far for e, task in self._features.items() if str(e) not in self.foreign}
@@ -258,8 +295,8 @@ class QuorumQuestion:
             leader=active.leader,
             epoch=active.epoch,
             high_watermark=active.high_watermark,
-            voters=_replicas(active.voters, now_of(active)),
-            observers=_replicas(active.observers, now_of(active), {v.node for v in active.voters}),
+            voters=replica_rows(active.voters, now_of(active)),
+            observers=replica_rows(active.observers, now_of(active), {v.node for v in active.voters}),
         )
 
 
@@ -337,29 +374,3 @@ def _answer(node: int, endpoint: Endpoint, task: Task[DescribedQuorum], deadline
     # The error names the task, as every source does; the address is enough.
     why = why.removeprefix(f"{task.name}: ")
     return ControllerAnswer(node, str(endpoint), _is_active(task), "refused" in why, why)
-
-
-def last_fetch(active: DescribedQuorum, node: int) -> float | None:
-    """Returns the seconds since the last fetch of a voter or observer; None if the active controller knows none."""
-    rows = _replicas([s for s in (*active.voters, *active.observers) if s.node == node], now_of(active))
-    return min((row.fetched for row in rows if row.fetched >= 0), default=None)
-
-
-def _replicas(
-    states: Sequence[VoterState], now_ms: int, by_directory: Collection[int] | None = None
-) -> tuple[QuorumReplica, ...]:
-    """`by_directory` are the nodes whose directory ids matter; None: those of all."""
-
-    def age(at_ms: int) -> float:
-        return round(max(now_ms - at_ms, 0) / 1000, 3) if at_ms >= 0 and now_ms >= 0 else -1.0
-
-    def directory(state: VoterState) -> str:
-        return directory_text(state.directory) if by_directory is None or state.node in by_directory else ""
-
-    rows = (QuorumReplica(s.node, s.log_end, age(s.fetched_ms), age(s.caught_up_ms), directory(s)) for s in states)
-    return tuple(sorted(rows))
-
-
-def directory_text(raw: bytes) -> str:
-    """Returns a directory id as Kafka writes it, "" for none: a static quorum has zeros."""
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=") if any(raw) else ""

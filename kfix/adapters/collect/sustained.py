@@ -1,6 +1,8 @@
-"""Whether a majority of the voters still follows the controller that calls itself the active one.
+"""Whether a majority of the voters follows the controller that calls itself the active one, already and still.
 
-One that was frozen, or is cut off from the others, answers as the active one until it notices (docs/facts/kraft.md).
+One that has just been elected answers as the active one before any voter has fetched from it: until its first record is
+committed, it does not know what the one before it had committed, and its high watermark is -1. One that was frozen, or
+is cut off from the others, answers so until it notices (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -19,14 +21,21 @@ def unsustained(found: DescribedQuorum, within_ms: int = _FETCHED_WITHIN_MS) -> 
     """Returns why this is not the answer of an active controller that a majority of the voters follows, else ""."""
     if found.error or found.leader < 0:
         return "not the active one"
+    if just_elected(found):
+        return f"controller {found.leader} has just been elected, and does not know yet what is committed"
     now = now_of(found)
-    ages = [now - v.fetched_ms for v in found.voters if v.node != found.leader and v.fetched_ms >= 0]
-    if now < 0 or not ages:  # a single voter, or a version that does not date the fetches
+    if now < 0 or len(found.voters) <= 1:  # a version that does not date the fetches, or a single voter
         return ""
+    ages = [now - v.fetched_ms for v in found.voters if v.node != found.leader and v.fetched_ms >= 0]
     following = 1 + sum(age <= within_ms for age in ages)
     if following >= majority(len(found.voters)):
         return ""
     return f"controller {found.leader} reports that it is active, but a majority of the voters no longer follows it"
+
+
+def just_elected(found: DescribedQuorum) -> bool:
+    """Returns whether this is an active controller without a high watermark: ask again, it has one within 20 ms."""
+    return not found.error and found.leader >= 0 and found.high_watermark < 0
 
 
 def now_of(active: DescribedQuorum) -> int:

@@ -21,7 +21,7 @@ from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.adapters.zookeeper.witnesses import ROUNDS
 from kfix.errors import UnreachableError
 from kfix.harmless import one_line
-from kfix.model.cluster.reading import BrokerRegistration, PartitionReading
+from kfix.model.cluster.reading import BrokerRegistration, ConfigValue, PartitionReading
 from kfix.model.cluster.snapshot import Assignment, ControllerNode, Endpoint, PartitionView, TopicPartition
 
 T = TypeVar("T")
@@ -65,6 +65,13 @@ class RecordAuthority(Protocol):
 
     def door(self) -> int | None:
         """Returns the broker that takes a change of the cluster now; None where there is no active controller."""
+        ...
+
+    def unclean(self, topic: str) -> ConfigValue | None:
+        """Returns the topic's unclean.leader.election.enable at the controller that would elect.
+
+        None with ZooKeeper, where that is a broker; without a value where that controller cannot be asked.
+        """
         ...
 
 
@@ -141,6 +148,9 @@ class ZooKeeperAuthority:
 
     def door(self) -> int | None:
         return self.controller().broker
+
+    def unclean(self, topic: str) -> ConfigValue | None:  # noqa: ARG002 - the controller is one of the brokers
+        return None
 
     def _end(self) -> Deadline:
         return Deadline.after(self._target.timeout)

@@ -19,8 +19,10 @@ from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum
+from kfix.adapters.kafka.questions import ask_configs_of
 from kfix.adapters.kafka.security import Security
 from kfix.errors import UnreachableError
+from kfix.model.cluster.reading import ConfigValue, ResourceKind
 from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
 
 T = TypeVar("T")
@@ -82,6 +84,17 @@ class Controllers:
         if error:
             raise UnreachableError(f"{lines[0].endpoint}: reassignments: {name_of(error)}")
         return found
+
+    def topic_configs(self, topic: str, keys: tuple[str, ...], deadline: Deadline) -> dict[str, ConfigValue]:
+        """Returns the settings in force of a topic, after `active`, by that controller, which elects by them.
+
+        Empty where it cannot be asked itself, or has no such request (before KIP-919): a broker would answer with its
+        own defaults. Raises UnreachableError if it refuses, or the topic does not exist.
+        """
+        line = None if self._last is None else self._lines[self._last]
+        if line is None or not line.supports(requests.DESCRIBE_CONFIGS, 1, deadline):
+            return {}
+        return ask_configs_of(line, ResourceKind.TOPIC, topic, keys, deadline)
 
     def _ask(self, endpoint: Endpoint, deadline: Deadline) -> DescribedQuorum | UnreachableError:
         return _caught(lambda: describe_at(self._lines[endpoint], deadline))

@@ -13,7 +13,8 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kfix.adapters.collect.quorum import ask_fenced, last_fetch
+from kfix.adapters.collect.quorum import ask_fenced
+from kfix.adapters.collect.quorum_rows import last_fetch
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import kraft_messages, requests, responses
 from kfix.adapters.kafka.connection import BrokerConnection
@@ -23,9 +24,10 @@ from kfix.adapters.live.controllers import Controllers
 from kfix.adapters.live.hidden_topics import hidden_topics
 from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.target import Target
+from kfix.derive.elections import UNCLEAN
 from kfix.errors import UnreachableError
 from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.reading import BrokerRegistration, PartitionReading, RegisteredAs
+from kfix.model.cluster.reading import BrokerRegistration, ConfigValue, PartitionReading, RegisteredAs
 from kfix.model.cluster.snapshot import (
     NO_LEADER,
     Assignment,
@@ -174,6 +176,12 @@ class KraftAuthority:
 
     def door(self) -> int | None:
         return self._newest((), self._deadline()).broker
+
+    def unclean(self, topic: str) -> ConfigValue:
+        end = self._deadline()
+        self._controllers.active(end.within(end.left * 0.6), self._reachable())
+        found = self._controllers.topic_configs(topic, (UNCLEAN,), end)
+        return found.get(UNCLEAN, ConfigValue(None, own=False))
 
     # -- the newest metadata
 

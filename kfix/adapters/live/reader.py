@@ -19,6 +19,7 @@ from kfix.adapters.live.authority import RecordAuthority
 from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.target import Target
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
+from kfix.derive.elections import UNCLEAN
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.load_conflicts import KeyLeft, OffsetsReplay
@@ -162,9 +163,15 @@ class LiveReader:
                 raise UnreachableError(f"configs of broker {name!r}: not a broker id")
             return self._lines.ask(broker, lambda line: questions.ask_configs_of(line, kind, name, keys, end), end)
         live = sorted(self.registered_brokers())
-        return self._lines.ask_any(
+        found: dict[str, ConfigValue] = self._lines.ask_any(
             live, lambda line, until: questions.ask_configs_of(line, kind, name, keys, until), end
         )
+        decided = self._authority.unclean(name) if UNCLEAN in keys else None
+        # A value that the topic has of its own is the same for all. Else a broker's says nothing of the controller's.
+        shown = found.get(UNCLEAN)
+        if decided is not None and (decided.value is not None or shown is None or not shown.own):
+            found[UNCLEAN] = decided
+        return found
 
     def log_dirs(self, broker: int) -> LogDirs:
         end = self._deadline()

@@ -66,17 +66,25 @@ _VALID: Mapping[str, Callable[[str], bool]] = {
 
 
 class Settings:
-    """`properties` is the server.properties of all brokers."""
+    """`properties` is the server.properties of all brokers, `controllers` what the controllers of KRaft have else.
+
+    None there is a setting that they do not report.
+    """
 
     def __init__(self, records: Records, brokers: dict[int, MemoryBroker]) -> None:
         self._records = records
         self._brokers = brokers
         self.properties: dict[str, str] = {}
+        self.controllers: dict[str, str | None] | None = None
 
     def of_broker(self, broker: MemoryBroker) -> dict[str, str]:
         """Returns the effective settings of a broker."""
         rack = {} if broker.rack is None else {"broker.rack": broker.rack}
         return BROKER_DEFAULTS | rack | self.properties | broker.configs
+
+    def of_controllers(self) -> dict[str, str | None]:
+        """Returns the effective settings of the controllers of KRaft."""
+        return {**BROKER_DEFAULTS, **self.properties, **(self.controllers or {})}
 
     def of_topic(self, topic: str, asked: MemoryBroker) -> dict[str, str]:
         """Returns the effective settings of a topic, as broker reports them."""
@@ -95,7 +103,10 @@ class Settings:
             if not self.exists(name):
                 raise UnreachableError(f"configs of topic {name}: UNKNOWN_TOPIC_OR_PARTITION")
             found, own = self.of_topic(name, asked), self._records.topic_configs.get(name, {}).keys()
-        return {key: ConfigValue(value, own=key in own) for key, value in found.items()}
+        values = {key: ConfigValue(value, own=key in own) for key, value in found.items()}
+        if kind is ResourceKind.TOPIC and self.controllers is not None and UNCLEAN not in own:
+            values[UNCLEAN] = ConfigValue(self.of_controllers()[UNCLEAN], own=False)
+        return values
 
     def exists(self, topic: str) -> bool:
         return any(tp.topic == topic for tp in self._records.assignments)

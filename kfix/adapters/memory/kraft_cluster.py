@@ -28,6 +28,7 @@ class MemoryKraftCluster(MemoryCluster):
 
     def __init__(self, cluster_id: str = "memory-cluster", *, clock: ManualClock | None = None) -> None:
         super().__init__(cluster_id, clock=clock)
+        self.settings.controllers = {}
         self.kraft = KraftController(self.records, self.brokers, self.logs, self.settings)
         self.kraft.prepare()
         self.fetched: dict[int, float] = {}

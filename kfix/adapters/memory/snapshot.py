@@ -119,7 +119,14 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
         fenced=tuple(sorted(b.id for b in cluster.brokers.values() if not b.alive)),
         eligible=eligible,
     )
-    return view if down else replace(view, leader=node, epoch=cluster.records.epoch, high_watermark=_HIGH)
+    if down:
+        return view
+    settings = {
+        key: value for key in (MIN_ISR, UNCLEAN) if (value := cluster.settings.of_controllers()[key]) is not None
+    }
+    return replace(
+        view, controller_settings={node: settings}, leader=node, epoch=cluster.records.epoch, high_watermark=_HIGH
+    )
 
 
 def _zookeeper(cluster: MemoryParts) -> ZooKeeperView:

@@ -101,7 +101,7 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
 
 
 #: Fields of a quorum that are by node.
-_BY_NODE = ("offsets", "later", "configured", "supported")
+_BY_NODE = ("offsets", "later", "configured", "supported", "controller_settings")
 
 
 def _quorum(view: QuorumView) -> dict[str, Any]:

@@ -149,6 +149,7 @@ class QuorumShape(StrictModel):
     #: The partition, then the fields of OldLeader.
     old_leaders: dict[str, list[tuple[Int32, Int32, Int32, str]]] = Field(default_factory=dict)
     migrating: list[str] = Field(default_factory=list)
+    controller_settings: dict[Int32, _Settings] = Field(default_factory=dict)
 
 
 class GroupShape(LenientModel):

@@ -99,6 +99,8 @@ class QuorumView:
     `topic_settings` are {topic: the settings that it has of its own}; None if they were not read. `supported` are
     {node: the highest level of metadata.version that its software supports}, of brokers and controllers that report it.
     `migrating` are the addresses of the controllers that report the settings of a migration from ZooKeeper to KRaft.
+    `controller_settings` are {controller: its settings in force, of those that decide over elections}, of those that
+    reported them: the active controller's hold for every topic without its own value, and no broker's do.
     """
 
     leader: int = -1
@@ -121,6 +123,7 @@ class QuorumView:
     supported: Mapping[int, int] = field(default_factory=dict)
     old_leaders: Mapping[TopicPartition, OldLeader] = field(default_factory=dict)
     migrating: tuple[str, ...] = ()
+    controller_settings: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def read(self) -> bool:

@@ -133,7 +133,8 @@ class ResourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """The value in force, and whether it is set on this resource itself. `value` is None where Kafka hides it.
+    """The value in force, and whether it is set on this resource itself. `value` is None where Kafka hides it,
+    and of unclean elections on KRaft where no controller reports it.
 
     Not `own`: the value is the cluster-wide dynamic default, that of server.properties, or Kafka's default.
     """

@@ -2,12 +2,14 @@
 
 With `unclean.leader.election.enable` the controller elects the first live replica of the assignment, which may lack
 records: every five minutes, when a broker registers, and where the ISR is empty also before the broker that was started
-for its records can lead (docs/facts/kraft.md). Where every replica is in the ISR, whoever starts has every record. On
-ZooKeeper such a partition is never left without a leader while a replica is alive.
+for its records can lead (docs/facts/kraft.md). The active controller's setting counts, not the brokers'; where it did
+not report it, the answer is unknown. Where every replica is in the ISR, whoever starts has every record. On ZooKeeper
+such a partition is never left without a leader while a replica is alive.
 """
 
 from __future__ import annotations
 
+from kfix.derive.elections import UNCLEAN
 from kfix.model.cluster.reading import PartitionReading, ResourceKind
 from kfix.model.cluster.snapshot import Mode
 from kfix.model.plan.answer import Answer, judge
@@ -15,7 +17,7 @@ from kfix.model.plan.args import Args
 from kfix.ports import ClusterReader
 from kfix.probes.base import partition_probe
 
-KEY = "unclean.leader.election.enable"
+KEY = UNCLEAN
 _WANTED = f"{KEY} false: with true, Kafka may elect a replica that lacks records"
 
 

@@ -22,7 +22,7 @@ from tests.cluster.test_remedies_isr import named, proved, waiting
 CONTROLLER = 100
 LEDGER = TopicPartition("ledger", 0)
 FREEZER = Path(__file__).parents[1] / "frozen.py"
-MIN_ISR = "min.insync.replicas"
+MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 # --- carried over -----------------------------------------------------------------------------------------------------
@@ -288,6 +288,39 @@ def test_isr_dead_is_refused_while_a_start_would_elect_a_replica_that_lacks_reco
     said = operator.not_planned("isr-dead")
     assert "Kafka may elect a replica that lacks records" in said
     cluster.access.write_config("topics", "ledger", config)
+
+
+def with_properties(lab, line):
+    """Starts the controller again with one more line in its properties."""
+    state, path = lab.state, Path(lab.state.data, f"controller-{CONTROLLER}.properties")
+    lab.nodes.shutdown(state, [CONTROLLER], "controller")
+    path.write_text(f"{path.read_text()}{line}\n")
+    lab.nodes.spawn("controller", CONTROLLER, [*lab.nodes._java(state, "controller", CONTROLLER), str(path)])
+    wait_until(lambda: lab.quorum.active() is not None, "the controller is active again", 30)
+
+
+def test_the_controllers_setting_counts_although_every_broker_and_topic_has_false(operator, cluster, request):
+    broken = cluster.lab.break_("isr-gone")
+    [dead] = broken.dead
+    request.addfinalizer(lambda: cluster.lab.restart_controller(CONTROLLER))
+    with_properties(cluster.lab, f"{UNCLEAN}=true")
+    said = operator.diagnose()
+    finding = said.findings["KFX119"]
+    assert f"{UNCLEAN} is true: once it starts, broker" in finding["summary"]
+    assert "without a loss" not in finding["summary"]
+    assert f"--entity-name ledger --add-config {UNCLEAN}=false" in finding["remedies"][0]["command"]
+    assert not any("no record is lost" in remedy["text"] for remedy in finding["remedies"])
+    refused = operator.not_planned("isr-dead")
+    assert "Kafka may elect a replica that lacks records" in refused
+    # What the finding advises is enough: the topic's own value outweighs the controller's.
+    cluster.access.write_config("topics", "ledger", {UNCLEAN: "false"})
+    assert "no record is lost" in operator.diagnose().findings["KFX119"]["remedies"][0]["text"]
+    planned = operator.plan("isr-dead", params={"within": "60s"})
+    going, run = waiting(operator, planned)
+    cluster.lab.restart(dead)
+    proved(going, run)
+    state = cluster.access.state(*LEDGER)
+    assert (state.leader, cluster.end(dead, LEDGER).offset) == (dead, broken.details[f"log_end_{dead}"])
 
 
 if ALL:

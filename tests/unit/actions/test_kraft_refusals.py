@@ -98,6 +98,60 @@ def test_min_isr_is_not_set_back_while_a_partition_has_no_leader() -> None:
     assert not guards_pass(undo.action, undo.args, cluster)
 
 
+# --- unclean elections, allowed while a partition waits for the broker that has every record
+
+
+def unclean(cluster: MemoryKraftCluster, value: str, kind: str = "topic", name: str = "orders") -> Args:
+    return freeze("config.set", cluster, kind=kind, name=name, key=UNCLEAN, value=value)
+
+
+def test_a_topic_is_not_allowed_to_elect_uncleanly_while_one_of_its_partitions_has_no_leader() -> None:
+    with pytest.raises(
+        RefusedError, match="has no leader: where unclean elections are allowed, Kafka elects the first"
+    ):
+        unclean(waits(), "true")
+    led = no_elr()
+    args = unclean(led, "true")
+    assert guards_pass("config.set", args, led)
+    dead(led)
+    assert not guards_pass("config.set", args, led)
+    # To forbid them is never refused.
+    led.records.topic_configs["orders"] = {UNCLEAN: "true"}
+    assert guards_pass("config.set", unclean(led, "false"), led)
+
+
+@pytest.mark.parametrize("before", [{}, {UNCLEAN: "true"}])
+def test_unclean_elections_are_not_allowed_again_by_a_rollback_while_a_partition_has_no_leader(
+    before: dict[str, str],
+) -> None:
+    cluster = no_elr()
+    cluster.settings.controllers = {UNCLEAN: "true"}
+    cluster.records.topic_configs["orders"] = dict(before)
+    forbidden = unclean(cluster, "false")
+    carry_out("config.set", forbidden, cluster)
+    undo = undo_of("config.set", forbidden)[1]
+    assert undo.args.text("value") == before.get(UNCLEAN, ABSENT)
+    assert guards_pass(undo.action, undo.args, cluster)
+    dead(cluster)
+    assert not guards_pass(undo.action, undo.args, cluster)
+    with pytest.raises(RefusedError, match="has no leader"):
+        unclean(cluster, undo.args.text("value"))
+
+
+def test_a_broker_may_be_the_controller_and_its_setting_concern_every_topic() -> None:
+    cluster = no_elr()
+    args = unclean(cluster, "true", kind="broker", name="3")
+    assert guards_pass("config.set", args, cluster)
+    dead(cluster)
+    assert not guards_pass("config.set", args, cluster)
+
+
+def test_with_zookeeper_a_person_may_allow_them_on_a_leaderless_topic() -> None:
+    cluster = INCIDENTS["isr-gone"]().cluster
+    args = freeze("config.set", cluster, kind="topic", name="orders", key=UNCLEAN, value="true")
+    assert guards_pass("config.set", args, cluster)
+
+
 def test_min_isr_of_a_broker_concerns_every_topic() -> None:
     cluster = waits()
     with pytest.raises(RefusedError, match="may lead 3 partitions without data loss"):
@@ -203,3 +257,19 @@ def test_the_way_back_of_a_move_is_not_sent_while_it_is_under_way() -> None:
     carry_out("reassign.move", args, cluster)
     undo = undo_of("reassign.move", args)[1]
     assert not guards_pass(undo.action, undo.args, cluster)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"), [("true", "is true"), (None, "is unknown, since the active controller did not report it")]
+)
+def test_the_controllers_setting_counts_and_an_unknown_one_is_no_false(value: str | None, why: str) -> None:
+    """No broker and no topic has anything but false."""
+    cluster = incident("eligible-waits")
+    args = freeze("manual.bring_back", cluster, **ON_ORDERS)
+    cluster.settings.controllers = {UNCLEAN: value}
+    with pytest.raises(RefusedError, match=f"{UNCLEAN} {why}: Kafka may elect a replica that lacks records"):
+        freeze("manual.bring_back", cluster, **ON_ORDERS)
+    assert not guards_pass("manual.bring_back", args, cluster)
+    cluster.changer.alter_configs(TOPIC, "orders", {UNCLEAN: "false"})
+    assert guards_pass("manual.bring_back", args, cluster)
+    assert freeze("manual.bring_back", cluster, **ON_ORDERS)

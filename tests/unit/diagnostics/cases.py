@@ -75,7 +75,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX103": [
         Sick(lambda: isr_gone().snapshot(), "ISR on broker 1", CRITICAL),
         Sick(lambda: packed_replicas().kill(1).kill(2).snapshot(), "ISR on broker 2", CRITICAL),
-        Sick(lambda: no_zookeeper(isr_gone()).snapshot(), "ISR on broker 1", CRITICAL),
+        Sick(lambda: no_zookeeper(isr_gone()).snapshot(), "ISR on broker 1, unclean elections unknown", CRITICAL),
         Sick(kraft_clusters.in_sync_and_fenced, "ISR on broker 2", CRITICAL),
         Sick(lambda: kraft_clusters.in_sync_and_fenced(asked=False), "ISR on broker 2", CRITICAL),
         Sick(unclean_clusters.in_sync_dead, "ISR on broker 1, unclean elections on", CRITICAL),

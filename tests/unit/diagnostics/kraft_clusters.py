@@ -11,6 +11,7 @@ from kfix.model.cluster.snapshot import Assignment, Endpoint, EpochEnd, Mode, Sn
 from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import base
 
+UNCLEAN = "unclean.leader.election.enable"
 HIGH = 1000
 ADDRESS = {100: "localhost:9193", 101: "localhost:9194", 102: "localhost:9195"}
 REFUSED = "connection refused, nothing listens there"
@@ -40,6 +41,7 @@ def quorum(ages: Mapping[int, float] = {}, **changes: Any) -> QuorumView:
         "configured": ADDRESS,
         "features": {"metadata.version": 30, "eligible.leader.replicas.version": 1},
         "fenced": (),
+        "controller_settings": {node: {UNCLEAN: "false"} for node in ADDRESS},
     }
     return QuorumView(**(fields | changes))
 

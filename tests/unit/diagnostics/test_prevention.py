@@ -18,6 +18,7 @@ from tests.places import GOLDEN
 from tests.unit.diagnostics import prevention_cases
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base, healthy, offsets_rf1, offsets_uncompacted
+from tests.unit.diagnostics.kraft_clusters import UNCLEAN, quorum
 from tests.unit.diagnostics.prevention import (
     coordinators_on_one,
     durable,
@@ -234,3 +235,30 @@ def test_the_json_says_what_is_prevention() -> None:
     assert said["prevention"] is True
     assert [f["prevention"] for f in said["findings"]] == [True, True]
     assert json.loads(findings_json(diagnose(healthy())))["prevention"] is False
+
+
+def on_kraft(controllers: dict[int, str], brokers: str = "false") -> Diagnosis:
+    """The controllers have these values of unclean.leader.election.enable; 100 is active."""
+    paper = kraft(durable(unclean_leader_election_enable=brokers))
+    settings = {node: {UNCLEAN: value} for node, value in controllers.items()}
+    view = quorum(controller_settings=settings, topic_settings={})
+    return diagnose(paper.snapshot(quorum=view), options=WIDE)
+
+
+def test_on_kraft_the_controllers_default_counts_and_not_the_brokers() -> None:
+    told = on_kraft({100: "true", 101: "true", 102: "true"})
+    finding = find(told, "KFX605")
+    assert finding.key == f"KFX605:{UNCLEAN}"
+    assert finding.summary.startswith(f"{UNCLEAN} is true, but false is expected")
+    assert finding.cause.text.startswith("the controllers were set up")
+    assert [(row.source, row.value) for row in finding.evidence] == [("controllers 100, 101, 102", "true")]
+    assert "in the properties of every controller" in finding.remedies[0].text
+    assert find(told, "KFX604").cause.text == f"the controllers' default of {UNCLEAN} is true"
+    well = on_kraft({100: "false", 101: "false", 102: "false"}, brokers="true")
+    assert {"KFX604", "KFX605"}.isdisjoint(f.code for f in well.walk())
+
+
+def test_controllers_that_differ_are_told_although_the_active_one_allows_none() -> None:
+    told = on_kraft({100: "false", 101: "true", 102: "false"})
+    assert find(told, "KFX605").summary.startswith(f"{UNCLEAN} is true while controller 101 is active, but false is")
+    assert "KFX604" not in {f.code for f in told.walk()}

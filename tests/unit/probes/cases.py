@@ -382,6 +382,7 @@ ON_A_PARTITION_ALONE = (
 #: Asked of an unreadable cluster, with arguments for every probe that wants more than a partition.
 ARGS: Mapping[str, Mapping[str, ArgValue]] = {
     "elr_not_needed": {"topic": TP.topic},
+    "every_partition_led": {"topic": TP.topic},
     "no_unclean_at_start": ON_TP,
     **{check: args for check, _, args, *_ in reversed(CASES)},
     "free_space": {"broker": 4, "bytes": 100},

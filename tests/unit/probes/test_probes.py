@@ -21,7 +21,7 @@ from tests.unit.actions.acting import ON_TP, TP, dead_isr, four_brokers
 from tests.unit.probes.cases import ARGS, CASES, UNCLEAN, stuck_with_a_dead_isr
 
 #: On ZooKeeper these have nothing to ask for.
-ON_KRAFT = {"elr_not_needed", "no_unclean_at_start"}
+ON_KRAFT = {"elr_not_needed", "every_partition_led", "no_unclean_at_start"}
 
 
 def asked(check: str, cluster: MemoryCluster, /, **args: ArgValue) -> Answer:

@@ -29,16 +29,23 @@ Talk = Callable[[socket.socket], None]
 
 
 def described(
-    error: int, *, leader: int = 100, epoch: int = 3, nodes: dict[int, Endpoint] | None = None, follower: int = 400
+    error: int,
+    *,
+    leader: int = 100,
+    epoch: int = 3,
+    nodes: dict[int, Endpoint] | None = None,
+    follower: int | None = 400,
+    high: int = 50,
 ) -> bytes:
     """A response to DescribeQuorum v2, of two voters and one broker that last fetched 20 s ago.
 
-    Controller 101 last fetched `follower` milliseconds ago.
+    Controller 101 last fetched `follower` milliseconds ago, never with None.
     """
 
-    def replica(w: Writer, item: tuple[int, int, int]) -> None:
+    def replica(w: Writer, item: tuple[int, int, int | None]) -> None:
         node, end, age = item
-        w.i32(node).i64(0).i64(0).i64(end).i64(NOW - age).i64(NOW - age).no_tags()
+        at = -1 if age is None else NOW - age
+        w.i32(node).i64(0).i64(0).i64(-1 if age is None else end).i64(at).i64(at).no_tags()
 
     def listener(w: Writer, endpoint: Endpoint) -> None:
         port = endpoint.port - (1 << 16 if endpoint.port > 32767 else 0)
@@ -49,7 +56,7 @@ def described(
 
     w = Writer().no_tags().i16(0).compact_string("")
     w.uvarint(2).compact_string("__cluster_metadata").uvarint(2).i32(0).i16(error).compact_string("")
-    w.i32(leader).i32(epoch).i64(50)
+    w.i32(leader).i32(epoch).i64(high)
     w.compact_array([(100, 50, 0), (101, 50, follower)] if not error else [], replica)
     w.compact_array([(1, 30, 20_000)] if not error else [], replica)
     w.no_tags().no_tags()
@@ -129,6 +136,26 @@ def test_a_controller_that_no_majority_follows_is_not_the_active_one() -> None:
     )
 
 
+def test_a_controller_that_has_just_been_elected_is_asked_again_until_it_knows_what_is_committed() -> None:
+    answers = [described(0, follower=None, high=-1), described(0, follower=None, high=-1), described(0)]
+
+    def settles() -> bytes:
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    with world(server({55: settles})) as [elected]:
+        view = seen(question({100: elected}))
+    assert (view.leader, view.high_watermark, view.through) == (100, 50, -1)
+
+
+def test_a_controller_that_does_not_learn_what_is_committed_leaves_the_quorum_unknown() -> None:
+    """Its metadata could not be told apart from old metadata."""
+    with world(server({55: described(0, follower=None, high=-1)})) as [elected]:
+        view = seen(question({100: elected}, seconds=2.0))
+    assert not view.read
+    assert not quorum_lost(view)
+    assert "controller 100 has just been elected" in why_unread(view)
+
+
 def test_a_voter_that_only_the_active_controller_names_is_asked_too() -> None:
     with world(server({55: described(6)})) as [other]:
         nodes = {100: Endpoint("127.0.0.1", 1), 101: other}
@@ -187,6 +214,27 @@ def test_reassignments_are_asked_of_the_active_controller_and_of_nobody_without_
     asked = question({100: Endpoint("127.0.0.1", 1)}, seconds=0.5)
     with pytest.raises(UnreachableError, match="no active controller"):
         asked.reassignments(seen(asked), {})
+
+
+def test_reassignments_are_asked_of_the_later_epoch_where_two_answer_as_active() -> None:
+    def listed(topic: str) -> bytes:
+        def partition(w: Writer, number: int) -> None:
+            w.i32(number)
+            for replicas in ((1, 2), (2,), ()):
+                w.compact_array(replicas, Writer.i32)
+            w.no_tags()
+
+        def row(w: Writer, name: str) -> None:
+            w.compact_string(name).compact_array((0,), partition).no_tags()
+
+        return Writer().no_tags().i32(0).i16(0).compact_string("").compact_array((topic,), row).no_tags().done()
+
+    def one(topic: str, **more: int) -> Talk:
+        return server({55: described(0, **more), LIST_REASSIGNMENTS: listed(topic)}, LIST_REASSIGNMENTS)  # type: ignore[arg-type]
+
+    with world(one("before"), one("now", leader=101, epoch=4)) as (deposed, active):
+        asked = question({100: deposed, 101: active})
+        assert [tp.topic for tp in asked.reassignments(seen(asked), {})] == ["now"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -11,7 +12,9 @@ import pytest
 from kfix.adapters.collect.sustained import DEPOSED_MS, unsustained
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum, EligibleReplicas, VoterState
 from kfix.adapters.kafka.metadata import MetadataResponse
+from kfix.adapters.kafka.security import Security
 from kfix.adapters.live import changer as live_changer
+from kfix.adapters.live import controllers as live_controllers
 from kfix.adapters.live import kraft_authority as live
 from kfix.adapters.live.changer import LiveChanger
 from kfix.adapters.live.host_scope import NO_LOCK, NoClusterLock
@@ -51,6 +54,49 @@ def described(*fetched_ago_ms: int, error: int = 0) -> DescribedQuorum:
 def test_an_active_controller_counts_while_a_majority_follows_it(answer: DescribedQuorum, why: str) -> None:
     found = unsustained(answer)
     assert (found == "") if not why else (why in found)
+
+
+def elected(high: int = -1) -> DescribedQuorum:
+    """The answer of controller 100 of three in the first milliseconds after its election: nobody has fetched yet."""
+    own = VoterState(100, b"", 58, NOW, NOW)
+    return DescribedQuorum(0, 100, 7, high, (own, VoterState(101, b"", -1, -1, -1), VoterState(102, b"", -1, -1, -1)))
+
+
+@pytest.mark.parametrize("within_ms", [1500, DEPOSED_MS])
+def test_a_controller_that_has_just_been_elected_does_not_count_yet(within_ms: int) -> None:
+    assert "has just been elected" in unsustained(elected(), within_ms)
+    assert "a majority of the voters no longer follows it" in unsustained(elected(58), within_ms)
+    alone = replace(elected(), voters=elected().voters[:1])
+    assert "has just been elected" in unsustained(alone, within_ms)
+    assert unsustained(replace(alone, high_watermark=58), within_ms) == ""
+    # Version 0 of the response dates nothing.
+    undated = tuple(VoterState(each.node, b"", each.log_end, -1, -1) for each in elected().voters)
+    assert unsustained(replace(elected(58), voters=undated), within_ms) == ""
+
+
+@pytest.mark.parametrize("settles", [True, False])
+def test_old_metadata_is_not_the_newest_while_the_active_controller_does_not_know_what_is_committed(
+    authority: Any, monkeypatch: pytest.MonkeyPatch, settles: bool
+) -> None:
+    """The broker has old metadata; once the high watermark is known, another one is asked."""
+    answers = [elected(), elected(), described(20, 20) if settles else elected()]
+
+    def answer(*_args: object) -> DescribedQuorum:
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    monkeypatch.setattr(live_controllers, "describe_at", answer)
+    monkeypatch.setattr(live_controllers, "_BETWEEN", 0.01)
+    quorum = live_controllers.Controllers(Security(), [Endpoint("c100", 9093)])
+    monkeypatch.setattr(quorum, "reassignments", lambda *_: {})
+    stale, fresh = [(20, metadata(STALE))], [(57, metadata(FULL))]
+    found = authority({1: stale, 2: fresh, 3: fresh}, quorum, timeout=2.0)
+    if settles:
+        assert found.partition(TP).state.leader == 1
+        assert found.asked == [1, 2]
+        return
+    with pytest.raises(UnreachableError, match="controller 100 has just been elected"):
+        found.partition(TP)
+    assert found.asked == []
 
 
 def test_a_diagnosis_calls_a_controller_deposed_only_after_a_time_that_no_pause_takes() -> None:

@@ -62,6 +62,7 @@ QUORUM = QuorumView(
     fenced=(2,),
     ignored_zookeeper="z:2181",
     supported={1: 30, 100: 30},
+    controller_settings={100: {"unclean.leader.election.enable": "true"}},
 )
 
 
