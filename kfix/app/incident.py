@@ -28,7 +28,7 @@ from kfix.model.incident.timeline import Event
 from kfix.model.plan.plan import Plan
 from kfix.runbook.journal.journal import read_back
 from kfix.timeline.build import Material
-from kfix.timeline.journals import at
+from kfix.timeline.clocks import times
 from kfix.wording import several
 
 #: Without --since and --until, logs are read this many seconds before the first and after the last snapshot or run.
@@ -234,7 +234,7 @@ def _journal(material: Material, place: Path, request: IncidentRequest, notify: 
     notes = [back.broken] if back.broken else []
     notes += ["its last line is incomplete: the run was killed while writing"] if back.torn else []
     records = tuple(back.records)
-    if not any(_within(at(r), request) for r in records):
+    if not any(_within(at, request) for at in times(records)):
         notify(f"left out: the run {name} is not between --since and --until")
         return
     material.add_journal(records, name, tuple(notes), _plan(path.parent / "plan.json", str(records[0].get("plan", ""))))

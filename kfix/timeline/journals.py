@@ -6,12 +6,12 @@ Single samples and lock records are left out: a post-mortem needs who decided wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from kfix.model.incident.report import RunRow
 from kfix.model.incident.timeline import Event, Theme, Tone
 from kfix.model.plan.plan import Plan
+from kfix.timeline.clocks import clock_notes, clock_steps, times
 
 Record = Mapping[str, Any]
 _Sentence = Callable[[Record], tuple[Tone, str] | None]
@@ -71,23 +71,25 @@ _SENTENCES: Mapping[str, _Sentence] = {
 
 
 def events(records: Iterable[Record], source: str) -> Iterator[Event]:
-    for record in records:
+    """Yields events in the order of the records, also where the clock of the host was set back during the run."""
+    kept = tuple(records)
+    steps = {step.seq: step.words for step in clock_steps(kept)}
+    for number, (record, at) in enumerate(zip(kept, times(kept), strict=True)):
+        if number in steps:
+            yield Event(at, Theme.RUN, Tone.PLAIN, steps[number], source)
         sentence = _SENTENCES.get(str(record.get("type")))
         event = None if sentence is None else sentence(record)
         if event is not None:
-            yield Event(at(record), Theme.RUN, event[0], event[1], source)
-
-
-def at(record: Record) -> float:
-    return datetime.fromisoformat(str(record["t"])).timestamp()
+            yield Event(at, Theme.RUN, event[0], event[1], source)
 
 
 def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan: Plan | None = None) -> RunRow | None:
     """Returns the run in one row, or None where the journal has no start record."""
-    start = next((r for r in records if r["type"] == "run.start"), None)
+    timed = tuple(zip(records, times(records), strict=True))
+    start, began = next(((r, at) for r, at in timed if r["type"] == "run.start"), (None, 0.0))
     if start is None:
         return None
-    end = next((r for r in reversed(records) if r["type"] == "run.end"), None)
+    end, ended = next(((r, at) for r, at in reversed(timed) if r["type"] == "run.end"), (None, None))
     answers = [r for r in records if r["type"] == "gate.answered"]
     return RunRow(
         id=str(start.get("run") or run),
@@ -95,8 +97,8 @@ def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan:
         finding=str(start.get("finding", "")),
         title=str(start.get("title", "")),
         who=_who(start),
-        began=at(start),
-        ended=None if end is None else at(end),
+        began=began,
+        ended=ended,
         outcome="unknown" if end is None else str(end.get("outcome", "")),
         exit=None if end is None else int(end.get("exit", -1)),
         approvals=tuple(
@@ -105,7 +107,7 @@ def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan:
         ),
         changed=tuple(map(str, (end or {}).get("changed", ()))) or tuple(_changed(records)),
         proof=_proof(records),
-        notes=notes,
+        notes=(*notes, *clock_notes(records)),
         stakes=() if plan is None else tuple(_stakes(records, plan)),
     )
 

@@ -19,7 +19,15 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 #: Tests wait for sessions to expire more than they compute: three clusters side by side fill two cores. Those of
 #: `kraft` and `own` have labs of their own.
 SIDES = {
-    "one": {"test_contexts", "test_faults", "test_incidents", "test_killed_runs", "test_remedies_isr", "test_watch"},
+    "one": {
+        "test_contexts",
+        "test_dying_replicas",
+        "test_faults",
+        "test_incidents",
+        "test_killed_runs",
+        "test_remedies_isr",
+        "test_watch",
+    },
     "kraft": {
         "test_kraft_diagnose",
         "test_kraft_lab",
@@ -27,6 +35,7 @@ SIDES = {
     },
     "kraft-healing": {
         "test_kraft_coordinators",
+        "test_kraft_dying",
         "test_kraft_groups",
         "test_kraft_quorum",
         "test_kraft_remedies",

@@ -25,6 +25,9 @@ class EventfulClock:
     def monotonic(self) -> float:
         return self._clock.monotonic()
 
+    def boot(self) -> str:
+        return self._clock.boot()
+
     def sleep(self, seconds: float) -> None:
         self._clock.sleep(seconds)
         for item in [d for d in self._due if d[0] <= self._clock.monotonic()]:

@@ -24,16 +24,28 @@ class ElectionState(StrEnum):
 
 @dataclass(slots=True)
 class ManualClock:
-    """Time passes only in `sleep`, which takes no real time."""
+    """Time passes only in `sleep`, which takes no real time. `step` sets the wall clock, as an administrator does."""
 
     at: float = 1_790_000_000.0
     slept: float = 0.0
+    booted: str = "memory"
 
     def now(self) -> float:
         return self.at + self.slept
 
     def monotonic(self) -> float:
         return self.slept
+
+    def boot(self) -> str:
+        return self.booted
+
+    def step(self, seconds: float) -> None:
+        """Sets the wall clock ahead by `seconds`, or back where they are negative; no time passes."""
+        self.at += seconds
+
+    def reboot(self, name: str) -> None:
+        """Starts to count again from 0, as a host does that has just been booted."""
+        self.at, self.slept, self.booted = self.now(), 0.0, name
 
     def sleep(self, seconds: float) -> None:
         self.slept += seconds

@@ -99,14 +99,14 @@ class Healing:
         approval: Approval,
         policy: Policy,
         attendance: Attendance,
-        diagnosis: Diagnosis | None = None,
+        just_now: Diagnosed | None = None,
     ) -> RunResult:
         """Carries a plan out and returns the proven result.
 
-        `diagnosis`, if it was made just now for this run, saves another one before the first change. Raises a KfixError
-        whose exit code shows whether anything was changed (docs/exit-codes.md).
+        `just_now`, a diagnosis that was made for this run, saves another one before the first change. Raises a
+        KfixError whose exit code shows whether anything was changed (docs/exit-codes.md).
         """
-        context = self._context(approval.to(plan), approval, policy, attendance, diagnosis, plan.judged)
+        context = self._context(approval.to(plan), approval, policy, attendance, just_now, plan.judged)
         return run_or_roll_back(plan, context)
 
     def resume(
@@ -131,12 +131,12 @@ class Healing:
         approval: Approval,
         policy: Policy,
         attendance: Attendance,
-        diagnosis: Diagnosis | None,
+        just_now: Diagnosed | None,
         judged: DiagnosisTimes,
     ) -> Context:
         return Context(
             reader=self._cluster.reader,
-            door=self._door(policy, diagnosis, judged),
+            door=self._door(policy, just_now, judged),
             lock=self._cluster.lock,
             clock=self._app.clock,
             store=Site(self._app.environ).store(),
@@ -147,13 +147,17 @@ class Healing:
             at=self._access.at,
         )
 
-    def _door(self, policy: Policy, diagnosis: Diagnosis | None, judged: DiagnosisTimes) -> Door:
-        clock = self._app.clock
-        # A diagnosis carries wall-clock time; the door uses monotonic seconds.
-        age = 0.0 if diagnosis is None else max(0.0, clock.now() - diagnosis.taken_at)
-        just_now = None if diagnosis is None else Diagnosed(diagnosis.findings, clock.monotonic() - age)
+    def _door(self, policy: Policy, just_now: Diagnosed | None, judged: DiagnosisTimes) -> Door:
         findings, access = self._app.clusters.findings_before_change, self._access
-        return Door(self._cluster.changer, policy, lambda: findings(access, judged), clock, just_now, access.at)
+        return Door(
+            self._cluster.changer, policy, lambda: findings(access, judged), self._app.clock, just_now, access.at
+        )
+
+
+def just_diagnosed(app: App, diagnosis: Diagnosis) -> Diagnosed:
+    """Returns the diagnosis with its time by the monotonic clock: it grows old even if the wall clock is set."""
+    age = max(0.0, app.clock.now() - diagnosis.taken_at)
+    return Diagnosed(diagnosis.findings, app.clock.monotonic() - age)
 
 
 @contextmanager

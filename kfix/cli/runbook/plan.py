@@ -23,7 +23,7 @@ from kfix.app.healing.plans import (
     write_plan,
 )
 from kfix.app.healing.request import HealRequest, Matched, Nothing, match, read_request
-from kfix.app.healing.session import Approval, healing
+from kfix.app.healing.session import Approval, healing, just_diagnosed
 from kfix.app.healing.site import Site
 from kfix.app.text import a_reason
 from kfix.cli import completion
@@ -299,6 +299,7 @@ def apply(
     options = _options(debounce, transaction_grace, access, out)
     asked = replace(_asked(app, name, runbooks, finding, param, (json_in, offsets), policy), judged=options.judged)
     found, diagnosis, snapshot = _matched(app, access, asked, options, out)
+    just_now = just_diagnosed(app, diagnosis)
     keys = ", ".join(f.key for f in found.findings)
     changed: list[str] = []
     for number, one in enumerate(found.findings, 1):
@@ -311,7 +312,7 @@ def apply(
                 made = _plan_or_reasons(*session.plan(asked, one, seen), out)
                 if made is not None:
                     out.show(made)
-                    result = session.carry_out(made, approval, asked.policy, out.attendance(made, app.human), diagnosis)
+                    result = session.carry_out(made, approval, asked.policy, out.attendance(made, app.human), just_now)
                     out.close(made, result, access)
                     changed += result.changed
 

@@ -11,8 +11,9 @@ from rich.console import Console
 from kfix.harmless import for_json
 from kfix.model.run import RunSummary
 from kfix.report.console import styled, table
+from kfix.timeline.clocks import clock_steps
 
-_HIDDEN = frozenset({"v", "seq", "prev", "t", "mono", "type", "run", "plan", "who"})
+_HIDDEN = frozenset({"v", "seq", "prev", "t", "mono", "boot", "type", "run", "plan", "who"})
 
 
 def print_runs(runs: Iterable[RunSummary], console: Console) -> None:
@@ -38,7 +39,12 @@ def _rungs(steps: Iterable[str]) -> str:
 
 
 def print_records(records: Iterable[Mapping[str, Any]], console: Console) -> None:
-    for record in records:
+    """Prints the records in their order; a line of its own states where the clock was set between two of them."""
+    kept = tuple(records)
+    steps = {step.seq: step.words for step in clock_steps(kept)}
+    for number, record in enumerate(kept):
+        if number in steps:
+            console.print(styled(steps[number], "yellow"))
         rest = {k: v for k, v in record.items() if k not in _HIDDEN}
         words = "  ".join(f"{k}={_short(v)}" for k, v in rest.items())
         console.print(styled(f"{record['t']}  {record['type']:<14} {words}"), soft_wrap=True)

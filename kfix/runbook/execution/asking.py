@@ -8,6 +8,7 @@ from kfix.actions.registry import ALL as ACTIONS
 from kfix.harmless import lines
 from kfix.model.plan.plan import Gate, OnFailure, Plan, PlannedStep
 from kfix.ports import Clock
+from kfix.runbook.execution.clock import RunTime
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.execution.guards import Guards
 from kfix.runbook.gate.gates import Gatekeeper, Screen, sure_phrases
@@ -23,6 +24,7 @@ _SHOWN = 5
 class Asking:
     plan: Plan
     clock: Clock
+    run_time: RunTime
     journal: Journal
     gatekeeper: Gatekeeper
     run: RunDir
@@ -60,7 +62,7 @@ class Asking:
     def gate(self, number: int, step: PlannedStep) -> bool:
         """Returns False if the operator skipped this step. Raises `Stop` if it was not approved."""
         level = self.gatekeeper.level(step)
-        if level >= Gate.TYPED and self.clock.now() > self.plan.expires_at:
+        if level >= Gate.TYPED and self.run_time.now() > self.plan.expires_at:
             text = f"step {step.id} needs a typed phrase, which is accepted only while the plan is under 5 minutes old"
             raise StalePlan(text)
 

@@ -20,6 +20,7 @@ from kfix.model.plan.plan import PlannedStep
 from kfix.ports import Clock, ClusterReader
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.execution.guards import Guards
+from kfix.runbook.journal.clocks import Record, surely_since
 from kfix.runbook.journal.interrupts import held_back
 from kfix.runbook.journal.journal import Journal
 from kfix.runbook.plan.codec import to_plain
@@ -98,10 +99,10 @@ class Change:
             self.unmoved.pop(step.id, None)
         return result
 
-    def adopt(self, step: PlannedStep, before: Mapping[str, Fact], sent: float, late: float) -> ActionStatus:
+    def adopt(self, step: PlannedStep, before: Mapping[str, Fact], sent: Record, late: float) -> ActionStatus:
         """Reads how far a change got whose run was killed, or ended without its answer.
 
-        It may have been `sent` at that time (seconds since the epoch), and may arrive until `late` seconds after it. A
+        `sent` is the record of its intent: it may have been sent then, and may arrive until `late` seconds after it. A
         reading that fails right after the kill is made again for some seconds; the change is not.
         """
         found = self.found_late(lambda: ACTIONS[step.action].probe(step.args, before, self.reader), sent, late)
@@ -115,10 +116,10 @@ class Change:
             self.journal.write("step.result", step=step.id, ok=False, code=None, error=error, changed=False)
         return found
 
-    def found_late(self, read: Callable[[], ActionStatus], sent: float, late: float) -> ActionStatus:
+    def found_late(self, read: Callable[[], ActionStatus], sent: Record, late: float) -> ActionStatus:
         """Reads again while the change is unknown, for some seconds, or not made and may still arrive."""
         began = self.clock.monotonic()
-        left = min(max(sent + late - self.clock.now(), _AWAKE_SECONDS), late) if late else 0.0
+        left = max(late - surely_since(sent, self.clock), _AWAKE_SECONDS) if late else 0.0
         found, said = read(), False
         while True:
             waited = self.clock.monotonic() - began

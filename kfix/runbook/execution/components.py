@@ -6,6 +6,7 @@ from kfix.model.plan.plan import Gate, Plan
 from kfix.runbook.execution.apply import Apply
 from kfix.runbook.execution.asking import Asking
 from kfix.runbook.execution.change import Change
+from kfix.runbook.execution.clock import RunTime
 from kfix.runbook.execution.context import Context, RunProgress
 from kfix.runbook.execution.copying import Meter
 from kfix.runbook.execution.guards import Guards
@@ -44,7 +45,7 @@ class Components:
         rethrottle = Rethrottle(run.path, plan, context.reader, passage, context.clock, journal, progress, self.change)
         waits = Waits(clock, journal)
         meter = Meter(reader, clock, journal, waits)
-        began = clock.monotonic() - spent
+        began, run_time = clock.monotonic() - spent, RunTime.begins(clock)
         lock = locked.cluster
         self.watch = Watch(
             plan,
@@ -57,6 +58,7 @@ class Components:
             meter,
             passage,
             began,
+            run_time,
             self.guards,
             progress,
         )
@@ -67,7 +69,7 @@ class Components:
 
         self.person = AnswerReader(context.human, clock, early)
         keeper = Gatekeeper(plan, self.person, context.given, lowest)
-        asking = Asking(plan, clock, journal, keeper, run, self.guards, progress, context.at)
+        asking = Asking(plan, clock, run_time, journal, keeper, run, self.guards, progress, context.at)
         self.apply = Apply(
             plan, reader, clock, journal, self.samples, progress, self.guards, asking, self.change, self.watch, settle
         )

@@ -14,6 +14,7 @@ from kfix.ports import ClusterReader
 from kfix.runbook.execution.change import LATE_SECONDS
 from kfix.runbook.execution.components import Components
 from kfix.runbook.execution.context import RunProgress
+from kfix.runbook.journal.clocks import Record
 from kfix.runbook.journal.replay import UNDO, Replay
 from kfix.runbook.rollback.order import order_left
 from kfix.runbook.safety.outcomes import Outcome, Stop
@@ -74,7 +75,7 @@ class TakenOver:
         """Returns for how long (seconds) a change may still arrive: only brokers of KRaft forward and repeat it."""
         return LATE_SECONDS if self.plan.cluster.mode is Mode.KRAFT else 0.0
 
-    def _cancelled(self, components: Components, name: str, move: PlannedStep, sent: float) -> None:
+    def _cancelled(self, components: Components, name: str, move: PlannedStep, sent: Record) -> None:
         """Finds out whether a move was cancelled whose cancel, the step `name`, has no recorded result.
 
         A move that was cancelled looks like one that was never started, and one that was not like one under way.
@@ -96,7 +97,7 @@ class TakenOver:
         components.change.record_new_facts(move)
 
     def _adopt(
-        self, components: Components, step: PlannedStep, image: Mapping[str, Fact], sent: float, *, ending: bool
+        self, components: Components, step: PlannedStep, image: Mapping[str, Fact], sent: Record, *, ending: bool
     ) -> None:
         """Settles an intent without a result. With `ending` a change in doubt counts as issued and stops nothing."""
         found = components.change.adopt(step, image, sent, self._late)

@@ -9,7 +9,6 @@ import os
 import socket
 import sys
 from collections.abc import Mapping
-from datetime import datetime
 
 from kfix import __version__
 from kfix.errors import HeldError, RefusedError
@@ -21,6 +20,7 @@ from kfix.runbook.execution.context import Context, RunResult
 from kfix.runbook.execution.execution import Execution
 from kfix.runbook.execution.locks import locked
 from kfix.runbook.hints import plan_again
+from kfix.runbook.journal.clocks import seconds_since, surely_since
 from kfix.runbook.journal.journal import ReadBack
 from kfix.runbook.journal.replay import FINAL, Replay, begin_again, replay
 from kfix.runbook.journal.runs import RunDir
@@ -157,19 +157,25 @@ def _refuse_repeated(plan: Plan, context: Context, own: str = "") -> None:
             f"plan {plan.short_id} was already run as {spent.id}; this command changed nothing",
             hint=_after(spent, context.at),
         )
-    last = None if plan.undoes else context.store.last_change(plan)
+    last = None if plan.undoes else context.store.last_change(plan, context.clock)
     if last is None:
         return
     run, intent = last
     if run.id == own:
         return
-    ago = context.clock.now() - datetime.fromisoformat(intent["t"]).timestamp()
-    if ago < plan.caps.cooldown:
-        raise HeldError(
-            f"{plan.runbook.id} changed {plan.finding.key} {ago:.0f} s ago in run {run.id} "
-            f"({intent['who']['user']}); its cooldown is {plan.caps.cooldown:g} s; nothing was changed",
-            hint=f"kfix runbook history {run.id}; try again in {plan.caps.cooldown - ago:.0f} s",
-        )
+    seen = seconds_since(intent, context.clock)
+    ago = max(seen, surely_since(intent, context.clock))
+    if ago >= plan.caps.cooldown:
+        return
+    when, then = f"{ago:.0f} s ago", f"try again in {plan.caps.cooldown - ago:.0f} s"
+    if seen < -_SKEW_SECONDS:
+        when = f"at {intent['t']}, but it is now {utc_iso(context.clock.now())} on this host,"
+        then = "correct the clock that is wrong, and try again"
+    raise HeldError(
+        f"{plan.runbook.id} changed {plan.finding.key} {when} in run {run.id} "
+        f"({intent['who']['user']}); its cooldown is {plan.caps.cooldown:g} s; nothing was changed",
+        hint=f"kfix runbook history {run.id}; {then}",
+    )
 
 
 def _after(run: RunDir, at: str) -> str:

@@ -14,6 +14,7 @@ from kfix.model.plan.answer import Answer
 from kfix.model.plan.plan import Gate, Invariant, OnBreach, Phase, Plan, PlannedStep
 from kfix.ports import Clock, ClusterLock, ClusterReader
 from kfix.probes.registry import ask
+from kfix.runbook.execution.clock import RunTime
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.execution.copying import Meter
 from kfix.runbook.execution.guards import Guards
@@ -42,6 +43,7 @@ class Watch:
     meter: Meter
     passage: Passage
     began: float
+    run_time: RunTime
     guards: Guards
     progress: RunProgress
     checked_at: float = field(default=float("-inf"))
@@ -97,7 +99,7 @@ class Watch:
 
     def _expiry(self, step: PlannedStep) -> None:
         """Stops a run whose plan expired before its first change, or before one of its typed steps."""
-        now, late = self.clock.now(), self.plan.expires_at
+        now, late = self.run_time.now(), self.plan.expires_at
         if now > late and (step.gate >= Gate.TYPED or not self.progress.changed):
             text = f"step {step.id}: plan {self.plan.short_id} expired at {utc_iso(late)} (now {utc_iso(now)})"
             raise StalePlan(text)

@@ -7,6 +7,7 @@ from typing import Any
 
 from kfix.model.run import RunSummary
 from kfix.runbook.journal.runs import RunDir, RunStore
+from kfix.timeline.clocks import clock_notes
 
 
 def summaries(store: RunStore) -> Iterator[RunSummary]:
@@ -21,6 +22,7 @@ def summary(run: RunDir) -> RunSummary:
     notes = [back.broken] if back.broken else []
     notes += ["the last line is incomplete: the run was killed while writing it"] if back.torn else []
     notes += [] if end else ["no end recorded: the run was killed or is still running"]
+    notes += clock_notes(back.records)
     notes += [f"still set when it ended: {'; '.join(end['left'])}"] if end.get("left") else []
     notes += [f"still being copied when it ended: {', '.join(end['under_way'])}"] if end.get("under_way") else []
     return RunSummary(

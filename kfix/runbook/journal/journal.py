@@ -55,6 +55,7 @@ class Journal:
         self._file = file
         self._common = dict(common)
         self._clock = clock
+        self._boot = clock.boot()
         self._listener = listener
         self._seq = 0 if after is None else len(after.records)
         self._prev = _START if after is None else after.tail
@@ -70,6 +71,7 @@ class Journal:
             "prev": self._prev,
             "t": utc_iso(self._clock.now()),
             "mono": round(self._clock.monotonic(), 3),
+            "boot": self._boot,
             "type": type_,
             **self._common,
             **fields,

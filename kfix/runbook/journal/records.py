@@ -84,7 +84,7 @@ _OWN: Mapping[str, Mapping[str, _Kind]] = {
 }
 _WHERE_GIVEN: Mapping[str, _Kind] = {
     **dict.fromkeys(("action", "by", "check", "error", "key", "level", "limit"), _TEXT),
-    **dict.fromkeys(("observed", "part", "progress", "reached_by", "scope", "step"), _TEXT),
+    **dict.fromkeys(("boot", "observed", "part", "progress", "reached_by", "scope", "step"), _TEXT),
     **dict.fromkeys(("text", "title", "verdict", "wanted", "what", "why"), _TEXT),
     **dict.fromkeys(("answer", "undoes"), _or_null(_TEXT)),
     **dict.fromkeys(("cap", "mono", "seconds", "seconds_to_proof"), _NUMBER),

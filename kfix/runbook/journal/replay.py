@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from kfix.model.plan.facts import Fact, FactJson
@@ -21,18 +20,18 @@ class Replay:
     """What a journal shows of a run.
 
     `done` holds the steps that changed something, in their order; `open` the intents without a recorded result, each
-    with the facts before it, and `sent` when each was recorded (seconds since the epoch); `facts` the values that the
-    run's own changes left. `unmoved` holds changes whose new facts were not recorded yet, or not since the change was
-    verified, each with the facts before it (`images` has these of all changes); `rates` the throttles (bytes per
-    second) that were changed during the run. `outcome` is "" if the run has no end. `nothing_stands` means that the run
-    reverted everything it had changed. `spent` is the time in seconds during which a process carried the run out. `at`
-    are the options, as a shell reads them, that the last of these processes had besides the addresses in the plan.
+    with the facts before it, and `sent` the record of each; `facts` the values that the run's own changes left.
+    `unmoved` holds changes whose new facts were not recorded yet, or not since the change was verified, each with the
+    facts before it (`images` has these of all changes); `rates` the throttles (bytes per second) that were changed
+    during the run. `outcome` is "" if the run has no end. `nothing_stands` means that the run reverted everything it
+    had changed. `spent` is the time in seconds during which a process carried the run out. `at` are the options, as a
+    shell reads them, that the last of these processes had besides the addresses in the plan.
     """
 
     done: list[str] = field(default_factory=list)
     verified: set[str] = field(default_factory=set)
     open: dict[str, Mapping[str, Fact]] = field(default_factory=dict)
-    sent: dict[str, float] = field(default_factory=dict)
+    sent: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     facts: dict[str, FactJson] = field(default_factory=dict)
     unmoved: dict[str, Mapping[str, Fact]] = field(default_factory=dict)
     images: dict[str, Mapping[str, Fact]] = field(default_factory=dict)
@@ -78,7 +77,7 @@ def _step(found: Replay, step: str, record: Mapping[str, Any]) -> None:
         case "step.intent":
             image = record.get("pre_image") or {}
             found.open[step] = {k: Fact(k, _fact(v), "journal") for k, v in image.items()}
-            found.sent[step] = datetime.fromisoformat(record["t"]).timestamp() if "t" in record else 0.0
+            found.sent[step] = record
         case "step.result" if record.get("changed") is not None:
             _result(found, step, record)
         case "throttle.intent":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,9 +14,16 @@ from typing import Any, BinaryIO
 
 from kfix.errors import RefusedError, UsageError
 from kfix.model.plan.plan import Plan
+from kfix.ports import Clock
 from kfix.private import new_folder, open_private, private_folder
+from kfix.runbook.journal.clocks import seconds_since
 from kfix.runbook.journal.journal import JournalError, ReadBack, read_back
 from kfix.runbook.plan import planfile
+
+_STAMP = "%Y%m%dT%H%M%SZ"
+_ID = re.compile(r"(\d{8}T\d{6}Z)-")
+#: A clock that was set to the wrong time zone is at most this far off (seconds). After more, ids follow the clock.
+_MOST_AHEAD = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +79,11 @@ class RunStore:
         self.locks_dir = home / "locks"
 
     def create(self, plan: Plan, now: float) -> RunDir:
-        """Creates the folder of a new run. Raises RefusedError if it cannot be written."""
-        stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
+        """Creates the folder of a new run. Raises RefusedError if it cannot be written.
+
+        Its id begins with the time, or with the second after the latest run's, if the clock was set back since then.
+        """
+        stamp = self._stamp(now)
         path = self.runs_dir / f"{stamp}-{plan.short_id}"
         try:
             private_folder(self.runs_dir, self.home)
@@ -124,16 +135,37 @@ class RunStore:
                 return run
         return None
 
-    def last_change(self, plan: Plan) -> tuple[RunDir, dict[str, Any]] | None:
-        """Returns the latest run of this runbook that changed one of these partitions, with its last intent."""
-        for run in reversed(tuple(self.runs())):
-            records = run.journal().records
-            if not records or not _is_for(records[0], plan):
-                continue
-            intents = [r for r in records if r["type"] == "step.intent"]
-            if intents:
-                return run, intents[-1]
+    def last_change(self, plan: Plan, clock: Clock) -> tuple[RunDir, dict[str, Any]] | None:
+        """Returns the run of this runbook that was the last to change one of these partitions, with its last intent."""
+        found = [(run, intent) for run in self.runs() if (intent := _last_intent(run, plan)) is not None]
+        return min(reversed(found), key=lambda each: seconds_since(each[1], clock), default=None)
+
+    def _stamp(self, now: float) -> str:
+        names = (path.name for path in self.runs_dir.iterdir()) if self.runs_dir.is_dir() else ()
+        latest = max((found[1] for name in names if (found := _ID.match(name))), default="")
+        stamp = datetime.fromtimestamp(now, UTC).strftime(_STAMP)
+        with suppress(ValueError, OverflowError):
+            ahead = datetime.strptime(latest, _STAMP).replace(tzinfo=UTC).timestamp() - int(now)
+            if 0 < ahead <= _MOST_AHEAD:
+                return datetime.fromtimestamp(int(now) + ahead + 1, UTC).strftime(_STAMP)
+        return stamp
+
+
+def _last_intent(run: RunDir, plan: Plan) -> dict[str, Any] | None:
+    """Returns the intent of the last change that was made, or may have been; one that Kafka refused changed nothing."""
+    records = run.journal().records
+    if not records or not _is_for(records[0], plan):
         return None
+    refused = set[str]()
+    for record in records[::-1]:
+        if record["type"] == "step.result" and record["changed"] is False:
+            refused.add(str(record["step"]))
+        elif record["type"] == "step.intent":
+            step = str(record["step"])
+            if step not in refused:
+                return record
+            refused.discard(step)
+    return None
 
 
 def _began(journal: ReadBack) -> bool:

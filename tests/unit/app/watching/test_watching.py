@@ -48,6 +48,9 @@ class Clock:
     def monotonic(self) -> float:
         return self.at
 
+    def boot(self) -> str:
+        return "test"
+
     def sleep(self, seconds: float) -> None:
         self.at += seconds
 

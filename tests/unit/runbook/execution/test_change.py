@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,14 @@ from kfix.model.plan.plan import PlannedStep
 from kfix.runbook.execution.change import FRESH_SECONDS, LATE_SECONDS, Change
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.execution.guards import Guards
+from kfix.runbook.journal.clocks import surely_since
 from kfix.runbook.journal.journal import Journal, JournalError, Samples
 from kfix.runbook.journal.replay import replay
 from kfix.runbook.policy.policy import NO_POLICY
 from kfix.runbook.safety.door import Door
 from kfix.runbook.safety.drift import PlannedFacts
 from kfix.runbook.safety.outcomes import Outcome, Stop
+from kfix.timeline.clocks import wall
 from tests.unit.runbook.stage import Stage
 
 
@@ -178,7 +181,7 @@ def test_a_killed_run_adopts_what_the_cluster_shows(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, status: ActionStatus, changed: bool
 ) -> None:
     monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: status)
-    assert bench.change.adopt(bench.step, {}, 0.0, 0.0) is status
+    assert bench.change.adopt(bench.step, {}, {}, 0.0) is status
     assert bench.calls() == []
     result = next(record for record in bench.records() if record["type"] == "step.result")
     assert result["changed"] is changed
@@ -186,7 +189,7 @@ def test_a_killed_run_adopts_what_the_cluster_shows(
 
 def test_what_a_killed_run_cannot_find_out_gets_no_result(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: ActionStatus.UNKNOWN)
-    bench.change.adopt(bench.step, {}, 0.0, 0.0)
+    bench.change.adopt(bench.step, {}, {}, 0.0)
     assert bench.types() == ["step.probe"]
 
 
@@ -202,7 +205,7 @@ def test_a_change_that_may_still_arrive_is_waited_for_before_it_counts_as_not_ma
     known = replay(bench.records())
     image, sent = known.open[bench.step.id], known.sent[bench.step.id]
     clock = bench.cluster.clock
-    assert sent == pytest.approx(clock.now(), abs=1)
+    assert wall(sent) == pytest.approx(clock.now(), abs=1)
     clock.sleep(asleep)
     began, sleep = clock.monotonic(), type(clock).sleep
 
@@ -221,3 +224,27 @@ def test_a_change_that_may_still_arrive_is_waited_for_before_it_counts_as_not_ma
     )
     if late is None:
         assert result["error"] == "not made: it is not seen 65 s after it may have been sent"
+
+
+@pytest.mark.parametrize("boot", ["memory", "later", ""])
+@pytest.mark.parametrize("seconds", [3600.0, -3600.0])
+def test_a_change_that_may_still_arrive_is_waited_for_as_long_whatever_the_clock_shows(
+    bench: Bench, seconds: float, boot: str
+) -> None:
+    """After a boot the host has been up for less than that; where a boot has no name, the clock of the wall is left."""
+    bench.cluster.faults.lose_answer("reassign", applied=False)
+    assert bench.make().unknown
+    known, clock = replay(bench.records()), bench.cluster.clock
+    image = known.open[bench.step.id]
+    sent = {**known.sent[bench.step.id], "who": {"host": socket.gethostname()}}
+    clock.sleep(40.0)
+    if boot != "memory":
+        clock.reboot(boot)
+        clock.sleep(20.0)
+    clock.step(seconds)
+    began = clock.monotonic()
+    bench.change.adopt(bench.step, image, sent, LATE_SECONDS)
+    waits = {"memory": 25.0, "later": 45.0, "": 2.0 if seconds > 0 else LATE_SECONDS}
+    assert clock.monotonic() - began == pytest.approx(waits[boot], abs=1.5)
+    other = {**sent, "who": {"host": "elsewhere"}, "boot": "another"}
+    assert surely_since(other, clock) == (0.0 if boot else pytest.approx(max(0.0, clock.now() - wall(sent))))
