@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +19,9 @@ from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 from kfix.model.cluster.traffic import in_all
-from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.model.diagnosis.finding import Diagnosis, Finding, Hidden
 from kfix.model.timing import TIMING, DiagnosisTimes
+from kfix.report.findings.verdict import UNREAD, cut_short
 from kfix.wording import several
 
 if TYPE_CHECKING:
@@ -238,9 +239,20 @@ def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
 def _with_left_out(shown: Diagnosis, whole: Diagnosis) -> Diagnosis:
     """Returns what is shown with headlines about the rest: a choice of findings makes no cluster healthy."""
     kept = {f.key for f in shown.walk()} | {f.key for m in shown.muted for f in m.finding.walk()}
-    every = {f.key: f for f in (*whole.walk(), *(f for m in whole.muted for f in m.finding.walk()))}
-    hidden = sum(f.severity >= Severity.WARNING for key, f in every.items() if key not in kept)
-    said = (f"{several(hidden, 'finding')} {'is' if hidden == 1 else 'are'} not shown",) if hidden else ()
+
+    def without(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        return tuple(f.with_folded(()) for f in findings if f.key not in kept and f.code != UNREAD)
+
+    hidden = Hidden(
+        without(whole.walk()),
+        without(f for m in whole.muted for f in m.finding.walk()),
+        len(cut_short(whole)) - len(cut_short(shown)),
+    )
+    said = [
+        f"{several(number, noun)} {'is' if number == 1 else 'are'} not shown"
+        for number, noun in ((len(hidden.alarms), "finding"), (hidden.runs, "unfinished run"))
+        if number
+    ]
     return replace(shown, left_out=(*whole.headlines, *said), hidden=hidden)
 
 

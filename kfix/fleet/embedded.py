@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from kfix.adapters.fleet.places import place_of
 from kfix.errors import KfixError, UnreachableError, UsageError
@@ -24,6 +25,15 @@ A = TypeVar("A")
 R = TypeVar("R")
 _AT: Final = re.compile(r"^LINE (\d+): (.*)\n( *)\^", re.MULTILINE)
 _KIND: Final = re.compile(r"^[A-Z][A-Za-z -]* Error: ")
+#: Errors that no file causes.
+_OF_A_STATEMENT: Final = (
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.OutOfMemoryException,
+    duckdb.ParserException,
+    duckdb.PermissionException,
+    duckdb.SyntaxException,
+)
 ONE_SELECT: Final = "only a single SELECT, WITH, DESCRIBE or SHOW statement is allowed"
 
 
@@ -65,7 +75,7 @@ class EmbeddedEngine:
                 _show(db, tables)
                 return plain(db.sql(sql).to_arrow_table())
             except duckdb.Error as error:
-                raise _user_error(_placed(db, sql, error)) from None
+                raise _user_error(_placed(db, sql, error), _damaged(tables, error)) from None
             except (pa.ArrowException, OSError) as error:
                 raise UnreachableError(f"a file of the query cannot be read: {_line(error)}") from None
 
@@ -151,7 +161,26 @@ def _placed(db: Any, sql: str, error: Exception) -> Exception:
     return error
 
 
-def _user_error(error: Exception) -> KfixError:
+def _damaged(tables: Mapping[str, Any], error: Exception) -> str:
+    """Returns the file that cannot be decoded and its reason; "" if the error names one, or is that of a statement."""
+    if isinstance(error, _OF_A_STATEMENT) or ".parquet" in str(error):
+        return ""
+    for given in tables.values():
+        for file in given.files if isinstance(given, StoredRows) else ():
+            place = place_of(given.folder) / file.path
+            try:
+                with place.system.open_input_file(place.path) as opened:
+                    pq.ParquetFile(opened).read()
+                if place.local:  # DuckDB refuses what pyarrow still reads
+                    duckdb.read_parquet(place.path, connection=duckdb.connect()).to_arrow_table()
+            except (pa.ArrowException, OSError, duckdb.Error) as why:
+                return f"{place}: is damaged: {_line(why)}"
+    return ""
+
+
+def _user_error(error: Exception, damaged: str = "") -> KfixError:
+    if damaged:
+        return UsageError(damaged)
     message = _KIND.sub("", _line(error))
     if found := _AT.search(str(error)):
         column = len(found[3]) - len(f"LINE {found[1]}: ") + 1

@@ -13,10 +13,11 @@ from kfix.cli.fleet.spark import Spark, SparkConf, spark_settings
 from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.model.audit.history import HistoryChoice
+from kfix.model.diagnosis.exit_codes import CANNOT_TELL
 from kfix.report.console import console_on
 from kfix.report.fleet.history import print_history
 from kfix.report.fleet.history_rows import history_csv, history_json
-from kfix.report.terminal import say_document
+from kfix.report.terminal import say, say_document
 
 
 def history(
@@ -45,6 +46,8 @@ def history(
 
     An episode lasts from the audit that first reports a finding to the one that reports it as fixed. The options
     --cluster, --owner and --code may be repeated. docs/audit-history.md explains every figure.
+
+    Exit code: 0, or 22 if a damaged file hides which findings are open now.
     """
     if json_output and csv:
         raise UsageError("use either --json or --csv")
@@ -57,3 +60,8 @@ def history(
         say_document(history_csv(found))
     else:
         print_history(found, console_on(sys.stdout), limit=limit)
+    if csv:
+        for line in found.incomplete:
+            say(f"warning: not in the history: {line}", err=True)
+    if not found.is_known:
+        raise typer.Exit(CANNOT_TELL)

@@ -53,6 +53,8 @@ def report_of(
     trend, by_cluster = _trend(past, {c.cluster for c in clusters}, engine)
     seen = {f.code for f in findings}
     manifest = audit.manifest
+    past_found = history_of(root, there, engine, limits, before=past[-2] if len(past) > 1 else None)
+    lost = (*damaged, *past_found.incomplete, *map(str, manifest.get("damaged", ())))
     previous_day, previous_run = audit.previous or (None, "")
     return AuditReport(
         day=audit.day,
@@ -70,9 +72,9 @@ def report_of(
         checks=tuple(t for t in titles if t.code in seen),
         mutes=audit.mutes,
         could_not_read=audit.could_not_read,
-        damaged=tuple(dict.fromkeys((*damaged, *map(str, manifest.get("damaged", ()))))),
+        damaged=tuple(dict.fromkeys(lost)),
         manifest=manifest,
-        history=history_of(root, there, engine, limits, before=past[-2] if len(past) > 1 else None),
+        history=past_found,
         scenarios=tuple(sorted(read_rows(ScenarioRow, audit), key=lambda s: s.rank, reverse=True)),
     )
 

@@ -1,11 +1,13 @@
 """Reads the history up to an audit from the store: episodes, what flaps, churn, growth.
 
-A part that cannot be read because a file is damaged is left out and named in `incomplete`.
+A part that cannot be read because a file is damaged is left out: its reason is in `incomplete`, and its fields are in
+`unknown`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -74,6 +76,7 @@ class _Reader:
     def __init__(self, root: StoreLocation, audits: Sequence[Audit], engine: Engine, choice: HistoryChoice) -> None:
         self._root, self._audits, self._engine, self._choice = root, audits, engine, choice
         self._incomplete: list[str] = []
+        self._unknown: list[str] = []
         self._read: dict[TableSpec, Any] = {}
         self._ordered = _in_order(audits)
         try:
@@ -86,14 +89,16 @@ class _Reader:
             self._ordered = _in_order(self._audits)
             self._read.clear()
             cards = self._all_cards()
+        newest = audits[-1]
+        self._unread_last = None if self._audits[-1].key == newest.key else newest.day
         self._cards = self._chosen_cards(cards)
 
     def history(self, limits: ReplicaLimits, before: Audit | None) -> AuditHistory:
         last = self._audits[-1]
-        episodes = self._part("episodes", self._episodes)
+        episodes = self._part("episodes", self._episodes, "episodes", "repair_times", "offenders")
         by_code = bool(self._choice.codes)
         named = set(last.clusters_named)
-        return AuditHistory(
+        found = AuditHistory(
             first=self._audits[0].day,
             last=last.day,
             now=datetime.fromtimestamp(last.began, UTC),
@@ -101,24 +106,31 @@ class _Reader:
             clusters=len(self._cards),
             episodes=episodes,
             repair_times=repair_times(episodes),
-            flapping=() if by_code else self._part("changes", self._flapping),
+            flapping=() if by_code else self._part("changes", self._flapping, "flapping"),
             offenders=(
-                *(() if by_code else self._part("repeat offenders", self._offenders)),
+                *(() if by_code else self._part("repeat offenders", self._offenders, "offenders")),
                 *offenders_of(episodes),
             ),
-            churn=() if by_code else self._part("churn", self._churn),
-            growth=() if by_code else self._part("growth", lambda: self._growth(limits, last.day)),
+            churn=() if by_code else self._part("churn", self._churn, "churn"),
+            growth=() if by_code else self._part("growth", lambda: self._growth(limits, last.day), "growth"),
             score=None if before is None else self._score(last, before),
             unread=tuple(n for n, card in self._cards.items() if n in named and not card["read_last"]),
             left=tuple(n for n in self._cards if n not in named),
+        )
+        return replace(
+            found,
             incomplete=tuple(dict.fromkeys(self._incomplete)),
+            unknown=tuple(dict.fromkeys(self._unknown)),
+            unread_last=self._unread_last,
         )
 
-    def _part(self, what: str, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def _part(self, what: str, read: Callable[[], tuple[Any, ...]], *fields: str) -> tuple[Any, ...]:
+        """Returns a part; if it cannot be read, () and the reason, and `fields` are unknown."""
         try:
             return read()
         except UsageError as error:
             self._incomplete.append(f"{what}: {error}")
+            self._unknown += fields
             return ()
 
     def _all_cards(self) -> list[dict[str, Any]]:
@@ -160,6 +172,8 @@ class _Reader:
         keys = {audit.key for audit in self._audits}
         there = StoreTable(self._root, spec).files(lambda day, run: (day, run) in keys)
         sound = {audit.key for audit in with_files(spec, self._audits, there)}
+        if spec is EPISODES and (newest := self._audits[-1]).key not in sound:
+            raise UsageError(f"those of the audit {newest.id!r} of {newest.day} are of another attempt, or missing")
         for day, run in sorted(keys - sound):
             self._incomplete.append(f"{spec.name} of the audit {run!r} of {day}: are of another attempt, or missing")
         self._read[spec] = stored_rows(self._root, spec, (f for f in there if (f.day, f.run) in sound))

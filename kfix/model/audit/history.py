@@ -184,7 +184,8 @@ class AuditHistory:
     Episodes are those that were open at some time within it, the open ones first. `score` is None if no earlier audit
     read a cluster of this one. `unread` are the clusters whose state the last audit does not know, `left` the clusters
     of earlier audits that the last one does not include. `incomplete` lists what could not be read for this, one line
-    each.
+    each. `unknown` names the fields that are empty because of that. `unread_last` is the day of the newest audit if its
+    score cards could not be read: `last` is then that of an earlier one.
     """
 
     first: date | None = None
@@ -202,6 +203,13 @@ class AuditHistory:
     unread: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     incomplete: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    unread_last: date | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known which findings are open now."""
+        return "episodes" not in self.unknown and self.unread_last is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,24 @@ class MutedFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """What the reader of a diagnosis chose not to be shown, so that no output calls it absent.
+
+    `findings` are without those folded under them, which are listed by themselves; `muted` are those of the muted ones;
+    `runs` are the unfinished runs that were cut short.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    muted: tuple[Finding, ...] = ()
+    runs: int = 0
+
+    @property
+    def alarms(self) -> tuple[Finding, ...]:
+        """Warnings and worse, muted ones included."""
+        return tuple(f for f in (*self.findings, *self.muted) if f.severity > Severity.INFO)
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """All findings of one snapshot, heads first by severity, and the sources that could not be read.
 
@@ -183,7 +201,7 @@ class Diagnosis:
     begun on this host and not finished; no snapshot shows them. `profile` is the cluster's name in the inventory that
     it was read with, "" without one; `muted` are the findings that this inventory mutes, which are not in `findings`,
     and `maintenance` is the reason of its current maintenance window, "" without one. `left_out` are headlines about
-    what the reader chose not to be shown, and `hidden` is the number of warnings and worse among that.
+    what the reader chose not to be shown, and `hidden` is what that is.
     `inapplicable` are the checks that could not find anything, by code, each with the reason.
     """
 
@@ -200,7 +218,7 @@ class Diagnosis:
     muted: tuple[MutedFinding, ...] = ()
     maintenance: str = ""
     left_out: tuple[str, ...] = ()
-    hidden: int = 0
+    hidden: Hidden = Hidden()
     inapplicable: Mapping[str, str] = field(default_factory=dict)
 
     def walk(self) -> Iterator[Finding]:

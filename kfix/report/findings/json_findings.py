@@ -28,6 +28,8 @@ unfinished_runs  runs on this cluster that were begun on this host and not finis
 muted           findings that the inventory mutes, which are not in `findings` and do not count; each:
     reason, until, by    of the mute; until is its last day
     finding              the finding with those that it explains, same shape as in `findings`
+hidden          findings that --only, --topic or --min-severity left out, which no other field has; each:
+    key, code, object, severity
 maintenance     reason of the current maintenance window, "" without one; then exit_code counts no finding
 findings        heads, worst first; each:
     key, code, object    key is stable over runs; the object may list brokers that come and go
@@ -85,6 +87,10 @@ def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:
         "muted": [
             {"reason": m.reason, "until": m.until, "by": m.by, "finding": finding_dict(m.finding)}
             for m in diagnosis.muted
+        ],
+        "hidden": [
+            {"key": f.key, "code": f.code, "object": f.obj, "severity": f.severity.word}
+            for f in (*diagnosis.hidden.findings, *diagnosis.hidden.muted)
         ],
         "maintenance": diagnosis.maintenance,
     }

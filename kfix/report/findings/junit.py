@@ -3,13 +3,14 @@
 A check fails with its warnings and critical findings, consequences of other findings included; advice alone passes, and
 is its output. While a source was not read, a check that found nothing is an error, since the source might have shown
 something: what could not be judged never passes. A check that cannot find anything here is skipped, such as one of
-KRaft on a cluster with ZooKeeper. A check whose findings are all muted is skipped, and so are the failures and errors
+KRaft on a cluster with ZooKeeper, and one whose warnings and worse the reader chose not to be shown. A check whose
+findings are all muted is skipped, and so are the failures and errors
 of a cluster in maintenance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -22,6 +23,7 @@ from kfix.report.findings.table import finding_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
 from kfix.report.findings.verdict import UNREAD, cut_short
 from kfix.report.lines import lines_text
+from kfix.wording import several
 
 _SUITE: Final = "kfix diagnose"
 _WIDTH: Final = 100
@@ -65,6 +67,8 @@ def _case(rule: JudgedRule, found: Sequence[Finding], muted: Sequence[MutedFindi
         _add(case, "failure", worst.severity.word, f"{worst.summary}{_more(bad)}", _text(bad))
     elif reason := diagnosis.inapplicable.get(rule.code, ""):
         _add(case, "skipped", "inapplicable", f"not judged: {reason}", "")
+    elif hidden := [f for f in diagnosis.hidden.alarms if f.code == rule.code]:
+        _add(case, "skipped", "not shown", f"{several(len(hidden), 'finding')} not shown", "\n".join(_names(hidden)))
     elif unread:
         why = f"not judged, because a source was not read: {unread[0]}{_more(unread)}"
         _add(case, "error", "unread", why, "\n".join(map(one_line, unread)))
@@ -79,6 +83,11 @@ def _case(rule: JudgedRule, found: Sequence[Finding], muted: Sequence[MutedFindi
 
 def _more(items: Sequence[object]) -> str:
     return f" (and {len(items) - 1} more)" if len(items) > 1 else ""
+
+
+def _names(findings: Iterable[Finding]) -> Iterator[str]:
+    for finding in findings:
+        yield one_line(f"{finding.severity.word} {finding.key}")
 
 
 def _text(findings: Iterable[Finding]) -> str:

@@ -1,9 +1,9 @@
 """A diagnosis as Prometheus metrics for node_exporter's textfile collector, one file a cluster.
 
 The label `cluster` is the name in the inventory (`-c`), or else the cluster's id. An unknown value is absent, never 0:
-where a source was not read, only numbers above 0 are given. `kfix_diagnosis_success` is 0 if the cluster could not be
-diagnosed at all, and then stands alone. The number of series is bounded: at most 17 a cluster, and one per check that
-found something.
+where a source was not read, or findings are not shown, only numbers above 0 are given. `kfix_diagnosis_success` is 0 if
+the cluster could not be diagnosed at all, and then stands alone. The number of series is bounded: at most 17 a cluster,
+and one per check that found something.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from kfix import __version__
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.report.exposition import Family, Sample, exposition
-from kfix.report.findings.verdict import UNREAD, counts, cut_short, exit_code
+from kfix.report.findings.verdict import UNREAD, cut_short, exit_code, known_counts
 
 _LOOKED_AT: Final = {
     "partitions": "Number of partitions.",
@@ -57,20 +57,22 @@ def _families(diagnosis: Diagnosis) -> Iterator[Family]:
         "Findings of one check, consequences of other findings included.",
         [({**label, "code": code}, n) for code, n in _by_check(diagnosis)],
     )
-    yield one("muted_findings", "Findings that the inventory mutes; not counted otherwise.", len(diagnosis.muted))
+    if diagnosis.muted or not diagnosis.hidden.muted:
+        yield one("muted_findings", "Findings that the inventory mutes; not counted otherwise.", len(diagnosis.muted))
     hidden = "Warnings and worse that --only, --topic or --min-severity left out; not counted otherwise."
-    yield one("hidden_findings", hidden, diagnosis.hidden)
+    yield one("hidden_findings", hidden, len(diagnosis.hidden.alarms))
     yield one("maintenance", "1: in a maintenance window; findings raise no alert.", int(bool(diagnosis.maintenance)))
-    yield one("unfinished_runs", "Runs of this host that changed it and were cut short.", len(cut_short(diagnosis)))
+    if not diagnosis.hidden.runs:
+        yield one("unfinished_runs", "Runs of this host that changed it and were cut short.", len(cut_short(diagnosis)))
     for name, text in _LOOKED_AT.items():
         if name in diagnosis.looked_at:
             yield one(name, text, diagnosis.looked_at[name])
 
 
 def _by_severity(diagnosis: Diagnosis, label: dict[str, str]) -> Iterator[Sample]:
-    """Yields zeros as well, so that alerts resolve, but not where a source was not read: they would be guesses."""
-    for severity, n in counts(diagnosis).items():
-        if n or not diagnosis.could_not_read:
+    """Yields zeros as well, so that alerts resolve, but no zero that would be a guess."""
+    for severity, n in known_counts(diagnosis).items():
+        if n is not None:
             yield {**label, "severity": severity.word}, n
 
 

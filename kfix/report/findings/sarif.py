@@ -3,8 +3,9 @@
 Each check is a rule with its page as help; each finding is a result, consequences of other findings
 included. Topic-partitions are logical locations, since a cluster has no files. `partialFingerprints` are made of the
 cluster and the finding's key, which are the same in the next diagnosis. A source that was not read is a notification
-of the invocation, which then was not successful: without a result, nothing is healthy for that. What the inventory
-mutes, and everything of a cluster in maintenance, is a result that is suppressed.
+of the invocation, which then was not successful: without a result, nothing is healthy for that. So is a warning or
+worse that the reader chose not to be shown, of a successful invocation. What the inventory mutes, and everything of
+a cluster in maintenance, is a result that is suppressed.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ def findings_sarif(diagnosis: Diagnosis, rules: Sequence[JudgedRule]) -> str:
     notes += [
         _notification(f"Run {run.id} of {run.user} is unfinished; see kfix runbook history {run.id}", "warning")
         for run in cut_short(diagnosis)
+    ]
+    notes += [
+        _notification(f"{finding.severity.word} {finding.key} is not shown", "warning", {"id": finding.code})
+        for finding in diagnosis.hidden.alarms
     ]
     run: dict[str, Any] = {
         "tool": _tool(rules),

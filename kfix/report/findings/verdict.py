@@ -51,10 +51,16 @@ def counts(diagnosis: Diagnosis) -> dict[Severity, int]:
     return {severity: found[severity] for severity in sorted(Severity, reverse=True)}
 
 
+def known_counts(diagnosis: Diagnosis) -> dict[Severity, int | None]:
+    """Returns `counts`, with None for a zero that is no answer: a source was not read, or findings are not shown."""
+    hidden = {f.severity for f in diagnosis.hidden.findings}
+    unread = bool(diagnosis.could_not_read)
+    return {s: None if not n and (unread or s in hidden) else n for s, n in counts(diagnosis).items()}
+
+
 def nagios_line(diagnosis: Diagnosis) -> str:
     """Returns one line for monitoring plugins: state, cluster, the worst head, and performance data after the bar."""
     code = exit_code(diagnosis)
-    numbers = counts(diagnosis)
     if code == CANNOT_TELL:
         text = f"could not read {'; '.join(diagnosis.could_not_read)}"
     elif (diagnosis.worst or Severity.INFO) is Severity.INFO and (runs := cut_short(diagnosis)):
@@ -72,7 +78,8 @@ def nagios_line(diagnosis: Diagnosis) -> str:
         text = f"in maintenance ({diagnosis.maintenance}): {text}"
     if muted := held_back(diagnosis):
         text += f"; {muted}"
-    data = " ".join(f"{severity.word}={n}" for severity, n in numbers.items())
+    # U is how a plugin states that a value is unknown.
+    data = " ".join(f"{s.word}={'U' if n is None else n}" for s, n in known_counts(diagnosis).items())
     # The bar begins the performance data, so the text must not have one.
     shown = f"{diagnosis.cluster}: {text}".replace("|", "/")
     return one_line(f"KFIX {_WORDS[code]} - {shown} | {data}")

@@ -70,6 +70,12 @@ def _headline(history: AuditHistory) -> Iterator[Line]:
     critical = sum(e.state == "open" and e.rank > 1 for e in history.episodes)
     numbers = f"{several(still, 'finding')} open, {critical} of them critical; {ended} ended; {unknown} unknown"
     style = _STYLES["critical"] if critical else _STYLES["warning"] if still or unknown else "bold green"
+    if history.unread_last is not None:
+        lost = f"not known what is open now: the last audit ({history.unread_last}) could not be read"
+        yield Line(lost, style=_STYLES["warning"], hang=_STEP)
+        numbers, style = f"{numbers}, on {history.last}", ""
+    if "episodes" in history.unknown:
+        numbers, style = "not known which findings are open: their episodes could not be read", _STYLES["warning"]
     yield Line(f"history of {several(history.clusters, 'cluster')}: {numbers}", style=style, hang=_STEP)
     one = "; one audit shows no change: the next one is compared with it" if history.audits == 1 else ""
     yield Line(f"{several(history.audits, 'audit')}, {span}{one}", hang=_STEP)

@@ -28,6 +28,8 @@ score           day, run, clusters, before, now, change: the mean score over the
 unread          clusters whose state the last audit does not know
 left            clusters of earlier audits that the last one does not include
 incomplete      what could not be read for this history, one line each
+unknown         names of the fields above that could not be read: they are null, and nothing is known of them
+unread_last     day of the newest audit if it could not be read, else null: `last` is then that of an earlier audit
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def history_json(history: AuditHistory, *, indent: int | None = 2) -> str:
 
 def history_dict(history: AuditHistory) -> Mapping[str, Any]:
     score = history.score
-    return {
+    found: dict[str, Any] = {
         "schema": SCHEMA,
         "first": _plain(history.first),
         "last": _plain(history.last),
@@ -67,7 +69,10 @@ def history_dict(history: AuditHistory) -> Mapping[str, Any]:
         "unread": list(history.unread),
         "left": list(history.left),
         "incomplete": list(history.incomplete),
+        "unknown": list(history.unknown),
+        "unread_last": _plain(history.unread_last),
     }
+    return found | dict.fromkeys(history.unknown)
 
 
 def history_csv(history: AuditHistory) -> str:

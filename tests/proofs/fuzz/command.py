@@ -28,19 +28,24 @@ def _command() -> Any:
     return typer.main.get_command(app)
 
 
-def kfix(*words: str) -> None:
-    """Returns where the command gave a result; raises where it refused, or where kfix has a bug."""
+def ran(*words: str) -> tuple[int, str, str]:
+    """Returns the exit code and both outputs; raises where kfix has a bug."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = _command().main(list(words), prog_name="kfix", standalone_mode=False)
-    code = code or 0
+    return code or 0, out.getvalue(), err.getvalue()
+
+
+def kfix(*words: str) -> None:
+    """Returns where the command gave a result; raises where it refused, or where kfix has a bug."""
+    code, out, err = ran(*words)
     if "--nagios" in words:
         assert code in {0, 1, 2, 3}, code
         return
-    assert code in CODES, (code, err.getvalue()[:300])
+    assert code in CODES, (code, err[:300])
     if code in {2, 3}:
-        first = err.getvalue().strip()
+        first = err.strip()
         assert first.startswith("kfix: "), first[:300]
         assert len(first.splitlines()[0]) < 4000, f"one line that a person can read: {first[:250]} ... {first[-200:]}"
         raise RefusedByCommandError(first)
-    assert out.getvalue() or err.getvalue()
+    assert out or err

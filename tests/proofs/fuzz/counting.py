@@ -19,6 +19,8 @@ from kfix.errors import KfixError, LabError, ReadOnlyViolationError
 SECONDS_A_CASE = 20.0
 #: Peak memory of a whole run, in MiB.
 MOST_MEMORY = 300
+#: Of the kinds for which DuckDB and pyarrow are loaded.
+MOST_MEMORY_OF = {"store": 500}
 _OURS = (LabError, ReadOnlyViolationError)
 _SHOWN = 30
 

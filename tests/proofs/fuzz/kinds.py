@@ -1,11 +1,11 @@
-"""The nine kinds of input that come from outside, each as a factory of its cases."""
+"""The ten kinds of input that come from outside, each as a factory of its cases."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
-from tests.proofs.fuzz import clusters, files
+from tests.proofs.fuzz import clusters, files, stores
 from tests.proofs.fuzz.counting import Case
 
 KINDS: Mapping[str, Callable[[], AbstractContextManager[Case]]] = {
@@ -18,4 +18,5 @@ KINDS: Mapping[str, Callable[[], AbstractContextManager[Case]]] = {
     "znode": clusters.znode,
     "broker-answer": clusters.broker_answers,
     "registration": clusters.registration,
+    "store": stores.stores,
 }

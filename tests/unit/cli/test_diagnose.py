@@ -42,5 +42,6 @@ def test_a_choice_that_leaves_out_a_warning_makes_no_cluster_healthy(
     assert "no alarm, but 1 finding is not shown" in nagios_line(shown)
     assert f'kfix_diagnosis_hidden_findings{{cluster="{shown.cluster}"}} 1\n' in findings_metrics(shown)
     assert chosen(whole, choice_of(["KFX201"], [], "info", prevention=False)).headlines == ()
+    assert "critical=0 warning=U info=0" in nagios_line(shown)
     well = chosen(diagnose(base().snapshot()), choice_of(only, topics, least, prevention=False))
     assert "healthy" in headline(well).text

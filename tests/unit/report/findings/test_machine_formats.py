@@ -11,7 +11,9 @@ import jsonschema
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kfix.model.diagnosis.finding import Diagnosis, Severity
+from kfix.app.diagnosis import choice_of, chosen
+from kfix.app.rules import judged_rules
+from kfix.model.diagnosis.finding import Diagnosis, MutedFinding, Severity
 from kfix.model.run import UnfinishedRun
 from kfix.report.failure import failure_json
 from kfix.report.findings.formats import Format, document, exit_code_of
@@ -20,7 +22,7 @@ from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.junit import failure_junit, findings_junit
 from kfix.report.findings.metrics import failure_metrics, findings_metrics
 from kfix.report.findings.sarif import FINGERPRINT, failure_sarif, findings_sarif
-from kfix.report.findings.verdict import UNREAD, exit_code
+from kfix.report.findings.verdict import UNREAD, exit_code, nagios_line
 from kfix.report.schemas import OUTPUTS, output_schema
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.ladder.ladder import explain_group
@@ -115,6 +117,70 @@ def test_a_check_that_cannot_find_anything_here_is_skipped_with_the_reason() -> 
     assert whys["KFX117"] == "not judged: it concerns pasted text"
     assert whys["KFX111"] == "not judged: it needs --group"
     assert "KFX202" not in whys
+
+
+CHOICES = {
+    "--topic": lambda topic: choice_of([], [topic], "info", prevention=False),
+    "--min-severity": lambda _: choice_of([], [], "critical", prevention=False),
+    "--only": lambda _: choice_of(["KFX302"], [], "info", prevention=False),
+}
+
+
+@EACH
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("topic", ["orders", "__consumer_offsets"])
+def test_what_is_not_shown_is_no_pass_and_no_zero(name: str, choice: str, topic: str) -> None:
+    whole, asked = seen(name), CHOICES[choice](topic)
+    shown = chosen(whole, asked)
+    suite = valid_junit(findings_junit(shown, judged_rules(asked)))
+    passed = {
+        case.get("name").split()[0]
+        for case in suite.findall("testcase")
+        if not {e.tag for e in case} & {"failure", "error", "skipped"}
+    }
+    assert not passed & {f.code for f in whole.walk() if f.severity > Severity.INFO}
+
+    numbers = Counter(f.severity.word for f in whole.walk() if f.code != UNREAD)
+    samples = {f.name: f.samples for f in text_string_to_metric_families(findings_metrics(shown))}
+    zeros = {s.labels["severity"] for s in samples.get("kfix_diagnosis_findings", ()) if not s.value}
+    assert not zeros & numbers.keys()
+    zeros = {word for word in ("critical", "warning", "info") if f" {word}=0" in nagios_line(shown)}
+    assert not zeros & numbers.keys()
+
+    visible = {f.key for f in shown.walk()}
+    missing = {f.key for f in whole.walk() if f.key not in visible and f.code != UNREAD}
+    document_ = findings_json(shown)
+    check_output("diagnosis", document_)
+    assert {each["key"] for each in json.loads(document_)["hidden"]} == missing
+    bad = {f.key for f in whole.walk() if f.severity > Severity.INFO} & missing
+    assert samples["kfix_diagnosis_hidden_findings"][0].value == len(bad)
+    notes = valid_sarif(findings_sarif(shown, judged_rules(asked)))["invocations"][0]["toolExecutionNotifications"]
+    said = [note["message"]["text"] for note in notes if "not shown" in note["message"]["text"]]
+    assert len(said) == len(bad)
+    assert all(any(key in each for each in said) for key in bad)
+
+
+def test_the_case_of_a_check_whose_finding_is_not_shown_names_it() -> None:
+    shown = chosen(seen("coordinator-stuck"), CHOICES["--topic"]("orders"))
+    suite = valid_junit(findings_junit(shown, rules()))
+    [skipped] = [c.find("skipped") for c in suite.findall("testcase") if c.get("name").startswith("KFX101 ")]
+    assert (skipped.get("type"), skipped.get("message")) == ("not shown", "1 finding not shown")
+    assert "critical KFX101:" in skipped.text
+
+
+def test_muted_findings_and_runs_that_are_not_shown_are_no_zero_either() -> None:
+    whole = seen("metadata-divergence")
+    muted = tuple(MutedFinding(f, "known", "2030-01-01") for f in whole.findings)
+    quiet = replace(whole, findings=(), muted=muted, unfinished=(RUN,))
+    shown = chosen(quiet, CHOICES["--only"](""))
+    names = {f.name for f in text_string_to_metric_families(findings_metrics(shown))}
+    assert not names & {"kfix_diagnosis_muted_findings", "kfix_diagnosis_unfinished_runs"}
+    assert "1 finding is not shown; 1 unfinished run is not shown" in nagios_line(shown)
+    shown = chosen(quiet, CHOICES["--min-severity"](""))
+    suite = valid_junit(findings_junit(shown, rules()))
+    code = whole.findings[0].code
+    [case] = [c for c in suite.findall("testcase") if c.get("name").startswith(f"{code} ")]
+    assert case.find("skipped").get("type") == "not shown"
 
 
 def test_a_source_that_was_not_read_is_an_error_of_every_check_that_found_nothing() -> None:
