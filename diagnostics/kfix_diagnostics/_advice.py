@@ -22,6 +22,10 @@ NEVER_EDIT = (
 NEVER_UNCLEAN_CONFIG = (
     "Do not set unclean.leader.election.enable=true: it affects every partition of the topic, now and from then on"
 )
+NEVER_SET_MIN_ISR = (
+    "Do not set min.insync.replicas on the topic, not even to the same value: Kafka then forgets which replicas are "
+    "eligible, and only an unclean election is left"
+)
 
 
 _FEW = 3

@@ -7,7 +7,9 @@ Why it matters
 How kfix knows
     No member of the ISR is registered, and at least one other assigned replica is. A member that runs, and is fenced or
     not registered, is not dead (KFX814, KFX403): it leads again once that is repaired. kfix asks each live replica for
-    its own log end, which works without a leader.
+    its own log end, which works without a leader. An empty ISR (Kafka 4) counts only where the broker with the newest
+    metadata shows that no replica is eligible to lead; otherwise KFX119 names the broker to start. Where that was not
+    read, a dead replica may hold every record.
 
 Remedies, safest first
     Where unclean.leader.election.enable is true on KRaft, set it to false on the topic first: otherwise Kafka elects a
@@ -15,9 +17,9 @@ Remedies, safest first
     none can come back, trigger an unclean election. Its winner is the first live replica in assignment order, not the
     one with the longest log: put the best replica first by a reassignment of the same replicas, then elect. Whatever
     the winner lacks is lost; committed offsets can be saved before from the disk of an in-sync replica
-    (`kfix offsets save --log-dir`) and restored afterwards. The dead leader
-    may have held records that no live broker knows of, so every figure is "at least". Restart transactional clients
-    afterwards.
+    (`kfix offsets save --log-dir`) and restored afterwards. The dead leader may have held records that no live broker
+    knows of, so every figure is "at least". Restart transactional clients afterwards. Where it was not read which
+    replicas are eligible: start the dead ones with their old disks and diagnose again; no unclean election before.
 
 Do not
     Do not set unclean.leader.election.enable on the topic, do not delete or re-create the topic, do not start the dead
@@ -45,6 +47,7 @@ from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
+from kfix_diagnostics.leadership._eligible_unread import describe_unread
 from kfix_diagnostics.leadership._unclean import soon_elected
 
 CODE = "KFX103"
@@ -53,6 +56,7 @@ SHOWN = 3
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_isr: dict[tuple[tuple[int, ...], bool], list[TopicPartition]] = {}
+    yield from describe_unread(CODE, rows, case)
     for row in without_eligible(rows, case):
         isr = tuple(sorted(case.isr(row.tp)))
         soon = case.kraft and row.unclean and bool(isr)
@@ -97,9 +101,7 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
 
 def _cause(isr: tuple[int, ...], case: CaseFile) -> Cause:
     if not isr:
-        return Cause(
-            "the ISR is empty; an eligible leader replica (ELR) may still hold all records", Confidence.POSSIBLE
-        )
+        return Cause("the ISR is empty, and Kafka knows no replica that is eligible to lead (ELR)", Confidence.CERTAIN)
     if up := running(isr, case):
         return Cause(f"the ISR had shrunk to {ids(isr)}, and {runs_but(up, case)}", Confidence.CERTAIN)
     left = [age for b in isr if (age := case.gone_for(b)) is not None]

@@ -36,7 +36,7 @@ from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued
-from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
+from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import no_start, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
@@ -47,10 +47,6 @@ from kfix_diagnostics.leadership._unclean import UNCLEAN, set_to_false
 
 CODE = "KFX119"
 _SHOWN = 3
-_NEVER_SET = (
-    "Do not set min.insync.replicas on the topic, not even to the same value: Kafka then forgets which replicas are "
-    "eligible, and only an unclean election is left"
-)
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -103,7 +99,7 @@ def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile)
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(eligible, wanted, tps, case)),
         never=(
-            _NEVER_SET,
+            NEVER_SET_MIN_ISR,
             "Do not trigger a preferred election: it is refused and changes nothing",
             NEVER_UNCLEAN_CONFIG,
             *((f"Do not start {brokers_named(dead)} with an empty disk",) if dead else ()),
