@@ -30,7 +30,8 @@ NEVER_SET_MIN_ISR = (
 
 _FEW = 3
 #: Runbooks that act on a KRaft cluster, as their `modes` say (tests/catalogue/test_runbooks.py compares both); a
-#: finding never names one that would refuse it.
+#: finding never names one that refuses the mode. A plan may still refuse what only it reads
+#: (tests/proofs/diagnostics/test_named_runbooks.py names what that is).
 ON_KRAFT = frozenset(
     {
         "abort-transaction",

@@ -48,7 +48,7 @@ from kfix_diagnostics._running import find_out_why, running, runs_but
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
 from kfix_diagnostics.leadership._eligible_unread import describe_unread
-from kfix_diagnostics.leadership._unclean import soon_elected
+from kfix_diagnostics.leadership._unclean import soon_elected, unclean_election
 
 CODE = "KFX103"
 SHOWN = 3
@@ -132,12 +132,7 @@ def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
     if len(tps) > SHOWN:
         yield Remedy(f"The same applies to {several(len(tps) - SHOWN, 'more partition')}, one by one")
     yield from save_from_disk(tps, isr)
-    yield runbook(
-        case,
-        "unclean-election",
-        "Last resort: the runbook asks for confirmation of each unclean election; max_loss=-1 accepts any loss",
-        "max_loss=-1",
-    )
+    yield unclean_election(tps, case, "Last resort", "the runbook asks for confirmation of each unclean election")
 
 
 def _unclean(tp: TopicPartition, case: CaseFile) -> str:

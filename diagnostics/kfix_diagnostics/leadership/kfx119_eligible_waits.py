@@ -43,7 +43,7 @@ from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leadership._eligible import waits_for
-from kfix_diagnostics.leadership._unclean import UNCLEAN, set_to_false
+from kfix_diagnostics.leadership._unclean import UNCLEAN, set_to_false, unclean_election
 
 CODE = "KFX119"
 _SHOWN = 3
@@ -197,13 +197,12 @@ def _remedies(
         return
     first = alive[0] if alive else None
     best = f"broker {first}, which led last," if first is not None else "the replica with the longest log"
-    yield runbook(
+    yield unclean_election(
+        tps,
         case,
-        "unclean-election",
-        f"Only if {brokers_named(wanted)} can never come back: the runbook puts {best} first, reads the assignment of "
-        f"{per_topic(tps)} again, and then asks for confirmation of each unclean election; max_loss=-1 accepts any "
-        "loss",
-        "max_loss=-1",
+        f"Only if {brokers_named(wanted)} can never come back",
+        f"the runbook puts {best} first, reads the assignment of {per_topic(tps)} again, and then asks for "
+        "confirmation of each unclean election",
     )
 
 
