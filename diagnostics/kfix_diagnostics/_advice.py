@@ -22,11 +22,16 @@ NEVER_EDIT = (
 NEVER_UNCLEAN_CONFIG = (
     "Do not set unclean.leader.election.enable=true: it affects every partition of the topic, from now on"
 )
+NEVER_SET_MIN_ISR = (
+    "Do not set min.insync.replicas on the topic, not even to the same value: Kafka then forgets which replicas are "
+    "eligible, and only an unclean election is left"
+)
 
 
 _FEW = 3
 #: Runbooks that act on a KRaft cluster, as their `modes` say (tests/catalogue/test_runbooks.py compares both); a
-#: finding never names one that would refuse it.
+#: finding never names one that refuses the mode. A plan may still refuse what only it reads
+#: (tests/proofs/diagnostics/test_named_runbooks.py names what that is).
 ON_KRAFT = frozenset(
     {
         "abort-transaction",

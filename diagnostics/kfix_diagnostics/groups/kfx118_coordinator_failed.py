@@ -105,7 +105,8 @@ def _remedies(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> I
             case,
             "coordinator-failed",
             "Delete the record that the coordinator cannot load, have every replica compacted, and only then move the "
-            "leadership. The runbook refuses if kfix does not recognize the record",
+            "leadership. The runbook may refuse: whether kfix recognizes the record, and whether it is the only one, "
+            "shows when the log is read",
         )
     yield Remedy(
         f"{'If that is refused: search' if _compactable(tps, case) else 'Search'} the log of broker {leader} for "

@@ -1,4 +1,7 @@
-"""Partitions without a leader that an eligible replica may lead: KFX119 reports them, KFX103 and KFX104 the others."""
+"""Partitions without a leader that an eligible replica may lead: KFX119 reports them, KFX103 and KFX104 the others.
+
+Of the others it may be unknown (`_eligible_unread`).
+"""
 
 from __future__ import annotations
 
@@ -24,5 +27,18 @@ def strayed(tp: TopicPartition, case: CaseFile) -> tuple[int, ...]:
     return () if found is None or not replicas else tuple(b for b in found.last_known if b not in replicas)
 
 
+def not_read(tp: TopicPartition, case: CaseFile) -> bool:
+    """Returns whether the partition may have eligible replicas that no source shows: an empty ISR is of Kafka 4."""
+    quorum = case.snapshot.quorum
+    if not case.kraft or case.isr(tp):
+        return False
+    return quorum is None or (quorum.elr is not False and tp not in quorum.eligible)
+
+
 def without_eligible(rows: Rows, case: CaseFile) -> Rows:
-    return [row for row in rows if waits_for(row.tp, case) is None and not strayed(row.tp, case)]
+    """Returns the partitions of which it is known that no replica outside the ISR may lead without a loss."""
+    return [
+        row
+        for row in rows
+        if waits_for(row.tp, case) is None and not strayed(row.tp, case) and not not_read(row.tp, case)
+    ]

@@ -1,16 +1,31 @@
-"""KFX101 and KFX102 share one fault and one remedy: no leader, although an in-sync replica is alive."""
+"""KFX101 and KFX102 share one fault and one remedy: no leader, although an in-sync replica is alive.
+
+On KRaft it is no fault of the partition: an active controller elects by itself, and a preferred election is refused
+(80) or answers 0 without effect (docs/facts/kraft.md). Other findings report what keeps the controllers from acting.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
 from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import (
+    Ban,
+    Cause,
+    ChangeKind,
+    Confidence,
+    Evidence,
+    FactValue,
+    Finding,
+    Remedy,
+    Severity,
+)
 from kfix.wording import ago, brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
-from kfix_diagnostics._bans import no_restart, restart
+from kfix_diagnostics._bans import no_election, no_restart, restart
 from kfix_diagnostics._evidence import partition_rows, probe_rows
 from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
@@ -36,13 +51,13 @@ def _one(code: str, row: PartitionFacts, case: CaseFile) -> Finding:
         severity=Severity.CRITICAL,
         obj=str(tp),
         summary=f"{tp} {verb} no leader{since}{gone}, although in-sync {_replicas(live_isr)} "
-        f"{are(len(live_isr))} alive. An election loses no data",
+        f"{are(len(live_isr))} alive. {_prospect(case)}",
         cause=_cause(row, case),
         evidence=_evidence(row, case),
         blocked=stuck,
         remedies=tuple(_remedies(row, case)),
         never=_never(case, live_isr),
-        forbids=(no_restart(live_isr),),
+        forbids=_forbids(case, live_isr, (tp,)),
         partitions=(tp,),
         facts=_facts(row, case, stuck.groups),
         token=f"{row.zk_version}/{row.leader_epoch}",
@@ -82,8 +97,8 @@ def _evidence(row: PartitionFacts, case: CaseFile) -> tuple[Evidence, ...]:
 def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
     if case.kraft:
         return Cause(
-            "in KRaft this state does not last: the replica is fenced, or the brokers that answered lag behind the "
-            "controller",
+            "on KRaft this state does not last: no controller acts, the replica is fenced, or the brokers that "
+            "answered lag behind the controllers",
             Confidence.LIKELY,
         )
     if row.leader >= 0:
@@ -104,8 +119,7 @@ def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
 def _remedies(row: PartitionFacts, case: CaseFile) -> Iterator[Remedy]:
     tp = row.tp
     if case.kraft:
-        yield preferred_election(case, tp, "Trigger a preferred election: in KRaft it elects any in-sync replica")
-        yield Remedy("Check the controller quorum: it must have a leader, and no broker may lag behind it")
+        yield from _of_the_quorum(case)
         return
     yield runbook(
         case,
@@ -128,6 +142,24 @@ def _remedies(row: PartitionFacts, case: CaseFile) -> Iterator[Remedy]:
     yield from _last_resorts(case, [row])
 
 
+def _of_the_quorum(case: CaseFile) -> Iterator[Remedy]:
+    yield Remedy(
+        "Find out why the controllers do not elect: whether one is active (KFX811), whether a broker is cut off from "
+        "them (KFX813), and whether the in-sync replica is fenced although it runs (KFX814)"
+    )
+    yield diagnose_again(case, "Then diagnose again: an active controller elects an in-sync replica by itself")
+
+
+def _prospect(case: CaseFile) -> str:
+    return (
+        "An active controller elects it by itself, and no data is lost" if case.kraft else "An election loses no data"
+    )
+
+
+def _forbids(case: CaseFile, live_isr: Iterable[int], tps: Iterable[TopicPartition]) -> tuple[Ban, ...]:
+    return (no_restart(live_isr), *((no_election(tps),) if case.kraft else ()))
+
+
 def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy]:
     yield Remedy(
         "If that fails: force the election of another controller. It reads all state again and elects "
@@ -147,7 +179,7 @@ def _never(case: CaseFile, live_isr: tuple[int, ...]) -> tuple[str, ...]:
     )
     config = "Do not set unclean.leader.election.enable=true: it does not help here, and loses records elsewhere"
     if case.kraft:
-        return restart, config
+        return restart, "Do not trigger an election: on KRaft it is refused here, or changes nothing", config
     drop = (
         "Do not remove the dead replica by a reassignment: the partition stays without a leader and the "
         "reassignment hangs"
@@ -159,11 +191,12 @@ def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     topics = sorted({tp.topic for tp in tps})
     live = sorted({b for tp in tps for b in case.among_live(case.isr(tp))})
-    remedies: list[Remedy] = []
+    remedies = [*_of_the_quorum(case)]
     if not case.kraft:
         remedies = [
             runbook(case, "coordinator-stuck", "Elect an in-sync replica, partition by partition. No data is lost"),
             *_last_resorts(case, list(rows)),
+            diagnose_again(case, "Diagnose again: after a broker start, elections may still be under way"),
         ]
     return Finding(
         code=code,
@@ -171,16 +204,13 @@ def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
         about="many partitions",
         summary=f"{several(len(rows), 'partition')} have no leader, although in-sync replicas are alive: "
-        f"{per_topic(tps)}. An election loses no data",
+        f"{per_topic(tps)}. {_prospect(case)}",
         cause=_cause(rows[0], case),
         evidence=(*_evidence(rows[0], case), Evidence("all of them", "partitions", some(tps, 10))),
         blocked=blocked(case, tps),
-        remedies=(
-            *remedies,
-            diagnose_again(case, "Diagnose again: after a broker start, elections may still be under way"),
-        ),
+        remedies=tuple(remedies),
         never=_never(case, tuple(live)),
-        forbids=(no_restart(live),),
+        forbids=_forbids(case, live, tps),
         partitions=tps,
         facts={"controller": _controller(case), "dead": case.dead},
     )

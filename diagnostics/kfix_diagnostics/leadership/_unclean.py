@@ -8,7 +8,7 @@ On KRaft the active controller's settings decide. Where it did not report them, 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kfix.derive.casefile import CaseFile
@@ -17,8 +17,9 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Finding, Remedy
 from kfix.wording import brokers_named, some
-from kfix_diagnostics._advice import servers
-from kfix_diagnostics._bans import no_restart, no_start
+from kfix_diagnostics._advice import runbook, servers
+from kfix_diagnostics._bans import CHANGES_OF, no_restart, no_start
+from kfix_diagnostics._words import per_topic
 
 _SHOWN = 3
 _TRUE, _POSSIBLE = "is true", "may be true"
@@ -52,11 +53,36 @@ def set_to_false(tps: Iterable[TopicPartition], case: CaseFile, *, before: str, 
         )
 
 
+def unclean_election(tps: Sequence[TopicPartition], case: CaseFile, if_ever: str, text: str) -> Remedy:
+    """Returns the last resort: `if_ever` is the condition, `text` what the runbook does.
+
+    While a reassignment is under way the runbook refuses: the first live replica may be a new, empty one.
+    """
+    moved = [tp for tp in tps if tp in case.being_moved]
+    if not moved:
+        return runbook(case, "unclean-election", f"{if_ever}: {text}; max_loss=-1 accepts any loss", "max_loss=-1")
+    return Remedy(
+        f"{if_ever}: an unclean election is left. The runbook refuses it while the reassignment of {per_topic(moved)} "
+        "is under way, since a new replica that lacks everything may win",
+        changes=CHANGES_OF["unclean-election"],
+    )
+
+
 def outside(tps: Iterable[TopicPartition], case: CaseFile) -> tuple[int, ...]:
     """Returns the replicas, live or dead, that are not in the ISR of every one of these partitions."""
     every = [*tps]
     safe = set.intersection(*(set(case.isr(tp)) for tp in every))
     return tuple(sorted({b for tp in every for b in case.assignment(tp).replicas} - safe))
+
+
+def _verified_later(remedies: Iterable[Remedy]) -> Iterator[Remedy]:
+    """Yields the remedies; the runbook that verifies a start refuses until the setting is false (KRaft)."""
+    for remedy in remedies:
+        if remedy.runbook == "isr-dead":
+            text = f"{remedy.text}. Once {UNCLEAN} is false, the runbook isr-dead names it and verifies the recovery"
+            yield replace(remedy, text=text, command="")
+        else:
+            yield remedy
 
 
 def soon_elected(finding: Finding, isr: tuple[int, ...], case: CaseFile, setting: str) -> Finding:
@@ -71,7 +97,7 @@ def soon_elected(finding: Finding, isr: tuple[int, ...], case: CaseFile, setting
         obj=trap(finding, setting),
         summary=f"{finding.summary}. {is_set(setting)}: {brokers_named(winners)} may be elected at any time, and may "
         "lack records",
-        remedies=(*set_to_false(tps, case, before=before), *finding.remedies),
+        remedies=(*set_to_false(tps, case, before=before), *_verified_later(finding.remedies)),
         never=(
             (
                 f"Do not start or restart any broker other than {brokers_named(isr)} while {UNCLEAN} {setting}: a "
@@ -88,10 +114,11 @@ def elected_at_start(finding: Finding, case: CaseFile, setting: str) -> Finding:
     tps = finding.partitions
     others = outside(tps, case)
     topics = some(sorted({tp.topic for tp in tps}), _SHOWN)
+    rest = _verified_later(finding.remedies) if case.kraft else finding.remedies
     return replace(
         finding,
         obj=trap(finding, setting),
-        remedies=(*set_to_false(tps, case, before="Before any broker is started"), *finding.remedies),
+        remedies=(*set_to_false(tps, case, before="Before any broker is started"), *rest),
         never=(
             (
                 f"Do not start {brokers_named(others)} while {UNCLEAN} {setting} on topic {topics}: the first replica "

@@ -16,6 +16,9 @@ Remedies, safest first
     state again and elects. `kfix runbook apply coordinator-stuck` tries them in this order and verifies the outcome
     with a client. Starting the dead broker again does not help.
 
+    On KRaft no command elects here: a controller that is active elects an in-sync replica by itself. Find out why none
+    does: see KFX811, KFX813 and KFX814.
+
 Do not
     Do not restart the only member of the ISR, do not edit the state znode, do not allow unclean elections, do not
     remove the dead replica from the assignment, do not reassign to the ISR alone.

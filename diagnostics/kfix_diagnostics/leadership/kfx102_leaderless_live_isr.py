@@ -12,6 +12,9 @@ How kfix knows
 Remedies, safest first
     Elect an in-sync replica, which cannot lose a record: `kfix runbook apply coordinator-stuck`.
 
+    On KRaft no command elects here: a controller that is active elects an in-sync replica by itself. Find out why none
+    does: see KFX811, KFX813 and KFX814.
+
 Do not
     Do not restart the only member of the ISR, do not edit the state znode, do not allow unclean elections, do not
     remove the dead replica from the assignment, do not reassign to the ISR alone.

@@ -7,7 +7,9 @@ Why it matters
 How kfix knows
     No member of the ISR is registered, and at least one other assigned replica is. A member that runs, and is fenced or
     not registered, is not dead (KFX814, KFX403): it leads again once that is repaired. kfix asks each live replica for
-    its own log end, which works without a leader.
+    its own log end, which works without a leader. An empty ISR (Kafka 4) counts only where the broker with the newest
+    metadata shows that no replica is eligible to lead; otherwise KFX119 names the broker to start. Where that was not
+    read, a dead replica may hold every record.
 
 Remedies, safest first
     Where unclean.leader.election.enable is true or unknown on KRaft, set it to false on the topic first: otherwise
@@ -16,7 +18,8 @@ Remedies, safest first
     order, not the one with the longest log: put the best replica first by a reassignment of the same replicas, then
     elect. Whatever the winner lacks is lost; committed offsets can be saved before from the disk of an in-sync replica
     (`kfix offsets save --log-dir`) and restored afterwards. The dead leader may have held records that no live broker
-    knows of, so every figure is "at least". Restart transactional clients afterwards.
+    knows of, so every figure is "at least". Restart transactional clients afterwards. Where it was not read which
+    replicas are eligible: start the dead ones with their old disks and diagnose again; no unclean election before.
 
 Do not
     Do not set unclean.leader.election.enable on the topic, do not delete or re-create the topic, do not start the dead
@@ -44,7 +47,8 @@ from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
-from kfix_diagnostics.leadership._unclean import allowed, soon_elected
+from kfix_diagnostics.leadership._eligible_unread import describe_unread
+from kfix_diagnostics.leadership._unclean import allowed, soon_elected, unclean_election
 
 CODE = "KFX103"
 SHOWN = 3
@@ -52,6 +56,7 @@ SHOWN = 3
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_isr: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
+    yield from describe_unread(CODE, rows, case)
     for row in without_eligible(rows, case):
         isr = tuple(sorted(case.isr(row.tp)))
         soon = allowed(row, case) if case.kraft and isr else ""
@@ -96,9 +101,7 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
 
 def _cause(isr: tuple[int, ...], case: CaseFile) -> Cause:
     if not isr:
-        return Cause(
-            "the ISR is empty; an eligible leader replica (ELR) may still hold all records", Confidence.POSSIBLE
-        )
+        return Cause("the ISR is empty, and Kafka knows no replica that is eligible to lead (ELR)", Confidence.CERTAIN)
     if up := running(isr, case):
         return Cause(f"the ISR had shrunk to {ids(isr)}, and {runs_but(up, case)}", Confidence.CERTAIN)
     left = [age for b in isr if (age := case.gone_for(b)) is not None]
@@ -129,12 +132,7 @@ def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
     if len(tps) > SHOWN:
         yield Remedy(f"The same applies to {several(len(tps) - SHOWN, 'more partition')}, one by one")
     yield from save_from_disk(tps, isr)
-    yield runbook(
-        case,
-        "unclean-election",
-        "Last resort: the runbook asks for confirmation of each unclean election; max_loss=-1 accepts any loss",
-        "max_loss=-1",
-    )
+    yield unclean_election(tps, case, "Last resort", "the runbook asks for confirmation of each unclean election")
 
 
 def _unclean(tp: TopicPartition, case: CaseFile) -> str:

@@ -42,6 +42,7 @@ from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import either, has, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
+from kfix_diagnostics.leadership._eligible_unread import describe_unread
 from kfix_diagnostics.leadership._unclean import allowed, elected_at_start, outside
 
 CODE = "KFX104"
@@ -49,6 +50,7 @@ CODE = "KFX104"
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
+    yield from describe_unread(CODE, rows, case)
     for row in without_eligible(rows, case):
         risky = allowed(row, case) if case.isr(row.tp) and outside([row.tp], case) else ""
         found.setdefault((tuple(sorted(case.assignment(row.tp).replicas)), risky), []).append(row.tp)

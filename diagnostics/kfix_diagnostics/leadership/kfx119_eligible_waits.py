@@ -38,21 +38,17 @@ from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued
-from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
+from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import no_start, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leadership._eligible import waits_for
-from kfix_diagnostics.leadership._unclean import allowed, is_set, set_to_false, trap
+from kfix_diagnostics.leadership._unclean import allowed, is_set, set_to_false, trap, unclean_election
 
 CODE = "KFX119"
 _SHOWN = 3
-_NEVER_SET = (
-    "Do not set min.insync.replicas on the topic, not even to the same value: Kafka then forgets which replicas are "
-    "eligible, and only an unclean election is left"
-)
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -110,7 +106,7 @@ def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile)
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(eligible, wanted, tps, case)),
         never=(
-            _NEVER_SET,
+            NEVER_SET_MIN_ISR,
             "Do not trigger a preferred election: it is refused and changes nothing",
             NEVER_UNCLEAN_CONFIG,
             *((f"Do not start {brokers_named(dead)} with an empty disk",) if dead else ()),
@@ -208,13 +204,12 @@ def _remedies(
         return
     first = alive[0] if alive else None
     best = f"broker {first}, which led last," if first is not None else "the replica with the longest log"
-    yield runbook(
+    yield unclean_election(
+        tps,
         case,
-        "unclean-election",
-        f"Only if {brokers_named(wanted)} can never come back: the runbook puts {best} first, reads the assignment of "
-        f"{per_topic(tps)} again, and then asks for confirmation of each unclean election; max_loss=-1 accepts any "
-        "loss",
-        "max_loss=-1",
+        f"Only if {brokers_named(wanted)} can never come back",
+        f"the runbook puts {best} first, reads the assignment of {per_topic(tps)} again, and then asks for "
+        "confirmation of each unclean election",
     )
 
 

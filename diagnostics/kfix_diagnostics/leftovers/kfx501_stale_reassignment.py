@@ -14,8 +14,9 @@ How kfix knows
     replica is KFX504: starting a broker does not end it.
 
 Remedies, safest first
-    Start the broker it waits for. If that broker will not come back, reassign again to live brokers, or cancel; cancel
-    only where the original replicas are alive. Without progress: check for a throttle, then the broker's disk.
+    Start the broker it waits for. If that broker will not come back, reassign again to live brokers, or cancel, which
+    is proposed only where an original replica is alive and in sync. Without progress: look for a throttle, then at the
+    broker's disk.
 
 Do not
     Do not cancel where the original replicas are dead: the partition is left without a leader (KAFKA-14424). Do not
@@ -41,6 +42,7 @@ from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
+from kfix_diagnostics.leftovers._cancel import origin_in_sync
 
 CODE = "KFX501"
 #: Seconds without a record after which a reassignment stands still, and after which it does although others progress.
@@ -106,7 +108,7 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
             Confidence.CERTAIN if dead else Confidence.POSSIBLE,
         ),
         evidence=(*(each for row in rows[:3] for each in _rows(row, case)), *state_row(case, tps[0]), *live_row(case)),
-        remedies=tuple(_remedies(dead, len(tps), case)),
+        remedies=tuple(_remedies(dead, tps, case)),
         never=(
             "Do not cancel where the original replicas are dead: the partition is left without a leader",
             "Do not delete /admin/reassign_partitions",
@@ -140,18 +142,24 @@ def _rows(row: PartitionFacts, case: CaseFile) -> Iterator[Evidence]:
         yield Evidence("earlier snapshots", f"{row.tp}, log end", f"{late}, the same since{leader}", age)
 
 
-def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterator[Remedy]:
+def _remedies(dead: tuple[int, ...], tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
     if dead:
         up, then = running(dead, case), "The reassignment then continues by itself"
         if up:
             yield find_out_why(up, case, then)
         if down := tuple(broker for broker in dead if broker not in up):
             yield starts(Remedy(f"{start(down, case)}. {then}"), down)
-        text = "Cancel it. The runbook refuses where the original replicas are dead"
-        yield runbook(case, "cancel-reassignment", text)
+        safe = [tp for tp in tps if origin_in_sync(tp, case)]
+        if safe:
+            which = "it" if len(safe) == len(tps) else per_topic(safe)
+            yield runbook(
+                case,
+                "cancel-reassignment",
+                f"Cancel {which}. The runbook leaves out where no original replica is alive and in sync",
+            )
         if not case.kraft:  # Kafka 4.3 never ends a move to a subset of the target of a move under way.
             yield Remedy(
-                f"Or reassign {several(partitions, 'partition')} again, to live brokers",
+                f"Or reassign {several(len(tps), 'partition')} again, to live brokers",
                 changes=(ChangeKind.REASSIGNMENT,),
             )
         return

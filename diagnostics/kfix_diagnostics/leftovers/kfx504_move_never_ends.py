@@ -37,6 +37,7 @@ from kfix.wording import brokers_named, several, some
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, view_rows
 from kfix_diagnostics._words import ids, per_topic
+from kfix_diagnostics.leftovers._cancel import origin, origin_in_sync
 
 CODE = "KFX504"
 _SHOWN = 3
@@ -87,10 +88,10 @@ def _row(tp: TopicPartition, case: CaseFile) -> Evidence:
 
 
 def _remedies(tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
-    safe = [tp for tp in tps if _origin_in_sync(tp, case)]
+    safe = [tp for tp in tps if origin_in_sync(tp, case)]
     if safe:
         back = "the partitions return" if len(tps) > 1 else f"{tps[0]} returns"
-        text = f"Cancel it: {back} to {_lists(safe, case, _origin)}. Then reassign to the replicas you want"
+        text = f"Cancel it: {back} to {_lists(safe, case, origin)}. Then reassign to the replicas you want"
         yield runbook(case, "cancel-reassignment", text)
     first = "Or reassign" if safe else "Reassign"
     yield Remedy(
@@ -98,15 +99,6 @@ def _remedies(tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remed
         "--additional), which ends the reassignment, and only then to the replicas you want",
         changes=(ChangeKind.REASSIGNMENT,),
     )
-
-
-def _origin_in_sync(tp: TopicPartition, case: CaseFile) -> bool:
-    origin = _origin(case.assignment(tp))
-    return bool(set(origin) & set(case.isr(tp)) - set(case.away(origin)))
-
-
-def _origin(move: Assignment) -> tuple[int, ...]:
-    return tuple(b for b in move.replicas if b not in move.adding)
 
 
 def _ending(move: Assignment) -> tuple[int, ...]:

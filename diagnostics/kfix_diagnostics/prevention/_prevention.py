@@ -12,9 +12,10 @@ from kfix.derive.checks import Rows
 from kfix.derive.elections import UNCLEAN
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Evidence
+from kfix.model.diagnosis.finding import Evidence, Remedy
 from kfix.model.numbers import whole_number
-from kfix.wording import brokers_named, several, some
+from kfix.wording import brokers_named, continued, several, some
+from kfix_diagnostics._advice import runbook
 
 MIN_ISR = "min.insync.replicas"
 DEFAULTS_CODE = "KFX605"
@@ -43,6 +44,18 @@ def largest(rows: Rows, case: CaseFile) -> str:
     """
     sizes = Counter(row.topic for row in rows if row.topic not in case.hindered) or Counter(row.topic for row in rows)
     return min(sizes, key=lambda topic: (-sizes[topic], topic))
+
+
+def durable_defaults(rows: Rows, topic: str, min_isr: int, text: str, case: CaseFile) -> Remedy:
+    """Returns the remedy that sets a topic; the runbook refuses while a partition lacks so many in-sync replicas."""
+    if lacks_in_sync(rows, topic, min_isr):
+        wait = f"Wait until every partition of {topic} has {several(min_isr, 'in-sync replica')}"
+        return Remedy(f"{wait}. Then: {continued(text)}", runbook="durable-defaults")
+    return runbook(case, "durable-defaults", text, f"topic={topic}", f"min_isr={min_isr}")
+
+
+def lacks_in_sync(rows: Rows, topic: str, number: int) -> bool:
+    return any(row.topic == topic and row.n_live_isr < number for row in rows)
 
 
 def how_many(rows: Rows) -> str:

@@ -38,6 +38,7 @@ from kfix_diagnostics.prevention._prevention import (
     DEFAULTS_CODE,
     MIN_ISR,
     NEVER_ABOVE_RF,
+    durable_defaults,
     how_many,
     inherits,
     largest,
@@ -88,7 +89,7 @@ def _remedies(rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     tight = tuple(row for row in rows if row.n_replicas <= wanted)
     if fit:
         text = f"Set it to {wanted}, topic by topic, beginning with {largest(fit, case)}"
-        yield runbook(case, "durable-defaults", text, f"topic={largest(fit, case)}", f"min_isr={wanted}")
+        yield durable_defaults(rows, largest(fit, case), wanted, text, case)
     plain = tuple(row for row in tight if not row.internal)
     more = f"Raise the replication factor of {how_many(tight)} to {wanted + 1} first, then the setting" if tight else ""
     if tight and n_brokers(case) <= wanted:

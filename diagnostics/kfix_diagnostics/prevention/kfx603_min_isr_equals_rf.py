@@ -32,6 +32,7 @@ from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (
     MIN_ISR,
     NEVER_ALTER,
+    durable_defaults,
     how_many,
     largest,
     n_brokers,
@@ -72,7 +73,7 @@ def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
 def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if factor > case.expected.min_isr:
         text = f"Lower {MIN_ISR} to {factor - 1}, topic by topic, beginning with {largest(rows, case)}"
-        yield runbook(case, "durable-defaults", text, f"topic={largest(rows, case)}", f"min_isr={factor - 1}")
+        yield durable_defaults(rows, largest(rows, case), factor - 1, text, case)
     if n_brokers(case) <= factor:
         yield Remedy(
             f"Add a broker, then a replica: {n_brokers(case)} brokers cannot hold {factor + 1} replicas of a partition"

@@ -25,19 +25,22 @@ Sources
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.elections import UNCLEAN
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
-from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook
+from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, servers
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (
     DEFAULTS_CODE,
     default_rows,
+    durable_defaults,
     how_many,
     inherits,
+    lacks_in_sync,
     largest,
     tps_of,
     worst_rows,
@@ -72,18 +75,22 @@ def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
             *worst_rows(rows, "topic settings", f"{UNCLEAN} true"),
             *default_rows(UNCLEAN, case),
         ),
-        remedies=(
-            runbook(
-                case,
-                "durable-defaults",
-                f"Turn it off, topic by topic, beginning with {topic}",
-                f"topic={topic}",
-                f"min_isr={min_isr}",
-            ),
-        ),
+        remedies=(_turn_off(rows, topic, min_isr, case),),
         never=(NEVER_UNCLEAN_CONFIG,),
         partitions=tps,
         follows=(f"{DEFAULTS_CODE}:{UNCLEAN}",) if default else (),
+    )
+
+
+def _turn_off(rows: Rows, topic: str, min_isr: int, case: CaseFile) -> Remedy:
+    """Returns the runbook, which sets min.insync.replicas, too; or this setting alone where that would be refused."""
+    text = f"Turn it off, topic by topic, beginning with {topic}"
+    if not lacks_in_sync(rows, topic, min_isr):
+        return durable_defaults(rows, topic, min_isr, text, case)
+    return Remedy(
+        text,
+        f"kafka-configs.sh {servers(case)} --alter --entity-type topics --entity-name {shlex.quote(topic)} "
+        f"--add-config {UNCLEAN}=false",
     )
 
 

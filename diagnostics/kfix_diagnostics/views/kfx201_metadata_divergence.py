@@ -145,7 +145,11 @@ def _noop(tp: TopicPartition, case: CaseFile) -> str:
 
 
 def _remedies(case: CaseFile, by_hand: str) -> Iterator[Remedy]:
-    yield runbook(case, "metadata-divergence", "Have the controller read the record again while all replicas are alive")
+    text = (
+        "Have the controller read the record again while all replicas are alive. The runbook may refuse: it compares "
+        "the logs of the two leaders"
+    )
+    yield runbook(case, "metadata-divergence", text)
     yield Remedy(by_hand, changes=(ChangeKind.ELECTION,))
     yield Remedy("Or force the election of another controller: it reads the records of all partitions again")
 

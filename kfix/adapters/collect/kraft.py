@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kfix.adapters.collect.broker import BrokerAnswers
 from kfix.adapters.collect.controller_settings import SOURCE as CONTROLLER_SETTINGS
+from kfix.adapters.collect.eligible import read_eligible
 from kfix.adapters.collect.quorum import SOURCE, Offsets, QuorumQuestion, ask_fenced, why_unread
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import kraft_messages, requests, responses
+from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.ledger import Ledger
@@ -73,17 +74,14 @@ class KraftReading:
         return recorded_by(None, self._quorum.seen(self._offsets()), views)
 
     def ask_eligible(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
-        """Reads who may lead the partitions without a leader, from the broker with the newest metadata."""
+        """Reads who may lead where there is no leader and no ISR, from the broker with the newest metadata."""
         newest = self._newest()
         if newest is None:
             return
         view = self._answers[newest].view
-        leaderless = {tp for tp, each in view.partitions.items() if each.leader == NO_LEADER}
-        if leaderless:
-            asked = self._questions.start(
-                "eligible replicas", lambda: ask_eligible(lines[newest], leaderless, deadline)
-            )
-            self._eligible = asked.result(deadline) or {}
+        doubtful = {tp for tp, each in view.partitions.items() if each.leader == NO_LEADER and not each.isr}
+        # Half of the time is left for what is read afterwards.
+        self._eligible = read_eligible(self._questions, lines[newest], doubtful, deadline.within(deadline.left / 2))
 
     def ask_old_leaders(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
         """Asks the brokers whose metadata is of an older moment whether they know the leaders that succeeded them."""
@@ -148,27 +146,6 @@ class KraftReading:
 def _of_zookeeper(answer: BrokerAnswers) -> bool:
     """Returns whether the broker still runs on ZooKeeper, as in a migration: it reports the metadata offset 0."""
     return bool(answer.configs) and not answer.configs.get("process.roles")
-
-
-#: Most topics that are asked for: the first ones show what to start.
-_MOST_TOPICS = 500
-
-
-def ask_eligible(
-    line: BrokerConnection, wanted: Collection[TopicPartition], deadline: Deadline
-) -> dict[TopicPartition, EligibleLeaders]:
-    """Returns who may lead these partitions; empty where the broker does not know the request (before 3.7)."""
-    if not line.supports(requests.DESCRIBE_TOPIC_PARTITIONS, 0, deadline):
-        return {}
-    topics = tuple(sorted({tp.topic for tp in wanted})[:_MOST_TOPICS])
-    found: dict[TopicPartition, EligibleLeaders] = {}
-    start: TopicPartition | None = None
-    while True:
-        request = kraft_messages.describe_topic_partitions(topics, start)
-        page, start = line.call(request, kraft_messages.topic_partitions, deadline)
-        found |= {tp: EligibleLeaders(each.elr, each.last_known) for tp, each in page.items() if tp in wanted}
-        if start is None or not page:
-            return found
 
 
 #: Most partitions of which one broker is asked whether it leads them still: the first ones prove it.

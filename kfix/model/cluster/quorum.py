@@ -94,7 +94,8 @@ class QuorumView:
 
     `configured` are {voter: address} by the brokers' settings. `fenced` is None if the brokers do not report it (before
     4.0). `ignored_zookeeper` is an address of ZooKeeper that was given, and not asked, since KRaft is the authority.
-    `eligible` are partitions without a leader, by the broker with the newest metadata; empty where it does not tell.
+    `eligible` are partitions without a leader and without an ISR, by the broker with the newest metadata; one that is
+    not there was not read, or the broker does not know the question (before 3.7).
     `old_leaders` are the partitions of which a broker with old metadata was asked whether it leads them still.
     `topic_settings` are {topic: the settings that it has of its own}; None if they were not read. `supported` are
     {node: the highest level of metadata.version that its software supports}, of brokers and controllers that report it.

@@ -25,7 +25,7 @@ WITNESS = 4
 class Model:
     """One partition of a KRaft cluster, of Kafka 4 with eligible leader replicas (`PartitionChangeBuilder`).
 
-    Without them, as on 3.9, the last member of the ISR stays in it.
+    Without them, as on 3.9, the last member of the ISR stays in it. Those of `eligible_read` False are in no snapshot.
     A log is a list of records. What was written with acks=all while the ISR was large enough is `acknowledged`.
     """
 
@@ -33,6 +33,7 @@ class Model:
     replicas: tuple[int, ...]
     keeps_eligible: bool = True
     unclean: bool = False
+    eligible_read: bool = True
     live: set[int] = field(default_factory=lambda: set(BROKERS))
     killed: set[int] = field(default_factory=set)
     leader: int = -1
@@ -134,7 +135,7 @@ class Model:
         part.leader, part.isr = self.leader, tuple(self.isr)
         paper.log_ends = {TP: {b: len(log) for b, log in self.logs.items() if b in self.live}}
         known = (self.last_known,) if self.last_known >= 0 else ()
-        waiting = {TP: EligibleLeaders(tuple(self.elr), known)} if self.leader < 0 else {}
+        waiting = {TP: EligibleLeaders(tuple(self.elr), known)} if self.leader < 0 and self.eligible_read else {}
         offsets = dict.fromkeys((*BROKERS, WITNESS), HIGH)
         features = {"metadata.version": 30, ELR_FEATURE: 1} if self.keeps_eligible else {"metadata.version": 21}
         ages = dict.fromkeys(dead, 60.0)
@@ -175,15 +176,15 @@ def allowed_to_start(diagnosis: Diagnosis) -> set[int]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.integers(1, 3), st.permutations(BROKERS), st.integers(1, 3), st.booleans(), st.booleans(), HAPPENINGS)
+@given(st.integers(1, 3), st.permutations(BROKERS), st.integers(1, 3), *[st.booleans()] * 3, HAPPENINGS)
 def test_to_start_the_brokers_of_the_first_remedy_brings_a_leader_with_every_record(
-    min_isr, order, size, keeps_eligible, unclean, happenings
+    min_isr, order, size, keeps_eligible, eligible_read, unclean, happenings
 ):
     """Followed until a leader is elected; before that, no remedy that may lose a record comes first.
 
     Unclean elections were allowed after the last leader died: Kafka elects when the next broker starts.
     """
-    model = after(Model(min_isr, tuple(order[:size]), keeps_eligible), happenings)
+    model = after(Model(min_isr, tuple(order[:size]), keeps_eligible, eligible_read=eligible_read), happenings)
     if model.leader >= 0:
         event("a leader")
         return
@@ -205,12 +206,12 @@ def test_to_start_the_brokers_of_the_first_remedy_brings_a_leader_with_every_rec
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.integers(1, 3), st.permutations(BROKERS), st.integers(1, 3), st.booleans(), HAPPENINGS, st.data())
+@given(st.integers(1, 3), st.permutations(BROKERS), st.integers(1, 3), *[st.booleans()] * 2, HAPPENINGS, st.data())
 def test_no_remedy_starts_a_broker_whose_start_elects_a_replica_that_lacks_records(
-    min_isr, order, size, keeps_eligible, happenings, data
+    min_isr, order, size, keeps_eligible, eligible_read, happenings, data
 ):
     """Of any finding, in any order, as long as none holds it back."""
-    model = after(Model(min_isr, tuple(order[:size]), keeps_eligible), happenings)
+    model = after(Model(min_isr, tuple(order[:size]), keeps_eligible, eligible_read=eligible_read), happenings)
     if model.leader >= 0:
         return
     model.unclean = True

@@ -14,10 +14,10 @@ from tests.unit.diagnostics import (
     group_cases,
     kraft_cases,
     kraft_clusters,
+    leaderless_cases,
     prevention_cases,
     quorum_cases,
     throttle_cases,
-    unclean_clusters,
 )
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
@@ -72,20 +72,7 @@ SICK: dict[str, list[Sick]] = {
             CRITICAL,
         ),
     ],
-    "KFX103": [
-        Sick(lambda: isr_gone().snapshot(), "ISR on broker 1", CRITICAL),
-        Sick(lambda: packed_replicas().kill(1).kill(2).snapshot(), "ISR on broker 2", CRITICAL),
-        Sick(lambda: no_zookeeper(isr_gone()).snapshot(), "ISR on broker 1, unclean elections unknown", CRITICAL),
-        Sick(kraft_clusters.in_sync_and_fenced, "ISR on broker 2", CRITICAL),
-        Sick(lambda: kraft_clusters.in_sync_and_fenced(asked=False), "ISR on broker 2", CRITICAL),
-        Sick(unclean_clusters.in_sync_dead, "ISR on broker 1, unclean elections on", CRITICAL),
-    ],
-    "KFX104": [
-        Sick(lambda: offsets_rf1().kill(3).snapshot(), "replicas on broker 3", CRITICAL),
-        Sick(lambda: packed_replicas().kill(1).kill(2).snapshot(), "replicas on brokers 1, 2", CRITICAL),
-        Sick(lambda: kraft_clusters.in_sync_and_fenced((2,)), "replicas on broker 2", CRITICAL),
-        Sick(unclean_clusters.no_live_replica, "replicas on brokers 1, 2, 3, unclean elections on", CRITICAL),
-    ],
+    **leaderless_cases.SICK,
     "KFX105": [
         Sick(lambda: broker_ids_gone().snapshot(), "broker 4", CRITICAL),
         Sick(lambda: broker_ids_gone(address=True).snapshot(), "broker 4", CRITICAL),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.kraft_clusters import kraft, quorum
@@ -39,3 +40,18 @@ def each_in_sync_elsewhere() -> Snapshot:
 
 def no_live_replica() -> Snapshot:
     return without_leader((1,), dead=(1, 2, 3))
+
+
+def unread(
+    *dead: int, unclean: bool = False, elr: bool | None = True, eligible: EligibleLeaders | None = None
+) -> Snapshot:
+    """orders-0 on [2, 3, 1] of Kafka 4 has no leader and an empty ISR; who is eligible was not read, if not given.
+
+    `elr`: whether the cluster keeps eligible replicas; None: no broker reported its features.
+    """
+    made = without_leader((), dead=dead)
+    assert made.quorum is not None
+    known = {"eligible.leader.replicas.version": int(elr)} | OLD if elr is not None else {}
+    found = {} if eligible is None else {TopicPartition("orders", 0): eligible}
+    view = replace(made.quorum, features=known, eligible=found)
+    return replace(made, quorum=view, topic_configs=ALLOWED if unclean else {})

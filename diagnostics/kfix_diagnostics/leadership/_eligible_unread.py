@@ -1,0 +1,106 @@
+"""Partitions without a leader and with an empty ISR, of which it was not read who may lead them without a loss.
+
+A dead replica may hold every record, and to start it loses none (docs/facts/kraft.md). So KFX103 and KFX104 propose no
+unclean election of them, and no number of records that it would lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import Rows
+from kfix.derive.elections import UNCLEAN
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named
+from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
+from kfix_diagnostics._bans import no_restart, no_start, no_unclean_election, starts
+from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
+from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._running import find_out_why, running, runs_but
+from kfix_diagnostics._words import are, has, per_topic
+from kfix_diagnostics.leadership._eligible import not_read
+from kfix_diagnostics.leadership._unclean import set_to_false
+
+_SHOWN = 3
+_AGAIN = "iagnose again, so that kfix reads which replicas are eligible"
+
+
+def describe_unread(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    """Yields one finding of the partitions that allow unclean elections, and one of the others."""
+    for unclean in (False, True):
+        tps = [row.tp for row in rows if row.unclean is unclean and not_read(row.tp, case)]
+        if tps:
+            yield _finding(code, tps, case, unclean=unclean)
+
+
+def _finding(code: str, tps: list[TopicPartition], case: CaseFile, *, unclean: bool) -> Finding:
+    replicas = sorted({b for tp in tps for b in case.assignment(tp).replicas})
+    up = running(replicas, case)
+    dead = tuple(b for b in case.away(replicas) if b not in up)
+    trapped = unclean and bool(dead or up)
+    return Finding(
+        code=code,
+        severity=Severity.CRITICAL,
+        obj=f"eligible replicas not read{', unclean elections on' if unclean else ''}",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader: the ISR is empty, and it was not read which replicas may "
+        f"lead without a loss. {_who(dead, up, replicas, case)}",
+        cause=Cause(
+            "the ISR shrank below min.insync.replicas, and then the last in-sync replica left", Confidence.LIKELY
+        ),
+        evidence=(*(row for tp in tps[:_SHOWN] for row in _rows(tp, case)), *live_row(case)),
+        blocked=blocked(case, tps),
+        remedies=tuple(_remedies(dead, up, tps, case, trapped=trapped)),
+        never=tuple(_never(dead, trapped=trapped)),
+        forbids=(
+            no_unclean_election(tps),
+            *((no_start(case.dead), no_restart(case.live or ())) if trapped else ()),
+        ),
+        partitions=tuple(tps),
+        follows=explained_by((*dead, *up), case),
+    )
+
+
+def _who(dead: tuple[int, ...], up: tuple[int, ...], replicas: list[int], case: CaseFile) -> str:
+    found = [runs_but(up, case)] if up else []
+    found += [f"{brokers_named(dead)} {are(len(dead))} dead"] if dead else []
+    text = "; ".join(found) or f"{brokers_named(replicas)} {are(len(replicas))} alive"
+    return text[:1].upper() + text[1:]
+
+
+def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
+    yield from view_rows(case, tp)
+    yield from assignment_row(case, tp)
+    yield from log_end_row(case, tp)
+
+
+def _remedies(
+    dead: tuple[int, ...], up: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, *, trapped: bool
+) -> Iterator[Remedy]:
+    if trapped:
+        yield from set_to_false(
+            tps, case, before="Before any broker is started", after=", and never min.insync.replicas"
+        )
+        yield diagnose_again(case, f"Then d{_AGAIN}")
+        return
+    if up:
+        yield find_out_why(up, case, "Once that is repaired a leader may be elected, and no record is lost")
+    if dead:
+        disk = "its old disk" if len(dead) == 1 else "their old disks"
+        what = "if it is eligible to lead" if len(dead) == 1 else "if one of them is eligible to lead"
+        yield starts(Remedy(f"{start(dead, case)} with {disk}: {what}, it is elected, and no record is lost"), dead)
+    yield diagnose_again(case, f"Then d{_AGAIN}" if up or dead else f"D{_AGAIN}")
+
+
+def _never(dead: tuple[int, ...], *, trapped: bool) -> Iterator[str]:
+    if trapped:
+        yield (
+            f"Do not start or restart any broker while {UNCLEAN} is true: a replica that lacks records may be elected, "
+            "although another has them"
+        )
+    yield "Do not trigger an unclean election: a replica that was not elected yet may hold every record"
+    yield NEVER_SET_MIN_ISR
+    yield NEVER_UNCLEAN_CONFIG
+    if dead:
+        yield f"Do not start {brokers_named(dead)} with an empty disk"
