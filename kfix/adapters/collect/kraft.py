@@ -74,12 +74,13 @@ class KraftReading:
         return recorded_by(None, self._quorum.seen(self._offsets()), views)
 
     def ask_eligible(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
-        """Reads who may lead where there is no leader and no ISR, from the broker with the newest metadata."""
+        """Reads who may lead where there is no leader, from the broker with the newest metadata."""
         newest = self._newest()
         if newest is None:
             return
         view = self._answers[newest].view
-        doubtful = {tp for tp, each in view.partitions.items() if each.leader == NO_LEADER and not each.isr}
+        # With an ISR, too: a last known leader that is no replica makes the start of a broker fail (KFX120).
+        doubtful = {tp for tp, each in view.partitions.items() if each.leader == NO_LEADER}
         # Half of the time is left for what is read afterwards.
         self._eligible = read_eligible(self._questions, lines[newest], doubtful, deadline.within(deadline.left / 2))
 
