@@ -1,4 +1,4 @@
-"""The replicas of the metadata log as a snapshot has them: ages in place of times, directory ids as Kafka writes them."""
+"""The replicas of the metadata log as a snapshot has them: ages in place of times, and directory ids as text."""
 
 from __future__ import annotations
 
