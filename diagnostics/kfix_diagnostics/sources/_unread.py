@@ -21,6 +21,7 @@ _LEAVES_OPEN = {
     "topic": "min.insync.replicas of the topics, and so whether producers with acks=all fail",
     "configs": "the defaults of this broker",
     "eligible": "which dead brokers may lead these partitions without a loss",
+    "settings": "whether this controller elects replicas that lack records by itself (unclean elections)",
     "log": "how long the logs of this broker are, and so what an unclean election would lose",
     "reassignments": "whether a reassignment is stuck",
     "part": "what these rows show",

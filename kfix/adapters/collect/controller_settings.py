@@ -17,7 +17,7 @@ from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Endpoint
 
 #: Begin of the name of the source where a controller refused them.
-SOURCE = "configs of controller"
+SOURCE = "settings of controller"
 #: Seconds that the answer of the active controller, and those of the others, may take after all else was read.
 _LAST, _OTHERS = 1.0, 0.25
 _KEYS = ("min.insync.replicas", UNCLEAN)

@@ -27,7 +27,7 @@ _MOST_ASKED = 100
 #: {begin of a source: the request that was refused}, where it needs another right than Describe.
 _REQUESTS = {
     "configs of broker": requests.DESCRIBE_CONFIGS,
-    "configs of controller": requests.DESCRIBE_CONFIGS,
+    "settings of controller": requests.DESCRIBE_CONFIGS,
     "topic configs": requests.DESCRIBE_CONFIGS,
     "offsets log": requests.FETCH,
 }

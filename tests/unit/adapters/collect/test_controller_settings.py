@@ -5,12 +5,19 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from kfix.adapters.collect.kraft import KraftReading
 from kfix.adapters.collect.quorum import QuorumQuestion
+from kfix.adapters.collect.rights import with_rights
+from kfix.adapters.collect.tasks import Questions
+from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.codec import Writer
 from kfix.adapters.kafka.requests import API_VERSIONS, DESCRIBE_CONFIGS, METADATA
+from kfix.adapters.ledger import Ledger
+from kfix.adapters.target import make_target
 from kfix.model.cluster.quorum import QuorumView
 from kfix.model.diagnosis.finding import Finding
 from kfix_diagnostics.engine import diagnose
+from kfix_diagnostics.sources._unread import leaves_open
 from tests.unit.adapters.collect.test_quorum import Talk, described, features, question, seen, server, world
 from tests.unit.diagnostics.kraft_clusters import eligible_dead
 from tests.unit.diagnostics.test_incidents import find
@@ -93,3 +100,21 @@ def test_where_a_broker_forwarded_the_question_no_setting_is_known() -> None:
         view = seen(question({}), {7: there})
     assert (view.through, view.controller_settings) == (7, {})
     assert "may be true" in judged(view).summary
+
+
+def test_a_refused_setting_is_a_source_that_was_not_read_and_names_the_right() -> None:
+    with world(controller(0, settings("", error=31))) as [active]:
+        questions = Questions()
+        configs = {"process.roles": "broker", "controller.quorum.voters": f"100@{active}"}
+        within = (Deadline.after(2.0), Deadline.after(3.0))
+        reading = KraftReading(questions, {}, {}, make_target("b:1", None), configs, within, Ledger())
+        reading.alive()
+        quorum, _ = reading.last({})
+    assert quorum.read
+    [source] = [
+        each for each in with_rights(questions.sources(), "User:kfix") if not each.ok and "settings" in each.name
+    ]
+    assert source.name == "settings of controller 100"
+    assert source.error.startswith("CLUSTER_AUTHORIZATION_FAILED")
+    assert "DescribeConfigs" in source.error
+    assert "unclean elections" in leaves_open(source.name)
