@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +17,7 @@ from kfix.cli.naming import NAMED, VARIABLE, named_before, refuse_elsewhere
 from kfix.errors import KfixError, UsageError
 from kfix.harmless import lines
 from kfix.report.failure import Machine, machine_output
-from kfix.report.terminal import guarded, say
+from kfix.report.terminal import ReaderGoneError, guarded, say
 
 INTERRUPTED = 130
 #: The exit code that a shell reports for a command ended by SIGPIPE.
@@ -39,7 +38,10 @@ class Boundary(LazyGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         with guarded():
-            return super().main(*args, **options)
+            try:
+                return super().main(*args, **options)
+            except ReaderGoneError:
+                raise SystemExit(PIPE_CLOSED) from None
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         ctx.meta[DOCUMENT] = OutputDocument(machine_output(args))
@@ -64,11 +66,7 @@ class Boundary(LazyGroup):
         except KeyboardInterrupt:
             say("kfix: interrupted", err=True)
             raise typer.Exit(answered(document, "interrupted", INTERRUPTED)) from None
-        except BrokenPipeError:
-            # `| head` has read enough. Python would report the closed pipe again when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(PIPE_CLOSED) from None
-        except (typer.Exit, typer.Abort):
+        except (typer.Exit, typer.Abort, ReaderGoneError):
             raise
         except Exception as bug:  # noqa: BLE001 - the boundary: what is no error of kfix is raised again
             raise _failed(bug, document) from None

@@ -18,10 +18,12 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
     "explain": Command(
         "kfix.cli.explain:explain",
         "Explain a finding: why it matters, how kfix knows, the remedies, and what not to do.",
+        prints=True,
     ),
     "schema": Command(
         "kfix.cli.schema:schema",
         "Print the JSON Schema of a JSON output or of a file that kfix reads: kfix schema diagnosis.",
+        prints=True,
     ),
     "whatif": Command(
         "kfix.cli.whatif:whatif",
@@ -33,18 +35,22 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "save": Command(
                 "kfix.cli.snapshot:save", "Read every source of a cluster once and write the answers to FILE."
             ),
-            "show": Command("kfix.cli.snapshot:show", "Show what a snapshot holds, source by source."),
+            "show": Command("kfix.cli.snapshot:show", "Show what a snapshot holds, source by source.", prints=True),
         },
     ),
     "context": CommandGroup(
         "Clusters by name: which the inventory has, which one commands are about, and whether it can be reached.",
         {
             "list": Command(
-                "kfix.cli.context:list_", "List the clusters of the inventory by name, and mark the one in use."
+                "kfix.cli.context:list_",
+                "List the clusters of the inventory by name, and mark the one in use.",
+                prints=True,
             ),
             "use": Command("kfix.cli.context:use", "Choose the cluster for commands that name none."),
             "show": Command(
-                "kfix.cli.context:show", "Show what a name stands for: addresses, security, expected settings, mutes."
+                "kfix.cli.context:show",
+                "Show what a name stands for: addresses, security, expected settings, mutes.",
+                prints=True,
             ),
             "add": Command(
                 "kfix.cli.context:add", "Add a cluster to the inventory; every other line of the file stays as it is."
@@ -91,7 +97,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "kfix.cli.fleet.collect:collect", "Read many clusters at once and store the snapshots as one run."
             ),
             "runs": Command(
-                "kfix.cli.fleet.store:runs", "List the runs of a store, oldest first, including unfinished ones."
+                "kfix.cli.fleet.store:runs",
+                "List the runs of a store, oldest first, including unfinished ones.",
+                prints=True,
             ),
             "whatif": Command(
                 "kfix.cli.fleet.whatif:whatif",
@@ -118,11 +126,14 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
     "runbook": CommandGroup(
         "Reviewed remedies: plan, review, approve, apply and prove them.",
         {
-            "list": Command("kfix.cli.runbook.pages:list_", "List the runbooks and the findings they are for."),
-            "show": Command("kfix.cli.runbook.pages:show", "Show a runbook as a page, or a stored plan."),
+            "list": Command(
+                "kfix.cli.runbook.pages:list_", "List the runbooks and the findings they are for.", prints=True
+            ),
+            "show": Command("kfix.cli.runbook.pages:show", "Show a runbook as a page, or a stored plan.", prints=True),
             "doc": Command(
                 "kfix.cli.runbook.pages:doc",
                 "Write a runbook's page in Markdown, with manual commands for when kfix is not available.",
+                prints=True,
             ),
             "validate": Command(
                 "kfix.cli.runbook.pages:validate",
@@ -131,6 +142,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "schema": Command(
                 "kfix.cli.runbook.pages:schema",
                 "Print the JSON Schema of runbook files, for editors: kfix runbook schema > runbook.schema.json.",
+                prints=True,
             ),
             "test": Command(
                 "kfix.cli.runbook.pages:try_",
@@ -170,6 +182,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "history": Command(
                 "kfix.cli.runbook.history:history",
                 "List the runs on this host: who ran what, and how it ended. Read from the journals.",
+                prints=True,
             ),
         },
     ),
@@ -189,6 +202,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "status": Command(
                 "kfix.cli.lab.clusters:status",
                 "Show the processes (alive, stopped, dead), the incident and the network faults.",
+                prints=True,
             ),
             "down": Command("kfix.cli.lab.clusters:down", "Remove a lab: its processes, data and state."),
             "kill": Command(
@@ -209,7 +223,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "Restart a broker or controller on KRaft with a newer version; wait until it answers.",
             ),
             "incidents": Command(
-                "kfix.cli.lab.clusters:incidents", "List the incidents: what each does, what to expect, its options."
+                "kfix.cli.lab.clusters:incidents",
+                "List the incidents: what each does, what to expect, its options.",
+                prints=True,
             ),
             "break": Command(
                 "kfix.cli.lab.clusters:break_",
@@ -226,6 +242,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "workload": Command(
                 "kfix.cli.lab.workload:workload",
                 "Produce and consume, and count what was sent, acknowledged, received, lost and duplicated.",
+                prints=True,
             ),
             "demo": Command(
                 "kfix.cli.lab.demo:demo",
@@ -253,7 +270,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "kfix.cli.lab.clusters:stop",
                 "Stop a process (SIGSTOP): it keeps its connections and does not answer.",
             ),
-            "zones": Command("kfix.cli.lab.network:zones", "Print each zone with its address and namespace, as JSON."),
+            "zones": Command(
+                "kfix.cli.lab.network:zones", "Print each zone with its address and namespace, as JSON.", prints=True
+            ),
             "exec": Command("kfix.cli.lab.network:run_in", "Run a command inside a zone, as on a machine there."),
         },
     ),

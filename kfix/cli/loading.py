@@ -6,8 +6,9 @@ commands is `kfix.cli.commands`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from kfix.errors import UsageError
+from kfix.report.terminal import run_on
 
 #: Packages that are not installed with kfix itself, and the extra that brings each.
 _EXTRAS = {"pyarrow": "fleet", "duckdb": "fleet", "jinja2": "fleet", "plotly": "fleet"}
@@ -25,10 +27,12 @@ class Command:
     """A command. `where` is MODULE:NAME of a function, or of a Typer application with commands of its own.
 
     `summary` is its line in the group's help: the first line of the function's docstring (a test compares them).
+    `prints` is true for a command that does nothing else: without a reader of its output it ends (exit code 141).
     """
 
     where: str
     summary: str
+    prints: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +82,17 @@ def _loaded(name: str, command: Command) -> Any:
         alone.command(name)(found)
         made = typer.main.get_command(alone)
     made.name = name
+    if not command.prints:
+        # The callback of a group also runs before the help of its commands; it calls `run_on` itself.
+        for each in getattr(made, "commands", {"": made}).values():
+            each.callback = _running_on(each.callback)
     return made
+
+
+def _running_on(called: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(called)
+    def call(*args: Any, **options: Any) -> Any:
+        run_on()
+        return called(*args, **options)
+
+    return call

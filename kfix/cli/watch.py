@@ -13,7 +13,7 @@ import typer
 
 from kfix.app.diagnosis import as_the_inventory_says
 from kfix.app.watching.judging import JudgeOptions
-from kfix.app.watching.loop import WatchOptions
+from kfix.app.watching.loop import Output, WatchOptions, is_healthy, verdict_of
 from kfix.app.watching.setup import SMALLEST_RING, WatchRequest, replay
 from kfix.app.watching.setup import watch as watch_cluster
 from kfix.cli.options import (
@@ -33,8 +33,9 @@ from kfix.cli.times import moment
 from kfix.errors import UsageError
 from kfix.model.diagnosis.exit_codes import CANNOT_TELL, HEALTHY
 from kfix.model.timing import TIMING
+from kfix.model.watch import WatchState
 from kfix.report.plain import PlainConsole
-from kfix.report.terminal import say_json
+from kfix.report.terminal import reader_is_gone, say_json
 from kfix.report.watch.json_turn import WatchJson
 from kfix.report.watch.view import WatchLog, WatchScreen
 
@@ -146,7 +147,20 @@ def watch(
     # A script reads 0 as healthy where it asked for that.
     signal.signal(signal.SIGTERM, partial(_end, HEALTHY if until is None else CANNOT_TELL))
     said = partial(as_the_inventory_says, access=access)
-    raise typer.Exit(watch_cluster(the_app(ctx), access, request, [view.show], said))
+    show = view.show if recorder or exporter or notify else _until_unread(view.show, healthy=until is not None)
+    raise typer.Exit(watch_cluster(the_app(ctx), access, request, [show], said))
+
+
+def _until_unread(show: Output, *, healthy: bool) -> Output:
+    """Returns what ends a watch that only prints once the reader of its output is gone, such as `head`."""
+
+    def shown(state: WatchState) -> None:
+        show(state)
+        if reader_is_gone():
+            code = verdict_of(state)
+            raise typer.Exit(CANNOT_TELL if healthy and not is_healthy(state) else code)
+
+    return shown
 
 
 def _view(*, lines: bool, json: bool, drawn: bool) -> WatchJson | WatchScreen | WatchLog:

@@ -20,7 +20,10 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 
 
 class PlainConsole:
-    """Writes lines to a file, with colours only on a terminal; stops writing when the reader of a pipe is gone."""
+    """Writes lines to a file, with colours only on a terminal.
+
+    Where the reader of a pipe is gone, as `kfix.report.terminal.discard_rest`.
+    """
 
     def __init__(self, file: TextIO) -> None:
         self._file = beneath(file)
@@ -35,7 +38,6 @@ class PlainConsole:
             self._file.write(text.encode(encoding, "backslashreplace").decode(encoding))
             self._file.flush()
         except BrokenPipeError:
-            # As `kfix.report.console.HarmlessConsole`: the exit code is still that of the diagnosis.
             discard_rest(self._file)
 
     def clear(self) -> None:

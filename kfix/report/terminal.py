@@ -3,6 +3,9 @@
 `say` writes a line, `say_document` a finished document. While a command runs, both streams are `Guarded`, so that other
 output, such as warnings of a library or a traceback, is escaped. Rich writes below the guard, since its colours are
 escape sequences; `kfix.report.console` escapes its text first. No other module of kfix prints.
+
+Where the reader of a pipe is gone, the rest of that stream goes nowhere. A command whose exit code is an answer, or
+that changes something, runs to its end (`run_on`); any other ends with ReaderGoneError.
 """
 
 from __future__ import annotations
@@ -16,6 +19,20 @@ from typing import IO, Any, TextIO, cast
 from kfix.harmless import for_document, for_json, shown
 
 
+class ReaderGoneError(BrokenPipeError):
+    """The reader of standard output is gone, and the command does nothing but print.
+
+    It has no errno, by which typer would end the process with its own exit code.
+    """
+
+
+class _Pipe:
+    """What becomes of a command whose output has no reader any more."""
+
+    runs_on = False
+    gone = False
+
+
 class Guarded:
     """A text stream that escapes control characters. It has no `buffer`, which would bypass the escaping."""
 
@@ -27,7 +44,10 @@ class Guarded:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self.printed = self.printed or bool(text)
-        self.beneath.write(for_document(text))
+        try:
+            self.beneath.write(for_document(text))
+        except BrokenPipeError:
+            discard_rest(self.beneath)
         return len(text)
 
     def writelines(self, many: Iterable[str]) -> None:
@@ -35,7 +55,10 @@ class Guarded:
             self.write(text)
 
     def flush(self) -> None:
-        self.beneath.flush()
+        try:
+            self.beneath.flush()
+        except BrokenPipeError:
+            discard_rest(self.beneath)
 
     def isatty(self) -> bool:
         return self.beneath.isatty()
@@ -89,6 +112,17 @@ def guarded() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+        _Pipe.runs_on = _Pipe.gone = False
+
+
+def run_on() -> None:
+    """Lets the command run to its end also without a reader of its output: its exit code is still its own."""
+    _Pipe.runs_on = True
+
+
+def reader_is_gone() -> bool:
+    """Whether the reader of standard output has closed the pipe, as far as the command has noticed."""
+    return _Pipe.gone
 
 
 def nothing_printed() -> bool:
@@ -102,9 +136,18 @@ def beneath(stream: TextIO) -> TextIO:
 
 
 def discard_rest(file: IO[str]) -> None:
-    """Lets the rest of standard output go nowhere: the reader of its pipe is gone, and the command runs to its end."""
-    if file is beneath(sys.stdout):
+    """Lets the rest of a standard stream go nowhere: the reader of its pipe is gone.
+
+    Raises ReaderGoneError if that is standard output and the command need not run to its end.
+    """
+    is_output = file is beneath(sys.stdout)
+    if is_output or file is beneath(sys.stderr):
+        # Python would report the closed pipe again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+    if is_output:
+        _Pipe.gone = True
+        if not _Pipe.runs_on:
+            raise ReaderGoneError("the reader of standard output closed the pipe")
 
 
 def say(text: str = "", *, err: bool = False) -> None:

@@ -45,7 +45,7 @@ from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.console import console_on
 from kfix.report.snapshots.collecting import progress
-from kfix.report.terminal import say
+from kfix.report.terminal import run_on, say
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -117,6 +117,7 @@ def audit(
     """Runs an audit: collect, diagnose, compare, store, report."""
     if ctx.invoked_subcommand is not None:
         return
+    run_on()
     outputs = Outputs(
         html,
         csv,

@@ -26,7 +26,7 @@ from kfix.report.fleet.markdown import audit_markdown
 from kfix.report.fleet.owner_messages import write_messages
 from kfix.report.fleet.prometheus import audit_metrics
 from kfix.report.fleet.verdict import exit_code, fail_on
-from kfix.report.terminal import say
+from kfix.report.terminal import reader_is_gone, say
 from kfix.report.writing import STDOUT, write_output
 
 _FILE = "FILE"
@@ -204,7 +204,7 @@ class _Writing:
 
 def _write(text: Callable[[AuditReport], str], where: str, report: AuditReport) -> bool:
     write_output(text(report), where)
-    return where != STDOUT or sys.stdout is not None
+    return where != STDOUT or (sys.stdout is not None and not reader_is_gone())
 
 
 def _write_messages(folder: str, report: AuditReport) -> bool:

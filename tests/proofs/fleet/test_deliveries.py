@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from kfix.cli.fleet.audit_outputs import Outputs
 from kfix.errors import UsageError
 from kfix.fleet.audit.reading import find_audit
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.report.terminal import guarded, run_on
 from tests.places import ROOT
 from tests.unit.fleet.audit_runs import audited, cluster, day_of, reported
 
@@ -78,13 +80,20 @@ def test_the_first_delivery_of_all_may_fail_as_well(days, tmp_path):
     assert DEAD in said(CRON, days[2], tmp_path)
 
 
-def test_a_closed_pipe_loses_no_news(days, tmp_path):
-    said(CRON, days[0], tmp_path)
+@pytest.mark.parametrize(
+    ("outputs", "news"),
+    [(CRON, DEAD), (replace(CRON, only_new=False, markdown="-"), "(new) `a` `KFX401")],
+    ids=["text", "document"],
+)
+def test_a_closed_pipe_loses_no_news(days, tmp_path, outputs, news):
+    said(outputs, days[0], tmp_path)
     reader, writer = os.pipe()
     os.close(reader)
-    with os.fdopen(writer, "w") as pipe, output(pipe):
-        CRON.write(days[1])
-    assert DEAD in said(CRON, days[2], tmp_path)
+    with os.fdopen(writer, "w") as pipe, output(pipe), guarded():
+        run_on()
+        assert outputs.write(days[1]) == 0
+    assert news in said(outputs, days[2], tmp_path)
+    assert news not in said(outputs, days[3], tmp_path)
 
 
 def test_a_closed_standard_output_is_no_delivery(days, tmp_path):

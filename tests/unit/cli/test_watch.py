@@ -6,12 +6,15 @@ import io
 import json
 import os
 import signal
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from kfix.app.application import App
@@ -70,6 +73,42 @@ def test_a_recording_is_shown_without_a_cluster(tmp_path: Path) -> None:
     changes = [line for line in live.output.splitlines() if " new " in line or " fixed " in line]
     assert changes == [line for line in again.output.splitlines() if " new " in line or " fixed " in line]
     assert len(changes) == 2
+
+
+class Unread(io.StringIO):
+    """A pipe whose reader leaves after the first lines."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def fileno(self) -> int:
+        return self.number
+
+    def write(self, text: str) -> int:
+        if "new critical" in self.getvalue():
+            raise BrokenPipeError
+        return super().write(text)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_watch_whose_output_has_no_reader_ends_unless_it_does_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: list[str], recorded: bool
+) -> None:
+    clock = Clock()
+    began, clusters = clock.now(), Story(clock, lambda at: stuck() if 30 <= at < 60 or at > 90 else healthy())
+    words = ["watch", "--bootstrap-server", "localhost:1", "--snapshots", "40", *form]
+    words += ["--recorder", str(tmp_path / "ring")] if recorded else []
+    command = typer.main.get_command(app)
+    with tempfile.TemporaryFile() as file:
+        monkeypatch.setattr(sys, "stdout", Unread(file.fileno()))
+        with pytest.raises(SystemExit) as ended:
+            command.main(words, prog_name="kfix", obj=App(clusters, clock, {}))
+    if recorded:
+        assert (ended.value.code, clock.now() - began > 500) == (21, True)
+    else:  # at the first change that it cannot print: the fault begins, or ends
+        assert (ended.value.code, clock.now() - began <= 75) in {(21, True), (0, True)}
 
 
 @pytest.mark.parametrize(
