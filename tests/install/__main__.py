@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.places import ROOT
 
 PYTHONS = ("3.11", "3.12", "3.13")
-EXTRAS = ("", "inspect", "fleet", "fleet,hdfs", "spark", "docs", "kerberos")
+EXTRAS = ("", "inspect", "fleet", "fleet,hdfs", "spark", "docs", "kerberos", "aws", "zookeeper-sasl")
 #: The modules that an extra brings.
 MODULES = {
     "inspect": ("cramjam",),
@@ -28,6 +28,8 @@ MODULES = {
     "spark": ("pyspark", "pandas"),
     "docs": ("mkdocs",),
     "kerberos": ("gssapi",),
+    "aws": ("aws_msk_iam_sasl_signer",),
+    "zookeeper-sasl": ("puresasl",),
 }
 NOTHING: Mapping[str, str] = {}
 SAMPLES = {"coordinator-stuck": 21, "healthy": 0}

@@ -15,7 +15,7 @@ from tests.places import ROOT
 
 RESULTS = ROOT / "tests" / "security" / "results.json"
 PAGE = ROOT / "docs" / "security-matrix.md"
-LINES = (("2.7.1", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
+LINES = (("2.7.1", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"), ("4.4.0", "kraft"))
 STEPS = ("diagnose", "denials", "plan and apply", "audit", "watch")
 OK, NEVER = "ok", "never run"
 #: {mechanism of kfix that no lab has: why}.
