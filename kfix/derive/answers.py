@@ -71,6 +71,21 @@ class SnapshotAnswers:
     def probes(self) -> tuple[CoordinatorProbe, ...]:
         return self.snapshot.probes
 
+    @cached_property
+    def topics_may_be_hidden(self) -> bool:
+        """Returns whether brokers may leave out topics that this client may not describe.
+
+        Without the settings of a broker it is unknown whether it has an authorizer.
+        """
+        unread = (s.name.startswith("configs of broker") for s in self.snapshot.failed_sources)
+        return self.snapshot.hides_topics or any(unread)
+
+    @cached_property
+    def nothing_known(self) -> bool:
+        """Returns whether every broker that answered knows no partition at all, and none is hidden from this client."""
+        known = any(len(view.partitions) for view in self.views.values())
+        return bool(self.views) and not known and not self.topics_may_be_hidden
+
     @property
     def kraft(self) -> bool:
         return self.snapshot.cluster.mode is Mode.KRAFT

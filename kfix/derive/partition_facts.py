@@ -100,7 +100,7 @@ class Recorded:
         agree = len(seen) == len(views) and all(v == seen[0] for v in seen) if seen else True
         if not agree:
             agree = _same(seen, len(views))
-        flags = (under_way, tp.topic in self.deleting, agree)
+        flags = (under_way, tp.topic in self.deleting, agree, bool(views))
         row, times = _row(tp, self.states.get(tp), assignment, seen, self.known, flags=flags)
         if tp in self._observers:
             row = row._replace(target_rf=row.target_rf - len(self._observers[tp]))
@@ -125,9 +125,9 @@ def _row(
     seen: list[PartitionView],
     known: Background,
     *,
-    flags: tuple[bool, bool, bool],
+    flags: tuple[bool, bool, bool, bool],
 ) -> tuple[PartitionFacts, Times]:
-    reassigning, deleting, views_agree = flags
+    reassigning, deleting, views_agree, answered = flags
     topic = tp.topic
     replicas = assignment.replicas
     best = seen[0] if views_agree and seen else max(seen, key=_epoch, default=None)
@@ -146,7 +146,10 @@ def _row(
     leaderless = leader == UNKNOWN or (leader >= 0 and live is not None and not leader_live)
     agrees = not zk or best is None or _agrees(zk_leader, zk_epoch, best, live)
     gone = _gone_for(replicas, isr, known, leaderless=leaderless) if known.absent and not zk else UNKNOWN
-    times = Times(zk, leaderless or not agrees, leader >= 0 and (leaderless or _newer(best, zk_epoch)), isr, gone)
+    # Which of the brokers have just started and know nothing yet, the age of the record does not show.
+    unseen = zk and answered and best is None
+    hasty = leader >= 0 and (leaderless or unseen or _newer(best, zk_epoch))
+    times = Times(zk, leaderless or unseen or not agrees, hasty, isr, gone)
     zk_version, age, stable = times.of(state, known)
     row = PartitionFacts(
         topic,
@@ -194,7 +197,7 @@ class Times(NamedTuple):
     """What the three facts of a row depend on that differ from partition to partition: version, age, stable time."""
 
     zk: bool
-    in_doubt: bool  # leaderless, or ZooKeeper and the views disagree
+    in_doubt: bool  # leaderless, known to no broker that answered, or ZooKeeper and the views disagree
     hasty: bool
     isr: tuple[int, ...]
     gone: int = UNKNOWN  # seconds since the brokers that it lacks are gone, where ZooKeeper keeps no record

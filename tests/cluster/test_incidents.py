@@ -275,6 +275,41 @@ def test_a_partition_that_no_controller_has_created_is_named_and_the_start_of_it
         client.close()
 
 
+def test_a_partition_that_no_broker_knows_is_named_and_another_controller_tells_the_brokers(kfix, lab, tmp_path):
+    """Topic and state were created at once: the controller fails to create the state, and sends nothing."""
+    lab.break_("healthy")
+    client = KazooClient(lab.zookeeper_connect)
+    client.start()
+    try:
+        epoch = int(client.get("/controller_epoch")[0])
+        topic = {"version": 2, "partitions": {"0": [1, 2, 3]}, "adding_replicas": {}, "removing_replicas": {}}
+        state = {"controller_epoch": epoch, "leader": 1, "version": 1, "leader_epoch": 0, "isr": [1, 2, 3]}
+        made = client.transaction()
+        made.create("/brokers/topics/untold", json.dumps(topic).encode())
+        made.create("/brokers/topics/untold/partitions")
+        made.create("/brokers/topics/untold/partitions/0")
+        made.create("/brokers/topics/untold/partitions/0/state", json.dumps(state).encode())
+        assert not [each for each in made.commit() if isinstance(each, Exception)]
+        said = kfix.diagnose()
+        assert said.code == 21, said.out
+        found = said.findings["KFX121"]
+        assert found["partitions"] == ["untold-0"]
+        assert found["severity"] == "critical"
+        plan = tmp_path / "reelect.json"
+        assert kfix.on("runbook", "plan", "controller-reelect", "-o", plan).code == 0
+        approval = f"step:{json.loads(plan.read_text())['plan_id'][:8]}"
+        done = kfix.on("runbook", "apply", "--plan", plan, "--approve", approval)
+        assert done.code == 0, done.err
+        wait_until_healthy(kfix, {"KFX121"})
+    finally:
+        client.create("/admin/delete_topics/untold")
+        ends = time.monotonic() + 30
+        while client.exists("/brokers/topics/untold") and time.monotonic() < ends:
+            time.sleep(0.2)
+        client.stop()
+        client.close()
+
+
 def test_a_clean_rolling_restart_gives_no_alarm(kfix, lab):
     """Looked at all the while, with the default settings of debounce and grace."""
     lab.break_("healthy")

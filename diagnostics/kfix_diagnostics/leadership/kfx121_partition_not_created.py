@@ -1,24 +1,27 @@
-"""KFX121 partition-not-created: ZooKeeper assigns replicas to a partition that no controller has ever created.
+"""KFX121 partition-not-created: a partition is in ZooKeeper, and no broker knows it.
 
 Why it matters
-    Such a partition has no leader and no ISR, and no broker knows it, so none of Kafka's own tools lists it as
-    offline: clients see a topic with fewer partitions, or none. Records whose key belongs there are not written.
+    No client can write to it or read it, and no listing of Kafka's own tools calls it offline: clients see a topic with
+    fewer partitions, or none, and time out.
 
 How kfix knows
-    The topic's znode lists the partition, its state znode does not exist, no broker that answered knows it, and its
-    topic is not being deleted; in two snapshots, since the controller creates a new partition within moments.
+    The topic's znode lists the partition, no broker that answered knows it, and its topic is not being deleted. Either
+    its state znode does not exist: no controller has ever created it. Or the state names a live leader, and that broker
+    does not know the partition either: no controller has told it. In two snapshots without a write in between, since
+    the controller does both within moments. Where brokers may hide topics from this client, the second is not judged.
 
 Remedies, safest first
     If no replica is alive: start one of them. A controller of ZooKeeper creates a partition once one of its replicas
-    has registered. Otherwise the controller did not process the change to the topic: its log shows why, and
-    another controller reads all topics and creates what is missing.
+    has registered. Otherwise the controller did not process the change to the topic: its log shows why, and another
+    controller reads all topics, creates what is missing, and informs the brokers.
 
 Do not
     Do not create the state znode by hand, and do not delete the topic's znode: the controller keeps its own copy.
 
 Sources
-    Kafka 2.7.1: PartitionStateMachine.initializeLeaderAndIsrForPartitions writes no state where no replica is alive;
-    tried on real brokers. See docs/facts/controller.md.
+    Kafka 2.7.1: PartitionStateMachine.initializeLeaderAndIsrForPartitions writes no state where no replica is alive,
+    and sends nothing to brokers where the state is there already (NODEEXISTS); both tried on real brokers. See
+    docs/facts/controller.md.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, R
 from kfix.wording import brokers_named
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, runbook
 from kfix_diagnostics._bans import starts
-from kfix_diagnostics._evidence import assignment_row, live_row
+from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import are, has, per_topic, start_any
 
@@ -41,12 +44,19 @@ CODE = "KFX121"
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     groups: dict[tuple[int, ...], list[TopicPartition]] = {}
+    untold = []
     for row in rows:
-        if case.background.authority and not _unreadable(row.tp, case):
+        if row.zk_known:
+            # Only a leader that answers shows that no broker leads it.
+            if row.leader in case.views and not case.topics_may_be_hidden:
+                untold.append(row.tp)
+        elif case.background.authority and not _unreadable(row.tp, case):
             dead = () if row.n_live_replicas else tuple(sorted(case.assignment(row.tp).replicas))
             groups.setdefault(dead, []).append(row.tp)
     for dead, tps in sorted(groups.items()):
         yield _finding(dead, tps, case)
+    if untold:
+        yield _untold(untold, case)
 
 
 def _unreadable(tp: TopicPartition, case: CaseFile) -> bool:
@@ -80,6 +90,41 @@ def _finding(dead: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
     )
 
 
+def _untold(tps: list[TopicPartition], case: CaseFile) -> Finding:
+    first = tps[0]
+    leaders = sorted({state.leader for tp in tps if (state := case.state(tp)) is not None})
+    one = len(tps) == 1
+    return Finding(
+        code=CODE,
+        severity=Severity.CRITICAL,
+        obj="leaders in ZooKeeper",
+        summary=f"{per_topic(tps)} {has(len(tps))} {'a leader' if one else 'leaders'} in ZooKeeper "
+        f"({brokers_named(leaders)}), but no broker knows {'it' if one else 'them'}: producers and consumers time out",
+        cause=Cause(
+            "the controller has not told the brokers: it failed while it created the topic, or it does not act",
+            Confidence.LIKELY,
+        ),
+        evidence=(
+            *state_row(case, first),
+            *assignment_row(case, first),
+            Evidence(brokers_named(case.views), f"metadata of {first}", "does not know the partition"),
+            *live_row(case),
+        ),
+        blocked=blocked(case, tps),
+        remedies=(
+            Remedy("Read the controller's log (controller.log) for the topic: it says what the controller did not do"),
+            runbook(
+                case, "controller-reelect", "Have another controller elected: it tells the brokers what is recorded"
+            ),
+        ),
+        never=(NEVER_EDIT, "Do not delete the topic's znode: the partition may have records on the brokers' disks"),
+        partitions=tuple(tps),
+        follows=(f"KFX202:controller {case.controller.broker}",)
+        if case.nothing_known and case.controller is not None
+        else (),
+    )
+
+
 def _cause(dead: tuple[int, ...]) -> Cause:
     if dead:
         return Cause("no replica was alive when the partition was to be created", Confidence.LIKELY)
@@ -98,10 +143,10 @@ def _remedies(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
 CHECK = PartitionCheck(
     code=CODE,
     slug="partition-not-created",
-    title="a partition that no controller has created",
+    title="a partition in ZooKeeper that no broker knows",
     severity=Severity.CRITICAL,
-    rows="leader == -2 and n_views == 0 and not zk_known and not deleting",
+    rows="n_views == 0 and not deleting and (leader == -2 or zk_leader >= 0 and not leaderless)",
     describe=describe,
-    debounce=Debounce.HELD,
+    debounce=Debounce.SAME,
     scope=Scope.ZOOKEEPER,
 )

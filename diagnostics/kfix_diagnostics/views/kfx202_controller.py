@@ -7,8 +7,9 @@ Why it matters
 How kfix knows
     ZooKeeper mode only: /controller against the registrations; the controller that each broker names; pending work: a
     recorded leader that is gone, ISR notifications or a preferred election that no controller processes, a broker that
-    came back and responds but is in no ISR and knows no partition. Each is a sign only if it persists. In KRaft a
-    broker names a random live broker as controller, by design: there this is never judged.
+    came back and responds but is in no ISR and knows no partition, or that no broker knows any partition. Each is a
+    sign only if it persists. In KRaft a broker names a random live broker as controller, by design: there this is never
+    judged.
 
 Remedies, safest first
     Recorded but not acting: restart that one broker; another one takes over within seconds. None: check ZooKeeper. Two:
@@ -180,7 +181,7 @@ def _signs(case: CaseFile, controller: int, rows: Rows) -> Iterator[Evidence]:
             back = ago(case.back_for(broker))
             yield Evidence(
                 f"broker {broker}",
-                "registered and responding, but in no ISR and knows no partition",
+                f"registered and responding, but {'' if case.nothing_known else 'in no ISR and '}knows no partition",
                 f"back for {back}",
             )
 
@@ -188,14 +189,15 @@ def _signs(case: CaseFile, controller: int, rows: Rows) -> Iterator[Evidence]:
 def _never_informed(case: CaseFile) -> list[int]:
     """Returns brokers that came back longer ago than a restart takes, and that the controller has sent no partition.
 
-    A broker that knows its partitions may just be slow.
+    A broker that knows its partitions may just be slow. One that is in an ISR and knows none has stale metadata, unless
+    no broker knows any: then the controller has sent no metadata at all.
     """
     old = {
         b
         for b in case.registrations.keys() & case.views.keys() & case.assigned
         if (case.back_for(b) or 0) > case.restart_grace and not case.views[b].partitions
     }
-    for row in case.samples if old else ():
+    for row in case.samples if old and not case.nothing_known else ():
         old -= set(case.isr(row.tp))
         if not old:
             break

@@ -161,3 +161,12 @@ def test_the_states_of_a_topic_nobody_assigned_are_rows_too() -> None:
     facts = row(replace(snapshot, views={1: view}, zookeeper=None), "lone")
     assert facts.n_replicas == 1
     assert facts.state_age == -1
+
+
+def test_the_age_of_a_record_says_nothing_of_a_partition_that_no_broker_knows() -> None:
+    paper = base()
+    paper.part("orders", 0).seen_by = dict.fromkeys(paper.brokers)
+    facts = row(paper.snapshot(), "orders")
+    assert (facts.n_views, facts.stable_for) == (0, -1)
+    paper.answering.clear()
+    assert row(paper.snapshot(), "orders").stable_for == 86_400
