@@ -54,7 +54,7 @@ def test_each_step_of_a_migration_is_named_with_the_brokers_of_each_side(lab, tm
 
         migrating.move_to_kraft(lab, access, [1])
         said = found(kfix)
-        assert "1 of 2 brokers is on KRaft, broker 2 still with ZooKeeper" in said["summary"]
+        assert "1 of 2 brokers is on KRaft, broker 2 still on ZooKeeper" in said["summary"]
 
         migrating.move_to_kraft(lab, access, [2])
         assert "the controllers still write ZooKeeper" in found(kfix)["summary"]
