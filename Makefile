@@ -45,10 +45,11 @@ real: setup-dev
 	@$(PYTEST) tests/cluster tests/spark tests/browser
 
 # Every line of Kafka with every security and mechanism: about an hour on two cores. The cells of docs/security-matrix.md that
-# have no result yet are run first, then every failure line with and without an authorizer, and each right that is taken away.
+# have no result yet are run first, then every failure line with and without an authorizer, and each right that is taken away,
+# and runbooks with exactly their documented rights.
 test-security: setup-dev
 	@$(BIN)/python -m tests.security
-	@KFIX_TEST_SECURITY=all $(PYTEST) tests/cluster/test_secured_labs.py tests/cluster/test_missing_rights.py
+	@KFIX_TEST_SECURITY=all $(PYTEST) tests/cluster/test_secured_labs.py tests/cluster/test_missing_rights.py tests/cluster/test_least_rights.py
 
 # Every incident of the lab on every line of Kafka where it can happen: made, diagnosed, remedied, proved; writes
 # docs/matrix.json and docs/matrix.md. Resumes where it ended; one line with MATRIX="--line 4.3.1-kraft". Over an hour.

@@ -14,7 +14,7 @@ from kfix.lab.nodes.kerberos import ROLE, add_principal, administer, start_kdc, 
 from kfix.lab.process import processes
 from tests.cluster.conftest import Kfix
 from tests.cluster.remedy import Operator
-from tests.cluster.test_secured_labs import one_line
+from tests.cluster.securing import one_line
 
 LINES = {"2.7.1": "sasl_plaintext", "4.3.1": "sasl_ssl"}
 HERE = Path(__file__).parent

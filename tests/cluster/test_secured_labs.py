@@ -3,7 +3,6 @@
 `make test-security` runs every line of Kafka with every security and mechanism; otherwise a core part runs.
 """
 
-import gzip
 import itertools
 import json
 import os
@@ -15,10 +14,12 @@ import pytest
 from kfix.lab import Lab, LabSpec
 from kfix.lab.definition.state import folder_of
 from kfix.lab.security.certificates import CertificateAuthority, pem
-from kfix.lab.security.files import authority_of
-from kfix.lab.security.oidc import read_settings, signed_token
+from kfix.lab.security.files import HOSTS, authority_of
+from kfix.lab.security.oidc import read_settings, signed_token, write_settings
 from tests.cluster.conftest import Kfix
 from tests.cluster.remedy import Operator
+from tests.cluster.securing import changed, holders, inline, of_its_listener, of_its_node, one_line, secrets_of
+from tests.cluster.seen import wait_until
 from tests.cluster.watched import LONG, inbox, metrics, posting_to, watching
 
 LINES = (("2.7.1", "zk"), ("3.9.2", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
@@ -54,36 +55,6 @@ def kfix(lab, tmp_path):
     return Kfix(lab, tmp_path / "state")
 
 
-def secrets_of(lab):
-    return {lab.state.secret, lab.state.spec.sasl[1] if lab.state.spec.sasl else lab.state.secret}
-
-
-def holders(folder, secrets):
-    found = []
-    for file in Path(folder).rglob("*"):
-        if file.is_file():
-            data = file.read_bytes()
-            data = gzip.decompress(data) if file.suffix == ".gz" else data
-            found += [file] if any(secret.encode() in data for secret in secrets) else []
-    return found
-
-
-def changed(lab, tmp_path, **keys):
-    """The client properties with other values; None removes a key. Dots are written as two underscores."""
-    lines = Path(lab.client_files[0]).read_text().splitlines()
-    names = {key.replace("__", "."): value for key, value in keys.items()}
-    kept = [line for line in lines if line.partition("=")[0] not in names]
-    file = tmp_path / "changed.properties"
-    file.write_text("\n".join([*kept, *(f"{key}={value}" for key, value in names.items() if value is not None)]) + "\n")
-    return file
-
-
-def one_line(said):
-    assert said.out == ""
-    [line] = [line for line in said.err.splitlines() if line.startswith("kfix:")]
-    return line
-
-
 def test_every_form_of_client_properties_reads_everything_without_another_option(lab, kfix, tmp_path):
     assert len(lab.client_files) == (3 if lab.state.spec.has_tls else 1)
     for file in lab.client_files:
@@ -93,6 +64,20 @@ def test_every_form_of_client_properties_reads_everything_without_another_option
     kept = kfix.run("snapshot", "save", saved, "--command-config", lab.client_files[0])
     assert kept.code == 0, kept.err
     assert holders(tmp_path, secrets_of(lab)) == []
+
+
+def test_inline_pem_with_its_secrets_in_another_file_reads_everything(lab, kfix, tmp_path):
+    """`${file:...}` by `config.providers`: no secret and no path of a store is in the client properties."""
+    if not lab.state.spec.has_tls:
+        return
+    file, secrets = inline(lab, tmp_path)
+    assert not any(secret in file.read_text() for secret in secrets_of(lab))
+    said = kfix.run("diagnose", "--json", "--command-config", file)
+    assert (said.code, said.json["could_not_read"], said.json["findings"]) == (0, [], []), said.out + said.err
+    (tmp_path / "secrets").unlink()
+    missing = kfix.run("diagnose", "--command-config", file)
+    assert missing.code == (2 if secrets else 0), missing.out + missing.err
+    assert not any(secret in said.out + missing.out + missing.err for secret in secrets_of(lab))
 
 
 def test_a_plan_is_carried_out_over_the_secured_listener_and_no_secret_is_left(lab, tmp_path):
@@ -166,6 +151,23 @@ def test_a_token_that_the_broker_refuses_is_one_line_without_it(lab, kfix, tmp_p
     said = kfix.run("diagnose", "--command-config", file)
     assert (said.code, "the broker refused the token (invalid_token)" in one_line(said)) == (22, True), said.err
     assert token not in said.err
+
+
+def test_a_token_that_another_key_signed_is_refused_in_one_line_without_it(lab, kfix, tmp_path):
+    if lab.state.oidc_port is None:
+        return
+    settings = read_settings(folder_of(lab.state) / "oidc.json")
+    write_settings(tmp_path / "other.json", settings.port, {})
+    foreign = read_settings(tmp_path / "other.json")
+    assert (foreign.issuer, foreign.key != settings.key) == (settings.issuer, True)
+    for key, code in ((foreign, 22), (settings, 0)):
+        token = signed_token(key, "kfix")
+        (tmp_path / "token").write_text(token)
+        file = changed(lab, tmp_path, sasl__oauthbearer__token__endpoint__url=f"file://{tmp_path}/token")
+        said = kfix.run("diagnose", "--command-config", file)
+        assert said.code == code, said.err
+        assert ("the broker refused the token (invalid_token)" in said.err) is (code == 22), said.err
+        assert token not in said.out + said.err
 
 
 def test_a_token_of_aws_reaches_the_broker_which_is_not_of_aws(lab, kfix, tmp_path, monkeypatch):
@@ -269,21 +271,19 @@ def test_an_expired_authority_is_named(lab, kfix, tmp_path):
     assert (said.code, "a CA in ssl.truststore.* has expired (CN=kfix lab" in one_line(said)) == (22, True), said.err
 
 
-def test_an_expired_certificate_of_a_broker_is_named(lab, kfix):
-    if not lab.state.spec.has_tls or lab.state.spec.recipe.mode == "kraft":
-        return  # controllers of KRaft have the same certificate
-    store = folder_of(lab.state) / "node.p12"
-    before = store.read_bytes()
-    expired = authority_of(lab.state).issue("node", ["127.0.0.1"], timedelta(-1))
-    store.write_bytes(expired.key_store(lab.state.secret))
-    try:
-        lab.restart(7)
-        said = kfix.run("diagnose", "--command-config", lab.client_files[0])
-        assert (said.code, "the server's certificate has expired" in one_line(said)) == (22, True), said.err
-    finally:
-        store.write_bytes(before)
-        lab.restart(7)
-    assert kfix.run("diagnose", "--command-config", lab.client_files[0]).code == 0
+def test_an_expired_certificate_of_a_broker_is_named(lab, kfix, tmp_path):
+    if not lab.state.spec.has_tls:
+        return
+    expired = authority_of(lab.state).issue("node", HOSTS, timedelta(-1)).key_store(lab.state.secret)
+    with (of_its_listener if lab.state.spec.recipe.mode == "kraft" else of_its_node)(lab, tmp_path, expired):
+
+        def one():
+            said = kfix.run("diagnose", "--command-config", lab.client_files[0])
+            return said if said.code == 22 else None
+
+        said = wait_until(one, "the broker has the expired certificate", 20)
+        assert "the server's certificate has expired" in one_line(said), said.err
+    wait_until(lambda: kfix.run("diagnose", "--command-config", lab.client_files[0]).code == 0, "it is renewed", 20)
 
 
 def test_the_files_of_a_secured_lab_are_for_its_user_alone(lab):

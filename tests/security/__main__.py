@@ -86,7 +86,7 @@ class Trial:
         self.keeps_secrets(said.out + said.err)
 
     def keeps_secrets(self, text: str) -> None:
-        from tests.cluster.test_secured_labs import holders
+        from tests.cluster.securing import holders
 
         assert not [each for each in self.secrets if each in text]
         assert holders(self.folder, set(self.secrets)) == []

@@ -1,6 +1,8 @@
 """The least rights of kfix as data: of every request of a run that needs one besides those of a diagnosis.
 
-`tests/cluster/test_missing_rights.py` takes each away on real brokers; `docs/security.md` names them by runbook.
+`test_rights.py` compares them with the requests that the code sends, `tests/cluster/test_missing_rights.py` takes each
+away on real brokers, `tests/cluster/test_least_rights.py` applies runbooks with exactly these; `docs/security.md` names
+them by runbook.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "transaction.abort": (READ_TOPICS, WRITE),
     "wait": (),
 }
+#: The rights of an action whose argument `kind` names the resource that it changes.
+OF_KINDS = {"topic": OF_TOPICS, "broker": OF_BROKERS}
 #: {operation: the word of kafka-acls.sh}.
 WORDS = {"ALTER": "Alter", "ALTER_CONFIGS": "AlterConfigs", "READ": "Read", "DELETE": "Delete", "WRITE": "Write"}
 WORDS |= {"DESCRIBE": "Describe", "DESCRIBE_CONFIGS": "DescribeConfigs"}
@@ -57,11 +61,19 @@ _RESOURCES = {
 }
 
 
+def of_action(action: str, kind: object = None) -> tuple[Right, ...]:
+    """Returns the rights of an action; with its literal argument `kind`, those on resources of that kind."""
+    rights = OF_ACTIONS[action]
+    return tuple(right for right in rights if right == OF_KINDS[kind]) if kind in OF_KINDS else rights
+
+
 def of_runbooks() -> dict[str, tuple[Right, ...]]:
     """Returns the rights of each built-in runbook besides those of a diagnosis, in the order of this file."""
     order = dict.fromkeys(right for rights in OF_ACTIONS.values() for right in rights)
     return {
-        book.id: tuple(right for right in order if any(right in OF_ACTIONS[step.action] for step in book.steps))
+        book.id: tuple(
+            right for right in order if any(right in of_action(s.action, s.with_.get("kind")) for s in book.steps)
+        )
         for book in load_all(None)
     }
 

@@ -25,6 +25,7 @@ from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.new_groups import ListedGroup
+from kfix.adapters.kafka.rights import TOPIC
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import (
@@ -169,6 +170,10 @@ class Details:
             # logs of other partitions are read under the same name.
             why = f"{tps[0]}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
             self._questions.failed(f"offsets log broker {broker}", why)
+        for log in found:
+            # Which groups are stored there, or wait for the transaction, is unknown: they may be blocked.
+            if log.error == name_of(TOPIC) and log.stable >= 0 and _in_doubt(log, listed):
+                self._questions.failed(f"offsets log {log.partition}", f"{OFFSETS_TOPIC}-{log.partition}: {log.error}")
         kept_back = {tp.partition: broker for broker, tps in refused.items() for tp in tps}
         found = [
             replace(log, withheld=kept_back.get(log.partition) == log.broker and log.log_end > log.start)
@@ -243,3 +248,8 @@ class Details:
         """
         found_ends = self._each(name, asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
         return {tp: end for found in found_ends.values() for tp, end in found.items()}
+
+
+def _in_doubt(log: OffsetsLog, listed: Collection[int]) -> bool:
+    """Whether the log was read for what it holds, and not only for a group that was asked for."""
+    return log.stable < log.log_end or log.partition not in listed

@@ -5,6 +5,7 @@ from kafka.protocol import consumer
 
 from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.offsets_log import Part, ask_parts, coordinators, read_parts
+from kfix.adapters.collect.rights import with_rights
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
@@ -175,3 +176,42 @@ def test_a_leader_that_keeps_withholding_its_offsets_is_noted_although_its_log_i
     assert [(log.withheld, log.log_end) for log in found] == [(True, 9)]
     [failed] = [source for source in questions.sources() if not source.ok]
     assert failed.error == f"{TP}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
+
+
+@pytest.mark.parametrize(
+    ("stable", "listed", "wanted", "noted"),
+    [(5, (3,), (), True), (9, (), (), True), (9, (3,), (3,), False)],
+    ids=["open transaction", "no listed group", "only asked for"],
+)
+def test_an_offsets_log_in_doubt_that_must_not_be_read_is_a_source_that_failed(stable, listed, wanted, noted):
+    topic = consumer.ListOffsetsResponse.ListOffsetsTopicResponse
+
+    def offsets(_, body):
+        isolation, first = (body.i32(), body.i8())[1], body.data[-8:] == b"\xff" * 7 + b"\xfe"
+        row = topic.ListOffsetsPartitionResponse(
+            partition_index=3, error_code=0, timestamp=-1, offset=0 if first else stable if isolation else 9
+        )
+        return consumer.ListOffsetsResponse(throttle_time_ms=0, topics=[topic(name=OFFSETS_TOPIC, partitions=[row])])
+
+    def refused(*_):
+        response = consumer.FetchResponse.FetchableTopicResponse
+        row = response.PartitionData(
+            partition_index=3,
+            error_code=29,
+            high_watermark=-1,
+            last_stable_offset=-1,
+            log_start_offset=-1,
+            records=None,
+        )
+        return consumer.FetchResponse(
+            throttle_time_ms=0, error_code=0, session_id=0, responses=[response(topic=OFFSETS_TOPIC, partitions=[row])]
+        )
+
+    broker = FakeBroker({2: offsets, 1: refused}, ALL_VERSIONS | {1: (0, 11)})
+    questions = Questions()
+    with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
+        Details(questions, {1: line}, Deadline.after(5)).offsets_logs({TP: (1, (1,))}, listed, wanted)
+    failed = with_rights([source for source in questions.sources() if not source.ok], "User:kfix")
+    grant = "kafka-acls.sh --add --allow-principal 'User:kfix' --operation Read --topic '*'"
+    why = f"{TP}: TOPIC_AUTHORIZATION_FAILED (missing right: Read for User:kfix; {grant})"
+    assert [(each.name, each.error) for each in failed] == ([("offsets log 3", why)] if noted else [])
