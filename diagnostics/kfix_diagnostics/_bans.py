@@ -58,6 +58,11 @@ def no_move(brokers: Iterable[int]) -> Ban:
     return Ban((ChangeKind.REASSIGNMENT,), brokers=frozenset(brokers))
 
 
+def no_move_of(tps: Iterable[TopicPartition]) -> Ban:
+    """The replicas of these partitions have to stay where they are."""
+    return Ban((ChangeKind.REASSIGNMENT,), frozenset(tps))
+
+
 def moves_from(remedy: Remedy, brokers: Iterable[int], case: CaseFile) -> Remedy:
     """Returns a remedy that is known to move the replicas of these brokers, which only a finding of KRaft forbids."""
     changes = (*remedy.changes, ChangeKind.REASSIGNMENT)

@@ -17,16 +17,12 @@ from kfix.derive.cuts import Cut, cut_of
 from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.derive.loss import Lost, lost_since
 from kfix.derive.moves import still_for
+from kfix.derive.partition_facts import offline_alive
 from kfix.derive.partitions import Partitions, Rows
 from kfix.derive.predicate import parse
 from kfix.derive.quorum import absence
 from kfix.derive.shapes import partitions_in
-from kfix.model.cluster.snapshot import (
-    Assignment,
-    PartitionView,
-    Snapshot,
-    TopicPartition,
-)
+from kfix.model.cluster.snapshot import Assignment, PartitionView, Snapshot, TopicPartition
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
@@ -295,9 +291,18 @@ class CaseFile(SnapshotAnswers):
     def away(self, brokers: Iterable[int]) -> tuple[int, ...]:
         return tuple(b for b in brokers if self.live is not None and b not in self.live)
 
+    def failed_replicas(self, tp: TopicPartition) -> frozenset[int]:
+        """Returns the live brokers whose replica is offline, because a log directory failed."""
+        return offline_alive(tuple(self.views_of(tp).values()), self.live, self.listed)
+
+    def online(self, tp: TopicPartition, brokers: Iterable[int]) -> tuple[int, ...]:
+        """Returns those of the brokers that are alive and whose log directory with this replica has not failed."""
+        failed = self.failed_replicas(tp)
+        return tuple(b for b in self.among_live(brokers) if b not in failed)
+
     def unclean_winner(self, tp: TopicPartition) -> int | None:
-        """Returns the first live replica in assignment order, whatever its log (docs/facts/controller.md)."""
-        return next(iter(self.among_live(self.assignment(tp).replicas)), None)
+        """Returns the first replica in assignment order that is online, whatever its log (docs/facts/controller.md)."""
+        return next(iter(self.online(tp, self.assignment(tp).replicas)), None)
 
     @cached_property
     def offsets_partitions(self) -> int:

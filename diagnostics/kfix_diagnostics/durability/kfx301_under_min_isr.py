@@ -70,12 +70,12 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         never=("Do not trigger an election of any kind: the partitions have leaders, and it brings no replica back",),
         forbids=(no_election(tps),),
         partitions=tps,
-        follows=explained(missing, case),
+        follows=explained(missing, rows, case),
     )
 
 
 def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
-    yield from bring_back(missing, case)
+    yield from bring_back(missing, rows, case)
     if not missing:
         growing = [row.tp for row in rows if being_added(row, case)]
         if growing:

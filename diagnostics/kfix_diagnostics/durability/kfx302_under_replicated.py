@@ -66,12 +66,12 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
         f"{has(len(missing)) if since else are(len(missing))} {'been ' if since else ''}out of sync{since}",
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first),
-        remedies=tuple(_remedies(missing, case)),
+        remedies=tuple(_remedies(missing, rows, case)),
         never=("Do not trigger an election, and do not restart the brokers that are in sync",),
         forbids=(no_election(tps),),
         partitions=tps,
         headline=_headline(missing, case) if case.calm(missing) else "",
-        follows=(*explained(missing, case), *others, *lag_keys(missing, case)),
+        follows=(*explained(missing, rows, case), *others, *lag_keys(missing, case)),
     )
 
 
@@ -85,11 +85,11 @@ def _headline(missing: Missing, case: CaseFile) -> str:
     return f"{came_back(missing, case)} and {are(len(missing))} catching up, an alarm in {left}"
 
 
-def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
+def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if case.calm(missing):
         yield Remedy("Wait: an ordinary restart shows the same")
         return
-    yield from bring_back(missing, case)
+    yield from bring_back(missing, rows, case)
 
 
 CHECK = PartitionCheck(

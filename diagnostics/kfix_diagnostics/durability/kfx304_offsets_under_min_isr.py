@@ -68,7 +68,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         cause=cause_of(missing, rows, case),
         evidence=(*partition_rows(case, first.tp), *_withheld_rows(withheld)),
         blocked=_blocked(tps, withheld, case),
-        remedies=tuple(_remedies(missing, case)),
+        remedies=tuple(_remedies(missing, rows, case)),
         never=(
             "Do not trigger an election: the partitions have leaders",
             "Do not restart the leaders: they are the last complete replicas",
@@ -76,7 +76,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         ),
         forbids=(no_election(tps),),
         partitions=tps,
-        follows=explained(missing, case),
+        follows=explained(missing, rows, case),
     )
 
 
@@ -129,8 +129,8 @@ def _blocked(tps: tuple[TopicPartition, ...], withheld: list[OffsetsLog], case: 
     return Blocked("; ".join(who), groups, others_unknown=bool(offsets))
 
 
-def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
-    yield from bring_back(missing, case)
+def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
+    yield from bring_back(missing, rows, case)
     if not missing:
         yield runbook(case, "raise-offsets-rf", "Raise the replication factor to 3, then keep min.insync.replicas at 2")
         return

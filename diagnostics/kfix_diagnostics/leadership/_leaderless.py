@@ -26,7 +26,7 @@ def describe(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _one(code: str, row: PartitionFacts, case: CaseFile) -> Finding:
     tp = row.tp
     isr = case.isr(tp)
-    live_isr = case.among_live(isr)
+    live_isr = case.online(tp, isr)
     stuck = blocked(case, [tp])
     since = f" for {ago(row.stable_for)}" if row.stable_for >= 0 else ""
     verb = "has had" if since else "has"
@@ -60,7 +60,7 @@ def _facts(row: PartitionFacts, case: CaseFile, groups: tuple[str, ...]) -> dict
         "partition": row.partition,
         "leader": row.leader,
         "isr": isr,
-        "live_isr": case.among_live(isr),
+        "live_isr": case.online(row.tp, isr),
         "assignment": case.assignment(row.tp).replicas,
         "preferred_in_live_isr": row.preferred_in_live_isr,
         "controller": _controller(case),
@@ -155,7 +155,7 @@ def _never(case: CaseFile, live_isr: tuple[int, ...]) -> tuple[str, ...]:
 def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     topics = sorted({tp.topic for tp in tps})
-    live = sorted({b for tp in tps for b in case.among_live(case.isr(tp))})
+    live = sorted({b for tp in tps for b in case.online(tp, case.isr(tp))})
     remedies: list[Remedy] = []
     if not case.kraft:
         remedies = [

@@ -125,11 +125,14 @@ def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
     if isr:
         text = f"{start_any(isr, case.frozen)}. It is in sync, so no data is lost"
         yield starts(runbook(case, "isr-dead", text), isr)
-    for tp in tps[:SHOWN]:
+    elected = [tp for tp in tps if case.unclean_winner(tp) is not None]
+    for tp in elected[:SHOWN]:
         yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
-    if len(tps) > SHOWN:
-        yield Remedy(f"The same applies to {several(len(tps) - SHOWN, 'more partition')}, one by one")
+    if len(elected) > SHOWN:
+        yield Remedy(f"The same applies to {several(len(elected) - SHOWN, 'more partition')}, one by one")
     yield from save_from_disk(tps, isr)
+    if not elected:
+        return  # every live replica is in a failed log directory (KFX406)
     yield runbook(
         case,
         "unclean-election",

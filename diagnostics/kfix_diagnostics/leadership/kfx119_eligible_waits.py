@@ -40,6 +40,7 @@ from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_aga
 from kfix_diagnostics._bans import no_start, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._failed_dirs import waits_for_disk
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leadership._eligible import waits_for
@@ -57,7 +58,8 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[EligibleLeaders, int | None], list[TopicPartition]] = {}
     for row in rows:
         eligible = waits_for(row.tp, case)
-        if eligible is not None:
+        # Where the log directory of each live one failed, and none is away, KFX406 reports it.
+        if eligible is not None and not (waits_for_disk(row.tp, case) and not case.away(_wanted(eligible, case))):
             other = case.unclean_winner(row.tp) if row.unclean else None
             found.setdefault((EligibleLeaders(*(tuple(sorted(each)) for each in eligible)), other), []).append(row.tp)
     for (eligible, other), tps in found.items():
