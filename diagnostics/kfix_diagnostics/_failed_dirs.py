@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kfix.derive.casefile import CaseFile
@@ -31,14 +31,23 @@ def waits_for_disk(tp: TopicPartition, case: CaseFile) -> bool:
 
 def failed_at(missing: Iterable[int], rows: Iterable[PartitionFacts], case: CaseFile) -> tuple[int, ...]:
     """Returns those of the missing brokers whose replicas of all rows that lack them are in failed log directories."""
-    wanted = tuple(missing)
-    lacking: dict[int, list[TopicPartition]] = {b: [] for b in wanted}
-    if any(row.n_failed_replicas > 0 for row in rows):
-        for row in rows:
-            for broker in wanted:
-                if broker in case.assignment(row.tp).replicas and broker not in case.isr(row.tp):
-                    lacking[broker].append(row.tp)
+    if not any(row.n_failed_replicas > 0 for row in rows):
+        return ()
+    lacking = lacking_rows(missing, rows, case)
     return tuple(b for b, tps in lacking.items() if tps and all(b in case.failed_replicas(tp) for tp in tps))
+
+
+def lacking_rows(
+    missing: Iterable[int], rows: Iterable[PartitionFacts], case: CaseFile
+) -> Mapping[int, list[TopicPartition]]:
+    """Returns {missing broker: the partitions of these rows whose ISR lacks it}."""
+    lacking: dict[int, list[TopicPartition]] = {b: [] for b in missing}
+    for row in rows:
+        replicas, isr = case.assignment(row.tp).replicas, case.isr(row.tp)
+        for broker, tps in lacking.items():
+            if broker in replicas and broker not in isr:
+                tps.append(row.tp)
+    return lacking
 
 
 def keys_of(brokers: Iterable[int]) -> tuple[str, ...]:

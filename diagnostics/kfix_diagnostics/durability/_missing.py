@@ -5,7 +5,7 @@ Keys stay when one of two brokers comes back: a finding is about one broker, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
@@ -15,12 +15,14 @@ from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import diagnose_again, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._explained import code_of, explained_by
-from kfix_diagnostics._failed_dirs import SEE, failed_at, keys_of
+from kfix_diagnostics._failed_dirs import SEE, failed_at, keys_of, lacking_rows
 from kfix_diagnostics._running import find_out_why, running
-from kfix_diagnostics._words import are, because, does, not_alive
+from kfix_diagnostics._words import are, because, does, has, not_alive
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
+#: The end of a sentence about what not to do.
+NO_RESTART = "do not restart the brokers that are in sync because of it"
 #: The finding about partitions without a leader whose in-sync replicas a pasted text shows as likely dead.
 LIKELY_DEAD = "KFX107:likely dead"
 
@@ -75,16 +77,28 @@ def about(missing: Missing) -> str:
 def explained(missing: Missing, rows: Rows, case: CaseFile) -> tuple[str, ...]:
     """Returns the keys of a network cut, or of dead and silent brokers where no other broker is missing too.
 
-    So it is with failed log directories, where they hold the missing replicas of all rows.
+    So it is with failed log directories, and with leaders that do not add replicas again, where that holds for the
+    missing replicas of all rows.
     """
     if missing and set(failed := failed_at(missing, rows, case)) == set(missing):
         return keys_of(failed)
+    if missing and set(kept_out := left_out_at(missing, rows, case)) == set(missing):
+        return lag_keys(kept_out, case)
     if case.cut is not None and case.cut.explains(missing):
         return explained_by(missing, case)
     if missing and case.background.likely.dead.keys() >= set(missing):
         return (LIKELY_DEAD,)
     away = {*case.dead, *case.shut_out, *case.silent}
     return explained_by(missing, case) if missing and away.issuperset(missing) else ()
+
+
+def left_out_at(missing: Iterable[int], rows: Rows, case: CaseFile) -> Missing:
+    """Returns those of the missing brokers whose replicas have all records of all rows that lack them (KFX810)."""
+    found = {(each.tp, each.broker) for each in case.left_out} if case.cut is None else set()
+    if not found:
+        return ()
+    lacking = lacking_rows(missing, rows, case)
+    return tuple(b for b, tps in lacking.items() if tps and all((tp, b) in found for tp in tps))
 
 
 def same_partitions(code: str, missing: Missing, groups: dict[Missing, Rows], case: CaseFile) -> tuple[str, ...]:
@@ -144,6 +158,11 @@ def _known_cause(lagging: list[int], rows: Rows, case: CaseFile) -> Cause | None
     """Returns why live brokers are out of sync, where something else shows it: a disk, a hang, a cut, a fresh start."""
     if (failed := failed_at(lagging, rows, case)) and set(failed) == set(lagging):
         return Cause(f"a log directory of {brokers_named(failed)} failed, {SEE}", Confidence.LIKELY)
+    if set(left_out_at(lagging, rows, case)) == set(lagging):
+        text = f"{brokers_named(lagging)} {has(len(lagging))} all records, and the leader does not add"
+        return Cause(
+            f"{text} {'it' if len(lagging) == 1 else 'them'} to the ISR, see {LEFT_OUT_CODE}", Confidence.LIKELY
+        )
     if hanging := [b for b in lagging if b in case.silent]:
         return Cause(f"{_hang(hanging)}, see KFX402", Confidence.LIKELY)
     if case.cut is not None and case.cut.explains(lagging):
@@ -188,7 +207,9 @@ def bring_back(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]
     lagging = [b for b in lagging if b not in hanging]
     if failed := failed_at(lagging, rows, case):
         yield Remedy(f"Repair the failed log directory of {brokers_named(failed)}: {SEE}")
-    lagging = [b for b in lagging if b not in failed]
+    if kept_out := left_out_at(lagging, rows, case):
+        yield Remedy(f"Have the leader add {brokers_named(kept_out)} to the ISR: see {LEFT_OUT_CODE}")
+    lagging = [b for b in lagging if b not in failed and b not in kept_out]
     if lagging and case.cut is not None and case.cut.explains(lagging):
         yield Remedy(f"Repair the network: see {code_of(case.cut)}")
     elif lagging:

@@ -34,6 +34,7 @@ from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import are, has, per_topic
 from kfix_diagnostics.durability._missing import (
+    NO_RESTART,
     Missing,
     bring_back,
     by_missing,
@@ -41,10 +42,12 @@ from kfix_diagnostics.durability._missing import (
     cause_of,
     explained,
     lag_keys,
+    left_out_at,
     same_partitions,
 )
 
 CODE = "KFX302"
+_NEVER = "Do not trigger an election"
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -67,7 +70,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first),
         remedies=tuple(_remedies(missing, rows, case)),
-        never=("Do not trigger an election, and do not restart the brokers that are in sync",),
+        never=(_NEVER if left_out_at(missing, rows, case) else f"{_NEVER}, and {NO_RESTART}",),
         forbids=(no_election(tps),),
         partitions=tps,
         headline=_headline(missing, case) if case.calm(missing) else "",

@@ -134,7 +134,8 @@ def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if not missing:
         yield runbook(case, "raise-offsets-rf", "Raise the replication factor to 3, then keep min.insync.replicas at 2")
         return
-    yield runbook(case, "under-min-isr", "The runbook names the broker to start and verifies recovery")
+    starts = "names the broker to start and " if case.away(missing) or case.live is None else ""
+    yield runbook(case, "under-min-isr", f"The runbook {starts}verifies recovery")
 
 
 CHECK = PartitionCheck(

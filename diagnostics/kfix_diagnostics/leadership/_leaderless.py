@@ -132,6 +132,7 @@ def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy
     yield Remedy("If that fails: have another controller elected. It reads all state again and elects wherever it can")
     members = {b for row in rows for b in case.isr(row.tp)}
     outside = sorted((case.live or frozenset()) - members)
+    outside = [b for b in outside if b not in case.only_copies] or outside
     if outside:
         yield restart(f"Last resort: restart {either(outside)}, which is not in the ISR", *outside)
 
