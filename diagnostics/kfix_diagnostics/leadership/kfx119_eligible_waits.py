@@ -19,7 +19,7 @@ Do not
     Do not trigger a preferred election: it is refused. Do not set min.insync.replicas on the topic, not even to the
     same value: that removes the eligible and the last known leaders, and only an unclean election is left. Do not set
     unclean.leader.election.enable=true: when the last leader registers, another broker is elected first. Where it is
-    already true, set it to false on the topic before anything is started.
+    already true, set it to false on the topic before anything is started, restarted or repaired.
 
 Sources
     Kafka 4.3.1: `PartitionChangeBuilder`, KIP-966; every statement was seen on real brokers. See docs/facts/kraft.md.
@@ -37,7 +37,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
-from kfix_diagnostics._bans import no_start, starts
+from kfix_diagnostics._bans import no_restart, no_start, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._failed_dirs import waits_for_disk
@@ -64,12 +64,17 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             found.setdefault((EligibleLeaders(*(tuple(sorted(each)) for each in eligible)), other), []).append(row.tp)
     for (eligible, other), tps in found.items():
         finding = _waits(eligible, tps, case)
-        _, dead = _split(_wanted(eligible, case), case)
-        yield finding if other is None or not dead else _trapped(finding, other, dead, case)
+        up, dead = _split(_wanted(eligible, case), case)
+        yield finding if other is None or not (up or dead) else _trapped(finding, other, up, dead, case)
 
 
-def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile) -> Finding:
-    """Returns the finding where unclean elections are allowed: the registration may elect a live replica before."""
+def _trapped(finding: Finding, other: int, up: tuple[int, ...], dead: tuple[int, ...], case: CaseFile) -> Finding:
+    """Returns the finding where unclean elections are allowed: the registration may elect a live replica before.
+
+    A broker that runs and is fenced registers again as soon as its heartbeats arrive.
+    """
+    if up:
+        return _trapped_while_running(finding, other, up, dead, case)
     tps, whom = finding.partitions, brokers_named(dead)
     them = "it" if len(dead) == 1 else "they"
     before = f"Before {whom} {'is' if len(dead) == 1 else 'are'} started"
@@ -89,6 +94,35 @@ def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile
             *finding.never,
         ),
         forbids=(*finding.forbids, no_start(case.dead)),
+    )
+
+
+def _trapped_while_running(
+    finding: Finding, other: int, up: tuple[int, ...], dead: tuple[int, ...], case: CaseFile
+) -> Finding:
+    tps, whom, one = finding.partitions, brokers_named(up), len(up) == 1
+    before = f"At once, before {whom} {'is' if one else 'are'} unfenced"
+    rest = f"; {brokers_named(dead)} {are(len(dead))} dead" if dead else ""
+    return replace(
+        finding,
+        obj=f"{finding.obj}, unclean elections on",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
+        f"which {'runs, but is' if one else 'run, but are'} fenced{rest}. {UNCLEAN} is true: once "
+        f"{'it registers' if one else 'they register'} again, broker {other} may be elected first, which may lack "
+        "records",
+        remedies=(
+            *set_to_false(tps, case, before=before, after=", and never min.insync.replicas"),
+            find_out_why(up, case, "Only then repair it: a leader is elected, and no record is lost"),
+            diagnose_again(case, "Then diagnose again"),
+        ),
+        never=(
+            (
+                f"Do not restart {whom}, and do not start any other broker, while {UNCLEAN} is true: another replica "
+                "may be elected, and records lost"
+            ),
+            *finding.never,
+        ),
+        forbids=(*finding.forbids, no_restart(up), *((no_start(case.dead),) if case.dead else ())),
     )
 
 
