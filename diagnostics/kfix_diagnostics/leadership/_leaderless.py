@@ -10,7 +10,7 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
-from kfix_diagnostics._bans import no_restart, restart
+from kfix_diagnostics._bans import another_controller, no_restart, restart
 from kfix_diagnostics._evidence import partition_rows, probe_rows
 from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
@@ -129,7 +129,9 @@ def _remedies(row: PartitionFacts, case: CaseFile) -> Iterator[Remedy]:
 
 
 def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy]:
-    yield Remedy("If that fails: have another controller elected. It reads all state again and elects wherever it can")
+    yield another_controller(
+        "If that fails: have another controller elected. It reads all state again and elects wherever it can"
+    )
     members = {b for row in rows for b in case.isr(row.tp)}
     outside = sorted((case.live or frozenset()) - members)
     outside = [b for b in outside if b not in case.only_copies] or outside

@@ -39,7 +39,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued, several
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
-from kfix_diagnostics._bans import starts
+from kfix_diagnostics._bans import starts, unclean_election
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
@@ -127,9 +127,9 @@ def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
         yield starts(runbook(case, "isr-dead", text), isr)
     elected = [tp for tp in tps if case.unclean_winner(tp) is not None]
     for tp in elected[:SHOWN]:
-        yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
+        yield unclean_election(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
     if len(elected) > SHOWN:
-        yield Remedy(f"The same applies to {several(len(elected) - SHOWN, 'more partition')}, one by one")
+        yield unclean_election(f"The same applies to {several(len(elected) - SHOWN, 'more partition')}, one by one")
     yield from save_from_disk(tps, isr)
     if not elected:
         return  # every live replica is in a failed log directory (KFX406)

@@ -19,8 +19,8 @@ Remedies, safest first
     by itself, within seconds, without losing anything that was committed.
 
 Do not
-    Do not restart brokers: without an active controller they do not start. Do not format or wipe a controller's disk.
-    Do not send changes: a request that waits for a frozen controller is carried out when it resumes.
+    Do not start or restart brokers before: without an active controller they do not start. Do not format or wipe a
+    controller's disk. Do not send changes: a request that waits for a frozen controller is carried out when it resumes.
 
 Sources
     Kafka 3.9.2 and 4.3.1: a single controller killed or stopped, two of three killed. See docs/facts/kraft.md.
@@ -34,10 +34,10 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.derive.quorum import answering, majority, not_answering, quorum_lost
 from kfix.model.cluster.quorum import ControllerAnswer, QuorumView
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Ban, Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, several
 from kfix_diagnostics._advice import diagnose_again
-from kfix_diagnostics._bans import NO_CHANGES
+from kfix_diagnostics._bans import NO_CHANGES, no_start
 from kfix_diagnostics._words import are, does
 from kfix_diagnostics.quorum._controllers import applied_row, controller_rows, named
 
@@ -60,12 +60,19 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         blocked=Blocked("every change: elections, ISR changes, new topics, brokers that start"),
         remedies=(*_remedies(quorum, missing), diagnose_again(case, "Then diagnose again, and change nothing before")),
         never=(
-            "Do not restart brokers: without an active controller they do not start",
+            "Do not start or restart brokers before: without an active controller they do not start",
             "Do not format or wipe the disk of a controller",
             "Do not send changes to the cluster: they may be carried out later, when a controller resumes",
         ),
-        forbids=(NO_CHANGES,),
+        forbids=(NO_CHANGES, *_no_start(case, quorum)),
     )
+
+
+def _no_start(case: CaseFile, quorum: QuorumView) -> Iterator[Ban]:
+    """Yields that no broker is to be started before, apart from those that are controllers, too."""
+    voters = {*quorum.configured, *(each.node for each in quorum.controllers)}
+    if brokers := [b for b in case.dead if b not in voters]:
+        yield no_start(brokers)
 
 
 def _who(quorum: QuorumView) -> str:
