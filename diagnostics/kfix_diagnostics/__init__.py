@@ -9,6 +9,7 @@ from kfix_diagnostics.brokers import (
     kfx403_broker_unregistered,
     kfx404_broker_missed,
     kfx405_ghost_registration,
+    kfx406_log_dir_failed,
 )
 from kfix_diagnostics.durability import (
     kfx301_under_min_isr,
@@ -130,6 +131,7 @@ ALL: tuple[Check, ...] = (
     kfx403_broker_unregistered.CHECK,
     kfx404_broker_missed.CHECK,
     kfx405_ghost_registration.CHECK,
+    kfx406_log_dir_failed.CHECK,
     kfx501_stale_reassignment.CHECK,
     kfx502_stuck_deletion.CHECK,
     kfx503_left_over_throttle.CHECK,

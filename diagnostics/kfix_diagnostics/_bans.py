@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from kfix.derive.casefile import CaseFile
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Ban, ChangeKind, Remedy
 
 #: What the runbooks do to leaders, replicas and brokers. One that only sets topics or asks a person does none of it.
 CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
     "cancel-reassignment": (ChangeKind.REASSIGNMENT,),
+    "controller-reelect": (ChangeKind.ELECTION,),
     "coordinator-failed": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-not-answering": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-stuck": (ChangeKind.ELECTION,),
@@ -30,6 +30,8 @@ CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
 NO_MOVES: Final = Ban((ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION, ChangeKind.REASSIGNMENT))
 #: Nothing is wrong with Kafka itself.
 NO_CHANGES: Final = Ban((*NO_MOVES.changes, ChangeKind.RESTART))
+#: Nor is a broker that starts let in.
+NOTHING_AT_ALL: Final = Ban((*NO_CHANGES.changes, ChangeKind.START))
 
 
 def no_election(tps: Iterable[TopicPartition]) -> Ban:
@@ -58,10 +60,29 @@ def no_move(brokers: Iterable[int]) -> Ban:
     return Ban((ChangeKind.REASSIGNMENT,), brokers=frozenset(brokers))
 
 
-def moves_from(remedy: Remedy, brokers: Iterable[int], case: CaseFile) -> Remedy:
-    """Returns a remedy that is known to move the replicas of these brokers, which only a finding of KRaft forbids."""
-    changes = (*remedy.changes, ChangeKind.REASSIGNMENT)
-    return replace(remedy, changes=changes, brokers=tuple(brokers)) if case.kraft else remedy
+def no_move_of(tps: Iterable[TopicPartition]) -> Ban:
+    """The replicas of these partitions have to stay where they are."""
+    return Ban((ChangeKind.REASSIGNMENT,), frozenset(tps))
+
+
+def moves_from(remedy: Remedy, brokers: Iterable[int]) -> Remedy:
+    """Returns a remedy that is known to move the replicas of these brokers."""
+    return replace(remedy, changes=(*remedy.changes, ChangeKind.REASSIGNMENT), brokers=tuple(brokers))
+
+
+def moves(text: str) -> Remedy:
+    """Returns a remedy that reassigns replicas."""
+    return Remedy(text, changes=(ChangeKind.REASSIGNMENT,))
+
+
+def unclean_election(text: str) -> Remedy:
+    """Returns a remedy that elects a replica outside the ISR by hand."""
+    return Remedy(text, changes=CHANGES_OF["unclean-election"])
+
+
+def another_controller(text: str) -> Remedy:
+    """Returns a remedy that makes another controller take over, which elects leaders wherever it can."""
+    return Remedy(text, changes=(ChangeKind.ELECTION,))
 
 
 def restart(text: str, *brokers: int) -> Remedy:

@@ -18,6 +18,7 @@ from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 from kfix.wording import brokers_named
 from kfix_diagnostics import ALL
+from kfix_diagnostics._only_copy import named
 from kfix_diagnostics._words import are, per_topic
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
@@ -117,7 +118,7 @@ def diagnose(
     return Diagnosis(
         cluster=judged.cluster.id or judged.cluster.bootstrap or judged.origin or judged.cluster.name,
         taken_at=judged.taken_at,
-        findings=fold(held_back(findings)),
+        findings=fold(named(held_back(findings), seen.case)),
         could_not_read=tuple(_could_not_read(seen.case)),
         looked_at=_looked_at(seen.case),
         prevention=seen.options.prevention,

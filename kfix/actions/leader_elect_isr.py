@@ -9,7 +9,8 @@ while a replica outside the ISR is alive, which would be elected then; the other
 The ISR and the registrations are read again in the same second, a gate of its own asks, and `leader_from_isr` checks
 afterwards who won. A broker whose disk failed stays alive, but its replica is offline: so the broker of each member
 must answer for its replica too (`isr_replica_online`). The other elections need no such check: Kafka itself elects no
-offline replica, and they cannot elect a replica outside the ISR.
+offline replica, and they cannot elect a replica outside the ISR. The runbook coordinator-stuck asks all the same, since
+no election helps then.
 """
 
 from __future__ import annotations

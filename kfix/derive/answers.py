@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kfix.derive.elections import UNCLEAN, controller_settings
+from kfix.derive.partition_facts import listed
 from kfix.derive.record import record_of
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (
@@ -56,8 +57,18 @@ class SnapshotAnswers:
     def views_of(self, tp: TopicPartition) -> dict[int, PartitionView]:
         return {b: v.partitions[tp] for b, v in self.views.items() if tp in v.partitions}
 
+    @cached_property
+    def listed(self) -> frozenset[int]:
+        """Returns the brokers that any broker lists as alive."""
+        return listed(self.views.values())
+
     def log_ends(self, tp: TopicPartition) -> Mapping[int, LogEnd]:
         return {b: e for b, e in self.snapshot.log_ends.get(tp, {}).items() if not e.error}
+
+    def log_end_error(self, tp: TopicPartition, broker: int) -> str:
+        """Returns the error of a broker that was asked for the log end of its replica; "" for none."""
+        found = self.snapshot.log_ends.get(tp, {}).get(broker)
+        return "" if found is None else found.error
 
     def state(self, tp: TopicPartition) -> PartitionState | None:
         """Returns ZooKeeper's record of the partition; None if it was not read."""

@@ -10,23 +10,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-from kfix.derive.answers import SnapshotAnswers
-from kfix.derive.background import Background, background_of
+from kfix.derive.background import background_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.derive.cuts import Cut, cut_of
 from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.derive.loss import Lost, lost_since
 from kfix.derive.moves import still_for
-from kfix.derive.partitions import Partitions, Rows
+from kfix.derive.partition_facts import PartitionFacts
+from kfix.derive.partitions import Rows
 from kfix.derive.predicate import parse
 from kfix.derive.quorum import absence
+from kfix.derive.replicas import ReplicaAnswers
 from kfix.derive.shapes import partitions_in
-from kfix.model.cluster.snapshot import (
-    Assignment,
-    PartitionView,
-    Snapshot,
-    TopicPartition,
-)
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
@@ -34,16 +30,17 @@ _ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_
 _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
 _REASSIGNING = parse("reassigning", "CaseFile.moving")
+_ALONE = parse("(n_isr == 1 or n_online_isr == 1) and not deleting", "CaseFile.only_copies")
 _LEADERLESS = parse("leaderless and not deleting", "CaseFile.hindered")
 #: A broker that shuts down leaves the ISR some seconds before it stops answering.
 _LATE_ANSWER = 10.0
 
 #: The conditions behind the answers of every case file.
-STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING, _LEADERLESS)
+STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING, _ALONE, _LEADERLESS)
 
 
 @dataclass(frozen=True)
-class CaseFile(SnapshotAnswers):
+class CaseFile(ReplicaAnswers):
     """A snapshot with everything derived from it.
 
     `restart_grace` is the number of seconds for which a broker that left or came back may be restarting. `expected` is
@@ -51,8 +48,6 @@ class CaseFile(SnapshotAnswers):
     open transaction may be an ordinary one. `zones` are {rack: the name that people know it by}.
     """
 
-    partitions: Partitions
-    background: Background
     restart_grace: float = TIMING.restart_grace
     expected: Expected = EXPECTED
     transaction_grace: float = TIMING.transaction_grace
@@ -93,10 +88,6 @@ class CaseFile(SnapshotAnswers):
         return lost_since(self.snapshot)
 
     # --- brokers ---------------------------------------------------------------------------------------------------
-
-    @property
-    def live(self) -> frozenset[int] | None:
-        return self.background.live
 
     @property
     def silent(self) -> Mapping[int, str]:
@@ -275,29 +266,19 @@ class CaseFile(SnapshotAnswers):
         """Rows among which every combination of a leader and the members of its ISR occurs."""
         return self.partitions.samples
 
-    def assignment(self, tp: TopicPartition) -> Assignment:
-        """Returns the assignment; empty if no source has one."""
-        if self.record is not None and tp in self.record.assignments:
-            return self.record.assignments[tp]
-        if self.snapshot.reassignments is not None and tp in self.snapshot.reassignments:
-            return self.snapshot.reassignments[tp]
-        view = self._newest_view(tp)
-        return Assignment(view.replicas if view else ())
+    @cached_property
+    def only_copies(self) -> Mapping[int, Rows]:
+        """Returns {broker that runs: partitions whose only in-sync replica that is online, or would be, it has}.
 
-    def isr(self, tp: TopicPartition) -> tuple[int, ...]:
-        state = self.state(tp) if self.background.authority else None
-        view = None if state is not None else self._newest_view(tp)
-        return state.isr if state is not None else view.isr if view is not None else ()
-
-    def among_live(self, brokers: Iterable[int]) -> tuple[int, ...]:
-        return tuple(b for b in brokers if b in (self.live or ()))
-
-    def away(self, brokers: Iterable[int]) -> tuple[int, ...]:
-        return tuple(b for b in brokers if self.live is not None and b not in self.live)
-
-    def unclean_winner(self, tp: TopicPartition) -> int | None:
-        """Returns the first live replica in assignment order, whatever its log (docs/facts/controller.md)."""
-        return next(iter(self.among_live(self.assignment(tp).replicas)), None)
+        One that is fenced, or not registered, leads again as soon as that is repaired.
+        """
+        found: dict[int, list[PartitionFacts]] = {}
+        for row in self.partitions.where(_ALONE):
+            isr = self.isr(row.tp)
+            online = self.online(row.tp, isr) or tuple(b for b in isr if len(isr) == 1 and b in self.shut_out)
+            if len(online) == 1:
+                found.setdefault(online[0], []).append(row)
+        return found
 
     @cached_property
     def offsets_partitions(self) -> int:
@@ -370,9 +351,6 @@ class CaseFile(SnapshotAnswers):
         return moved | {
             topic: f"until every partition of {topic} has a leader: a reassignment hangs before" for topic in down
         }
-
-    def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
-        return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)
 
     def _age(self, at_ms: int) -> float | None:
         """Returns the age in seconds; None if the clocks disagree so much that it would be negative."""

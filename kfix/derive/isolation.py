@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kfix.derive.lag import recent
+from kfix.derive.partition_facts import listed, offline_alive
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import NO_LEADER, Snapshot, TopicPartition, ZooKeeperView
 
@@ -69,12 +70,25 @@ class Gap:
     moved: bool | None  # whether its log end grew between two samples; None: one sample only
 
 
+class _Offline:
+    """The replicas in failed log directories of live brokers, whose absence from the ISR is no sign of a cut."""
+
+    def __init__(self, snapshot: Snapshot, there: frozenset[int]) -> None:
+        self._views = tuple(snapshot.views.values())
+        self._there, self._listed = there, listed(self._views)
+
+    def at(self, tp: TopicPartition) -> frozenset[int]:
+        seen = [view.partitions[tp] for view in self._views if tp in view.partitions]
+        return offline_alive(seen, self._there, self._listed)
+
+
 def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...]:
     """Returns gaps by ZooKeeper's record, which is newer than the views. A throttled topic is no sign of a cut."""
     zookeeper = snapshot.zookeeper
     if zookeeper is None:
         return ()
     there = zookeeper.registrations.keys() & snapshot.views.keys()
+    offline = _Offline(snapshot, frozenset(there))
     found = []
     for tp in odd:
         assignment, state = zookeeper.assignments.get(tp), zookeeper.states.get(tp)
@@ -82,6 +96,8 @@ def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...
             continue
         for broker in assignment.replicas:
             if broker in (state.leader, *state.isr, *assignment.adding) or broker not in there:
+                continue
+            if broker in offline.at(tp):
                 continue
             # Removed because of its own restart, it left the ISR before it registered again.
             if state.mtime_ms > zookeeper.registrations[broker].registered_ms:
@@ -96,6 +112,7 @@ def kraft_gaps(snapshot: Snapshot, record: ClusterRecord, odd: Iterable[TopicPar
     One that catches up moves between two samples.
     """
     there = record.registrations.keys() & snapshot.views.keys()
+    offline = _Offline(snapshot, frozenset(there))
     found = []
     for tp in odd:
         state, assignment = record.states.get(tp), record.assignments.get(tp)
@@ -103,7 +120,7 @@ def kraft_gaps(snapshot: Snapshot, record: ClusterRecord, odd: Iterable[TopicPar
             continue
         if record.topic_settings is None or _throttles(record.topic_settings.get(tp.topic, {})):
             continue
-        aside = (state.leader, *state.isr, *assignment.adding)
+        aside = (state.leader, *state.isr, *assignment.adding, *offline.at(tp))
         missing = (broker for broker in assignment.replicas if broker in there and broker not in aside)
         found += [Gap(tp, state.leader, broker, 0, _moved(snapshot, tp, broker, 0)) for broker in missing]
     return tuple(found)

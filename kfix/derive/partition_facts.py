@@ -5,17 +5,25 @@ an unknown count or age, -2 if no source names a leader or an epoch.
 
 Leader and ISR are those of ZooKeeper's record if it was read, otherwise those of the view with the highest leader
 epoch. Alive means registered in ZooKeeper; without ZooKeeper, reported as alive by most responding brokers; without
-either, liveness is unknown and `n_live_*` are -1, which is neither "none" nor "some".
+either, liveness is unknown and `n_live_*` are -1, which is neither "none" nor "some". A replica is online if its broker
+is alive and its log directory has not failed (`offline_alive`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, get_type_hints
 
 from kfix.derive.background import UNKNOWN, Background, background_of
 from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import (
+    Assignment,
+    BrokerView,
+    PartitionState,
+    PartitionView,
+    Snapshot,
+    TopicPartition,
+)
 
 NOBODY_SAYS: Final = -2
 #: More replicas than this are a choice, fewer are a risk (docs/facts/defaults.md).
@@ -60,6 +68,8 @@ class PartitionFacts(NamedTuple):
     liveness_known: bool
     state_age: int  # seconds since the znode was written
     stable_for: int  # seconds for which the row has been like this, at least; -1: unknown
+    n_online_isr: int  # live members of the ISR whose replica is online
+    n_failed_replicas: int  # replicas on live brokers that are offline: a log directory failed
 
     @property
     def tp(self) -> TopicPartition:
@@ -87,6 +97,7 @@ class Recorded:
         self.moving: Mapping[TopicPartition, Assignment] = snapshot.reassignments or {}
         self.views = [view.partitions for view in snapshot.views.values()]
         self._observers = pasted.observers if pasted else {}
+        self.listed = listed(snapshot.views.values())
 
     def row(self, tp: TopicPartition) -> tuple[PartitionFacts, Times]:
         """Returns the row of a partition, and what its times depend on."""
@@ -101,7 +112,8 @@ class Recorded:
         if not agree:
             agree = _same(seen, len(views))
         flags = (under_way, tp.topic in self.deleting, agree, bool(views))
-        row, times = _row(tp, self.states.get(tp), assignment, seen, self.known, flags=flags)
+        failed = offline_alive(seen, self.known.live, self.listed)
+        row, times = _row(tp, self.states.get(tp), assignment, seen, self.known, flags=flags, failed=failed)
         if tp in self._observers:
             row = row._replace(target_rf=row.target_rf - len(self._observers[tp]))
         return row, times
@@ -126,6 +138,7 @@ def _row(
     known: Background,
     *,
     flags: tuple[bool, bool, bool, bool],
+    failed: frozenset[int],
 ) -> tuple[PartitionFacts, Times]:
     reassigning, deleting, views_agree, answered = flags
     topic = tp.topic
@@ -189,8 +202,29 @@ def _row(
         live is not None,
         age,
         stable,
+        UNKNOWN if live is None else len(live.intersection(isr) - failed),
+        UNKNOWN if live is None else len(failed.intersection(replicas)),
     )
     return row, times
+
+
+def listed(views: Iterable[BrokerView]) -> frozenset[int]:
+    """Returns the brokers that any of these brokers lists as alive."""
+    return frozenset(broker for view in views for broker in view.alive)
+
+
+def offline_alive(seen: Sequence[PartitionView], live: frozenset[int] | None, alive: frozenset[int]) -> frozenset[int]:
+    """Returns the live replicas that every broker with the newest metadata reports as offline: a log directory failed.
+
+    `offline` names the replicas on dead brokers as well (docs/facts/metadata.md). One that no broker lists as alive is
+    registered, and the controller has not acted on it yet: that shows nothing of its disk. Empty if liveness is
+    unknown.
+    """
+    if live is None or not any(view.offline for view in seen):
+        return frozenset()
+    newest = max(view.leader_epoch for view in seen)
+    offline = [view.offline for view in seen if view.leader_epoch == newest]
+    return frozenset(b for b in offline[0] if b in live and b in alive and all(b in each for each in offline))
 
 
 class Times(NamedTuple):

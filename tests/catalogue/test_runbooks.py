@@ -186,9 +186,9 @@ def test_who_carries_out_a_plan_loads_no_planner_no_template_and_no_yaml() -> No
     assert not loaded & (parts | {"yaml", "pydantic", "typer", "rich"})
 
 
-FOUND = sorted(
-    n for n, make in INCIDENTS.items() if n != "coordinator-stuck-isr-dead" and make().finding.code != REQUEST
-)
+#: Incidents that a finding with another code names, and its runbook refuses.
+NAMED_BY_ANOTHER = {"coordinator-stuck-isr-dead", "coordinator-stuck-log-dir-failed"}
+FOUND = sorted(n for n, make in INCIDENTS.items() if n not in NAMED_BY_ANOTHER and make().finding.code != REQUEST)
 
 
 @pytest.mark.parametrize("name", FOUND)

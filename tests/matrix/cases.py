@@ -20,6 +20,7 @@ from tests.matrix.remedies import (
     downgrade_eligible_leaders,
     heal_network,
     raise_eligible_leaders,
+    repair_log_dir,
     start_brokers,
     start_controllers,
 )
@@ -118,6 +119,7 @@ CASES: Mapping[str, Case] = {
         ),
         watched=True,
     ),
+    "log-dir-failed": Case(("KFX406",), (ByHand("repair the log directory, then restart the broker", repair_log_dir),)),
     "last-known-leader-gone": Case(
         ("KFX120",), (ByHand("eligible.leader.replicas.version=0, then start the broker", downgrade_eligible_leaders),)
     ),

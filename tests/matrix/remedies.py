@@ -10,6 +10,7 @@ from functools import cache
 from kfix.lab import Lab
 from kfix.lab.clients.asking_controllers import set_feature, unregister
 from kfix.lab.incidents.setup.result import Broken
+from kfix.lab.nodes.second_disks import repair_disks
 from kfix.runbook.file.catalogue import load_all
 from tests.cluster.remedy import Operator, Ran
 from tests.cluster.seen import wait_until
@@ -180,6 +181,10 @@ def downgrade_eligible_leaders(scene: Scene) -> None:
 
 def raise_eligible_leaders(scene: Scene) -> None:
     assert set_feature(scene.lab.address(scene.lab.broker_ids[0]), _ELR, 1) == 0
+
+
+def repair_log_dir(scene: Scene) -> None:
+    assert repair_disks(scene.lab) == (scene.broken.details["broker"],)
 
 
 def dead_controllers(lab: Lab) -> list[int]:

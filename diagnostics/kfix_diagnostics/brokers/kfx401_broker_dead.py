@@ -17,7 +17,7 @@ Remedies, safest first
     port and the disks. Once it is certain that it cannot come back, reassign its replicas to the other brokers.
 
 Do not
-    Do not restart other brokers in the meantime. Do not remove the dead replica from a partition that has no leader.
+    Do not restart other brokers because of it. Do not remove the dead replica from a partition that has no leader.
 
 Sources
     Kafka 2.7.1: /brokers/ids is ephemeral, it ends with the ZooKeeper session (18 s, 6 s before 2.5). KAFKA-13225: the
@@ -61,7 +61,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         evidence=(*(_row(b, case) for b in dead), *live_row(case)),
         remedies=tuple(_remedies(dead, case, calm=calm, first=_only_in_sync(rows, case))),
         never=(
-            "Do not restart other brokers in the meantime",
+            "Do not restart other brokers because of it",
             "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
         ),
         follows=_explained(dead, case),
@@ -166,7 +166,7 @@ def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple
         text = f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action"
         yield starts(Remedy(text), dead)
     text = f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
-    yield moves_from(Remedy(text), dead, case)
+    yield moves_from(Remedy(text), dead)
 
 
 def _maybe_frozen(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:

@@ -71,7 +71,7 @@ def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
         remedies=tuple(remedies),
         never=(
             "Do not trigger elections or reassignments while it lasts",
-            "Do not restart the rest of the cluster; producers should use acks=all",
+            "Do not restart the rest of the cluster because of it; producers should use acks=all",
             f"Do not start broker {broker} a second time: it runs",
         ),
         forbids=(NO_MOVES, no_start((broker,))),

@@ -5,7 +5,7 @@ Keys stay when one of two brokers comes back: a finding is about one broker, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
@@ -15,11 +15,14 @@ from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import diagnose_again, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._explained import code_of, explained_by
+from kfix_diagnostics._failed_dirs import SEE, failed_at, keys_of, lacking_rows
 from kfix_diagnostics._running import find_out_why, running
-from kfix_diagnostics._words import are, because, does, not_alive
+from kfix_diagnostics._words import are, because, does, has, not_alive
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
+#: The end of a sentence about what not to do.
+NO_RESTART = "do not restart the brokers that are in sync because of it"
 #: The finding about partitions without a leader whose in-sync replicas a pasted text shows as likely dead.
 LIKELY_DEAD = "KFX107:likely dead"
 
@@ -71,8 +74,16 @@ def about(missing: Missing) -> str:
     return "missing replicas" if missing else ""
 
 
-def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
-    """Returns the keys of a network cut, or of dead and silent brokers where no other broker is missing too."""
+def explained(missing: Missing, rows: Rows, case: CaseFile) -> tuple[str, ...]:
+    """Returns the keys of a network cut, or of dead and silent brokers where no other broker is missing too.
+
+    So it is with failed log directories, and with leaders that do not add replicas again, where that holds for the
+    missing replicas of all rows.
+    """
+    if missing and set(failed := failed_at(missing, rows, case)) == set(missing):
+        return keys_of(failed)
+    if missing and set(kept_out := left_out_at(missing, rows, case)) == set(missing):
+        return lag_keys(kept_out, case)
     if case.cut is not None and case.cut.explains(missing):
         return explained_by(missing, case)
     if missing and case.background.likely.dead.keys() >= set(missing):
@@ -81,13 +92,22 @@ def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
     return explained_by(missing, case) if missing and away.issuperset(missing) else ()
 
 
+def left_out_at(missing: Iterable[int], rows: Rows, case: CaseFile) -> Missing:
+    """Returns those of the missing brokers whose replicas have all records of all rows that lack them (KFX810)."""
+    found = {(each.tp, each.broker) for each in case.left_out} if case.cut is None else set()
+    if not found:
+        return ()
+    lacking = lacking_rows(missing, rows, case)
+    return tuple(b for b, tps in lacking.items() if tps and all((tp, b) in found for tp in tps))
+
+
 def same_partitions(code: str, missing: Missing, groups: dict[Missing, Rows], case: CaseFile) -> tuple[str, ...]:
     """Returns the keys of findings about live brokers that the same partitions lack: they are reported once."""
     mine = {id(row) for row in groups[missing]}
     return tuple(
         f"{code}:{object_of(other)}"
         for other, rows in groups.items()
-        if other < missing and len(mine) <= len(rows) and not explained(other, case)
+        if other < missing and len(mine) <= len(rows) and not explained(other, rows, case)
         and mine <= {id(row) for row in rows}
     )  # fmt: skip
 
@@ -111,7 +131,7 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     if not lagging:
         word = "fenced" if case.kraft and set(dead) <= set(case.shut_out) else not_alive(case)
         return Cause(f"{brokers_named(dead)} {are(len(dead))} {word}", Confidence.CERTAIN)
-    known = _known_cause(lagging, case)
+    known = _known_cause(lagging, rows, case)
     if known is not None:
         return known
     leaders = sorted({row.leader for row in rows})
@@ -134,8 +154,15 @@ def _likely_cause(missing: Missing, case: CaseFile) -> Cause:
     return Cause(f"{who} dead or lagging; this text does not show which", Confidence.UNKNOWN)
 
 
-def _known_cause(lagging: list[int], case: CaseFile) -> Cause | None:
-    """Returns why live brokers are out of sync, where something else shows it: a hang, a cut, a recent start."""
+def _known_cause(lagging: list[int], rows: Rows, case: CaseFile) -> Cause | None:
+    """Returns why live brokers are out of sync, where something else shows it: a disk, a hang, a cut, a fresh start."""
+    if (failed := failed_at(lagging, rows, case)) and set(failed) == set(lagging):
+        return Cause(f"a log directory of {brokers_named(failed)} failed, {SEE}", Confidence.LIKELY)
+    if set(left_out_at(lagging, rows, case)) == set(lagging):
+        text = f"{brokers_named(lagging)} {has(len(lagging))} all records, and the leader does not add"
+        return Cause(
+            f"{text} {'it' if len(lagging) == 1 else 'them'} to the ISR, see {LEFT_OUT_CODE}", Confidence.LIKELY
+        )
     if hanging := [b for b in lagging if b in case.silent]:
         return Cause(f"{_hang(hanging)}, see KFX402", Confidence.LIKELY)
     if case.cut is not None and case.cut.explains(lagging):
@@ -156,7 +183,7 @@ def came_back(brokers: Sequence[int], case: CaseFile) -> str:
     return f"{brokers_named(brokers)} may have restarted{within}"
 
 
-def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
+def bring_back(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if case.live is None:
         gone = [b for b in missing if b in case.background.likely.dead]
         if gone:
@@ -178,6 +205,11 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     if hanging:
         yield Remedy(f"Find out why {_hang(hanging)}: see KFX402")
     lagging = [b for b in lagging if b not in hanging]
+    if failed := failed_at(lagging, rows, case):
+        yield Remedy(f"Repair the failed log directory of {brokers_named(failed)}: {SEE}")
+    if kept_out := left_out_at(lagging, rows, case):
+        yield Remedy(f"Have the leader add {brokers_named(kept_out)} to the ISR: see {LEFT_OUT_CODE}")
+    lagging = [b for b in lagging if b not in failed and b not in kept_out]
     if lagging and case.cut is not None and case.cut.explains(lagging):
         yield Remedy(f"Repair the network: see {code_of(case.cut)}")
     elif lagging:

@@ -75,12 +75,12 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         ),
         forbids=(no_election(tps),),
         partitions=tps,
-        follows=explained(missing, case),
+        follows=explained(missing, rows, case),
     )
 
 
 def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
-    yield from bring_back(missing, case)
+    yield from bring_back(missing, rows, case)
     if not missing:
         growing = [row.tp for row in rows if being_added(row, case)]
         if growing:
@@ -90,7 +90,8 @@ def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
             return
         yield Remedy("Raise the replication factor above min.insync.replicas: kfix runbook plan raise-topic-rf")
         return
-    text = "The runbook names the broker to start and verifies recovery"
+    starts = "names the broker to start and " if case.away(missing) or case.live is None else ""
+    text = f"The runbook {starts}verifies recovery"
     yield runbook(case, "under-min-isr", f"{text}. Last resort: lower min.insync.replicas with -p relax_to=1")
 
 

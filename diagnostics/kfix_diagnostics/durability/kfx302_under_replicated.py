@@ -34,6 +34,7 @@ from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import are, has, per_topic
 from kfix_diagnostics.durability._missing import (
+    NO_RESTART,
     Missing,
     bring_back,
     by_missing,
@@ -41,10 +42,12 @@ from kfix_diagnostics.durability._missing import (
     cause_of,
     explained,
     lag_keys,
+    left_out_at,
     same_partitions,
 )
 
 CODE = "KFX302"
+_NEVER = "Do not trigger an election"
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -66,12 +69,12 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
         f"{has(len(missing)) if since else are(len(missing))} {'been ' if since else ''}out of sync{since}",
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first),
-        remedies=tuple(_remedies(missing, case)),
-        never=("Do not trigger an election, and do not restart the brokers that are in sync",),
+        remedies=tuple(_remedies(missing, rows, case)),
+        never=(_NEVER if left_out_at(missing, rows, case) else f"{_NEVER}, and {NO_RESTART}",),
         forbids=(no_election(tps),),
         partitions=tps,
         headline=_headline(missing, case) if case.calm(missing) else "",
-        follows=(*explained(missing, case), *others, *lag_keys(missing, case)),
+        follows=(*explained(missing, rows, case), *others, *lag_keys(missing, case)),
     )
 
 
@@ -85,11 +88,11 @@ def _headline(missing: Missing, case: CaseFile) -> str:
     return f"{came_back(missing, case)} and {are(len(missing))} catching up, an alarm in {left}"
 
 
-def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
+def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if case.calm(missing):
         yield Remedy("Wait: an ordinary restart has the same symptoms")
         return
-    yield from bring_back(missing, case)
+    yield from bring_back(missing, rows, case)
 
 
 CHECK = PartitionCheck(

@@ -36,11 +36,21 @@ from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import OffsetsLog, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._bans import no_election
+from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import ids, per_topic
-from kfix_diagnostics.durability._missing import Missing, about, all_missing, bring_back, cause_of, explained, object_of
+from kfix_diagnostics.durability._missing import (
+    Missing,
+    about,
+    all_missing,
+    bring_back,
+    cause_of,
+    explained,
+    left_out_at,
+    object_of,
+)
 
 CODE = "KFX304"
 _SHOWN = 3
@@ -54,6 +64,8 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     first = rows[0]
+    # Where they do not add a replica, only their restart helps (KFX810).
+    leaders = () if left_out_at(missing, rows, case) else tuple(sorted({row.leader for row in rows if row.leader_live}))
     withheld = [
         log for log in case.offsets_logs if log.withheld and TopicPartition(OFFSETS_TOPIC, log.partition) in tps
     ]
@@ -68,15 +80,19 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         cause=cause_of(missing, rows, case),
         evidence=(*partition_rows(case, first.tp), *_withheld_rows(withheld)),
         blocked=_blocked(tps, withheld, case),
-        remedies=tuple(_remedies(missing, case)),
+        remedies=tuple(_remedies(missing, rows, case)),
         never=(
             "Do not trigger an election: the partitions have leaders",
-            "Do not restart the leaders: they are the last complete replicas",
+            *(
+                (f"Do not restart {brokers_named(leaders)}: the leaders are the last complete replicas",)
+                if leaders
+                else ()
+            ),
             *((_never_start(withheld),) if withheld else ()),
         ),
-        forbids=(no_election(tps),),
+        forbids=(no_election(tps), *((no_restart(leaders),) if leaders else ())),
         partitions=tps,
-        follows=explained(missing, case),
+        follows=explained(missing, rows, case),
     )
 
 
@@ -129,12 +145,13 @@ def _blocked(tps: tuple[TopicPartition, ...], withheld: list[OffsetsLog], case: 
     return Blocked("; ".join(who), groups, others_unknown=bool(offsets))
 
 
-def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
-    yield from bring_back(missing, case)
+def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
+    yield from bring_back(missing, rows, case)
     if not missing:
         yield runbook(case, "raise-offsets-rf", "Raise the replication factor to 3, then keep min.insync.replicas at 2")
         return
-    yield runbook(case, "under-min-isr", "The runbook names the broker to start and verifies recovery")
+    starts = "names the broker to start and " if case.away(missing) or case.live is None else ""
+    yield runbook(case, "under-min-isr", f"The runbook {starts}verifies recovery")
 
 
 CHECK = PartitionCheck(

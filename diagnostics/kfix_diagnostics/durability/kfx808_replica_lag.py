@@ -35,6 +35,7 @@ from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._bans import no_election, no_restart, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import per_topic
+from kfix_diagnostics.durability._missing import NO_RESTART
 
 CODE = "KFX808"
 
@@ -62,7 +63,7 @@ def _lagging(case: CaseFile, broker: int, pace: Pace, lags: list[Lag]) -> Findin
         evidence=(*(row for lag in lags[:5] for row in _rows(lag)), *live_row(case)),
         remedies=tuple(_remedies(pace, broker)),
         never=(
-            "Do not trigger an election, and do not restart the brokers that are in sync",
+            f"Do not trigger an election, and {NO_RESTART}",
             *((f"Do not restart broker {broker}: it would start over",) if pace is Pace.CATCHING_UP else ()),
         ),
         forbids=(no_election(tps), *((no_restart([broker]),) if pace is Pace.CATCHING_UP else ())),

@@ -25,7 +25,7 @@ from kfix.model.diagnosis.finding import (
 )
 from kfix.wording import ago, brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
-from kfix_diagnostics._bans import no_election, no_restart, restart
+from kfix_diagnostics._bans import another_controller, no_election, no_restart, restart
 from kfix_diagnostics._evidence import partition_rows, probe_rows
 from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
@@ -41,7 +41,7 @@ def describe(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _one(code: str, row: PartitionFacts, case: CaseFile) -> Finding:
     tp = row.tp
     isr = case.isr(tp)
-    live_isr = case.among_live(isr)
+    live_isr = case.online(tp, isr)
     stuck = blocked(case, [tp])
     since = f" for {ago(row.stable_for)}" if row.stable_for >= 0 else ""
     verb = "has had" if since else "has"
@@ -75,7 +75,7 @@ def _facts(row: PartitionFacts, case: CaseFile, groups: tuple[str, ...]) -> dict
         "partition": row.partition,
         "leader": row.leader,
         "isr": isr,
-        "live_isr": case.among_live(isr),
+        "live_isr": case.online(row.tp, isr),
         "assignment": case.assignment(row.tp).replicas,
         "preferred_in_live_isr": row.preferred_in_live_isr,
         "controller": _controller(case),
@@ -161,12 +161,13 @@ def _forbids(case: CaseFile, live_isr: Iterable[int], tps: Iterable[TopicPartiti
 
 
 def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy]:
-    yield Remedy(
-        "If that fails: force the election of another controller. It reads all state again and elects "
-        "leaders wherever it can"
+    yield another_controller(
+        "If that fails: force the election of another controller. It reads all state again and elects leaders wherever "
+        "it can"
     )
     members = {b for row in rows for b in case.isr(row.tp)}
     outside = sorted((case.live or frozenset()) - members)
+    outside = [b for b in outside if b not in case.only_copies] or outside
     if outside:
         yield restart(f"Last resort: restart {either(outside)}, which is not in the ISR", *outside)
 
@@ -190,7 +191,7 @@ def _never(case: CaseFile, live_isr: tuple[int, ...]) -> tuple[str, ...]:
 def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     topics = sorted({tp.topic for tp in tps})
-    live = sorted({b for tp in tps for b in case.among_live(case.isr(tp))})
+    live = sorted({b for tp in tps for b in case.online(tp, case.isr(tp))})
     remedies = [*_of_the_quorum(case)]
     if not case.kraft:
         remedies = [

@@ -53,7 +53,7 @@ def set_to_false(tps: Iterable[TopicPartition], case: CaseFile, *, before: str, 
         )
 
 
-def unclean_election(tps: Sequence[TopicPartition], case: CaseFile, if_ever: str, text: str) -> Remedy:
+def unclean_runbook(tps: Sequence[TopicPartition], case: CaseFile, if_ever: str, text: str) -> Remedy:
     """Returns the last resort: `if_ever` is the condition, `text` what the runbook does.
 
     While a reassignment is under way the runbook refuses: the first live replica may be a new, empty one.

@@ -7,8 +7,9 @@ Why it matters
 
 How kfix knows
     ZooKeeper's state of the partition names no leader, or one that is not registered, and at least one member of its
-    ISR is registered. Blocked groups are the groups known by name that hash to the partition and whose coordinator did
-    not respond to a probe. ListGroups proves nothing: the former leader may still list them as healthy.
+    ISR is registered, with its log directory (KFX406). Blocked groups are the groups known by name that hash to the
+    partition and whose coordinator did not respond to a probe. ListGroups proves nothing: the former leader may still
+    list them as healthy.
 
 Remedies, safest first
     Elect an in-sync replica, which cannot lose a record. A preferred election works only if the preferred leader is
@@ -50,6 +51,6 @@ CHECK = PartitionCheck(
     slug="coordinator-stuck",
     title="offsets partition has no leader although an in-sync replica is alive",
     severity=Severity.CRITICAL,
-    rows="offsets and leaderless and n_live_isr > 0 and not deleting",
+    rows="offsets and leaderless and n_online_isr > 0 and not deleting",
     describe=describe,
 )

@@ -7,7 +7,7 @@ Why it matters
 
 How kfix knows
     As for KFX101, for any other topic: no leader, or one that is not registered, while a member of the ISR is
-    registered.
+    registered. A member whose log directory failed (KFX406) does not count: Kafka cannot elect it.
 
 Remedies, safest first
     Elect an in-sync replica, which cannot lose a record: `kfix runbook apply coordinator-stuck`.
@@ -45,6 +45,6 @@ CHECK = PartitionCheck(
     slug="leaderless-live-isr",
     title="partition has no leader although an in-sync replica is alive",
     severity=Severity.CRITICAL,
-    rows="not offsets and leaderless and n_live_isr > 0 and not deleting",
+    rows="not offsets and leaderless and n_online_isr > 0 and not deleting",
     describe=describe,
 )

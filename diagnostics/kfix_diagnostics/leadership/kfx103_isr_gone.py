@@ -41,14 +41,14 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued, several
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
-from kfix_diagnostics._bans import starts
+from kfix_diagnostics._bans import starts, unclean_election
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
 from kfix_diagnostics.leadership._eligible import without_eligible
 from kfix_diagnostics.leadership._eligible_unread import describe_unread
-from kfix_diagnostics.leadership._unclean import allowed, soon_elected, unclean_election
+from kfix_diagnostics.leadership._unclean import allowed, soon_elected, unclean_runbook
 
 CODE = "KFX103"
 SHOWN = 3
@@ -127,12 +127,14 @@ def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
     if isr:
         text = f"{start_any(isr, case.frozen)}. It is in sync, so no data is lost"
         yield starts(runbook(case, "isr-dead", text), isr)
-    for tp in tps[:SHOWN]:
-        yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
-    if len(tps) > SHOWN:
-        yield Remedy(f"The same applies to {several(len(tps) - SHOWN, 'more partition')}, one by one")
+    elected = [tp for tp in tps if case.unclean_winner(tp) is not None]
+    for tp in elected[:SHOWN]:
+        yield unclean_election(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
+    if len(elected) > SHOWN:
+        yield unclean_election(f"The same applies to {several(len(elected) - SHOWN, 'more partition')}, one by one")
     yield from save_from_disk(tps, isr)
-    yield unclean_election(tps, case, "Last resort", "the runbook asks for confirmation of each unclean election")
+    if elected:  # otherwise every live replica is in a failed log directory (KFX406)
+        yield unclean_runbook(tps, case, "Last resort", "the runbook asks for confirmation of each unclean election")
 
 
 def _unclean(tp: TopicPartition, case: CaseFile) -> str:

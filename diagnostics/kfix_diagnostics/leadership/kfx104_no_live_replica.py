@@ -36,7 +36,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued
 from kfix_diagnostics._advice import blocked, runbook, save_from_disk, start
-from kfix_diagnostics._bans import no_unclean_election, starts
+from kfix_diagnostics._bans import moves, no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
@@ -99,7 +99,10 @@ def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFi
     if up := running(replicas, case):
         then = "Once that is repaired, an in-sync replica there leads again and no data is lost"
         yield find_out_why(up, case, then)
-        if rest := tuple(b for b in replicas if b not in up):
+        rest = tuple(b for b in replicas if b not in up)
+        if any(case.isr(tp) for tp in tps):  # one outside the ISR might be elected before
+            rest = tuple(b for b in rest if any(b in case.isr(tp) for tp in tps))
+        if rest:
             yield starts(Remedy(f"Also {continued(_whom(rest, tps, case))}"), _chosen(rest, tps, case))
         return
     text = f"{_whom(replicas, tps, case)}. No data is lost, and nothing else helps"
@@ -107,7 +110,7 @@ def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFi
     yield Remedy(f"If {either(replicas)} was re-created under another id: start it with the old id and the old disk")
     yield from save_from_disk(tps, _holders(tps, case))
     if len(replicas) == 1:
-        yield Remedy(
+        yield moves(
             "Afterwards, to prevent this: raise the replication factor to 3 with a reassignment that spreads "
             "replicas over racks"
         )

@@ -19,8 +19,8 @@ Do not
     Do not trigger a preferred election: it is refused. Do not set min.insync.replicas on the topic, not even to the
     same value: that removes the eligible and the last known leaders, and only an unclean election is left. Do not set
     unclean.leader.election.enable=true: when the last leader registers, another broker is elected first. Where it is
-    already true, or unknown, set it to false on the topic before anything is started. The active controller's setting
-    counts, not the brokers'.
+    already true, or unknown, set it to false on the topic before anything is started, restarted or repaired. The active
+    controller's setting counts, not the brokers'.
 
 Sources
     Kafka 4.3.1: `PartitionChangeBuilder`, KIP-966; every statement was seen on real brokers. See docs/facts/kraft.md.
@@ -39,13 +39,14 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
-from kfix_diagnostics._bans import no_start, starts
+from kfix_diagnostics._bans import no_restart, no_start, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._failed_dirs import waits_for_disk
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leadership._eligible import waits_for
-from kfix_diagnostics.leadership._unclean import allowed, is_set, set_to_false, trap, unclean_election
+from kfix_diagnostics.leadership._unclean import allowed, is_set, set_to_false, trap, unclean_runbook
 
 CODE = "KFX119"
 _SHOWN = 3
@@ -55,20 +56,29 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[EligibleLeaders, int | None, str], list[TopicPartition]] = {}
     for row in rows:
         eligible = waits_for(row.tp, case)
-        if eligible is not None:
+        # Where the log directory of each live one failed, and none is away, KFX406 reports it.
+        if eligible is not None and not (waits_for_disk(row.tp, case) and not case.away(_wanted(eligible, case))):
             setting = allowed(row, case)
             waits = EligibleLeaders(*(tuple(sorted(each)) for each in eligible))
-            _, dead = _split(_wanted(waits, case), case)
-            other = case.unclean_winner(row.tp) if setting and dead else None
+            other = case.unclean_winner(row.tp) if setting and any(_split(_wanted(waits, case), case)) else None
             found.setdefault((waits, other, setting if other is not None else ""), []).append(row.tp)
     for (eligible, other, setting), tps in found.items():
         finding = _waits(eligible, tps, case)
-        _, dead = _split(_wanted(eligible, case), case)
-        yield finding if other is None or not dead else _trapped(finding, other, dead, case, setting)
+        yield (
+            finding if other is None else _trapped(finding, other, _split(_wanted(eligible, case), case), case, setting)
+        )
 
 
-def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile, setting: str) -> Finding:
-    """Returns the finding where unclean elections are allowed: the registration may elect a live replica before."""
+def _trapped(
+    finding: Finding, other: int, away: tuple[tuple[int, ...], tuple[int, ...]], case: CaseFile, setting: str
+) -> Finding:
+    """Returns the finding where unclean elections are allowed: the registration may elect a live replica before.
+
+    A broker that runs and is fenced registers again as soon as its heartbeats arrive.
+    """
+    up, dead = away
+    if up:
+        return _trapped_while_running(finding, other, away, case, setting)
     tps, whom = finding.partitions, brokers_named(dead)
     them = "it" if len(dead) == 1 else "they"
     before = f"Before {whom} {'is' if len(dead) == 1 else 'are'} started"
@@ -89,6 +99,37 @@ def _trapped(finding: Finding, other: int, dead: tuple[int, ...], case: CaseFile
             *finding.never,
         ),
         forbids=(*finding.forbids, no_start(case.dead)),
+    )
+
+
+def _trapped_while_running(
+    finding: Finding, other: int, away: tuple[tuple[int, ...], tuple[int, ...]], case: CaseFile, setting: str
+) -> Finding:
+    up, dead = away
+    tps, whom, one = finding.partitions, brokers_named(up), len(up) == 1
+    before = f"At once, before {whom} {'is' if one else 'are'} unfenced"
+    rest = f"; {brokers_named(dead)} {are(len(dead))} dead" if dead else ""
+    return replace(
+        finding,
+        obj=trap(finding, setting),
+        about=f"{finding.about}, unclean elections {setting}, broker {other}",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
+        f"which {'runs, but is' if one else 'run, but are'} fenced{rest}. {is_set(setting)}: once "
+        f"{'it registers' if one else 'they register'} again, broker {other} may be elected first, and it may lack "
+        "records",
+        remedies=(
+            *set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas"),
+            find_out_why(up, case, "Only then repair it: a leader is elected and no record is lost"),
+            diagnose_again(case, "Then diagnose again"),
+        ),
+        never=(
+            (
+                f"Do not restart {whom}, and do not start any other broker, while {UNCLEAN} {setting}: another replica "
+                "may be elected, and records lost"
+            ),
+            *finding.never,
+        ),
+        forbids=(*finding.forbids, no_restart(up), *((no_start(case.dead),) if case.dead else ())),
     )
 
 
@@ -204,7 +245,7 @@ def _remedies(
         return
     first = alive[0] if alive else None
     best = f"broker {first}, which led last," if first is not None else "the replica with the longest log"
-    yield unclean_election(
+    yield unclean_runbook(
         tps,
         case,
         f"Only if {brokers_named(wanted)} can never come back",

@@ -69,7 +69,7 @@ def _never_ends(topic: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> 
         evidence=(*(_row(tp, case) for tp in tps[:_SHOWN]), *view_rows(case, tps[0]), *live_row(case)),
         remedies=tuple(_remedies(tps, case)),
         never=(
-            "Do not wait for it, and do not restart brokers: it does not end by itself",
+            "Do not wait for it, and do not restart brokers because of it: it does not end by itself",
             (
                 "Do not reassign to the same replicas again, nor to all present ones: Kafka accepts it, but it has no "
                 "effect"

@@ -9,7 +9,8 @@ How kfix knows
     a healthy leader adds a replica to the ISR within a second.
 
 Remedies, safest first
-    Restart the leader with a clean shutdown: another in-sync replica is elected and computes a new ISR.
+    Restart the leader with a clean shutdown: another in-sync replica is elected and computes a new ISR. Where it is the
+    only one, the partition has no leader until it is back; unclean elections have to be forbidden before.
 
 Do not
     Do not restart or wipe the replica: it has all records.
@@ -49,6 +50,8 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 def _left_out(case: CaseFile, leader: int, found: list[LeftOut]) -> Finding:
     tps = tuple(sorted({each.tp for each in found}))
     brokers = tuple(sorted({each.broker for each in found}))
+    alone = all(case.isr(tp) == (leader,) for tp in tps)
+    then = "it leads again then, and computes" if alone else "a new leader computes"
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
@@ -66,7 +69,7 @@ def _left_out(case: CaseFile, leader: int, found: list[LeftOut]) -> Finding:
         ),
         remedies=(
             restart(
-                f"Restart broker {leader} with a clean shutdown, and no other broker: a new leader computes a new ISR",
+                f"Restart broker {leader} with a clean shutdown, and no other broker: {then} a new ISR",
                 leader,
             ),
         ),

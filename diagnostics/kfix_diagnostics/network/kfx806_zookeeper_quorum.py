@@ -29,6 +29,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
+from kfix_diagnostics._bans import NOTHING_AT_ALL
 from kfix_diagnostics.network._cut import vantage_rows
 
 CODE = "KFX806"
@@ -62,7 +63,11 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             Remedy("Repair the network between the ZooKeeper servers, or start the dead ones, until a majority serves"),
             Remedy("Then diagnose again. Change nothing in Kafka before that"),
         ),
-        never=("Do not restart brokers: without ZooKeeper they do not start", "Do not wipe a server's data"),
+        never=(
+            "Do not start or restart brokers before: without ZooKeeper they do not start",
+            "Do not wipe a server's data",
+        ),
+        forbids=(NOTHING_AT_ALL,),
     )
 
 

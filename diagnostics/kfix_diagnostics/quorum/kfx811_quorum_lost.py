@@ -19,7 +19,7 @@ Remedies, safest first
     cluster recovers by itself, within seconds, without losing anything that was committed.
 
 Do not
-    Do not start or restart brokers: without an active controller they do not start. Do not format or wipe a
+    Do not start or restart brokers before that: without an active controller they do not start. Do not format or wipe a
     controller's disk. Do not send changes: a request that waits for a frozen controller is carried out when it resumes.
 
 Sources
@@ -60,18 +60,18 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         blocked=Blocked("every change: elections, ISR changes, new topics, brokers that start"),
         remedies=(*_remedies(quorum, missing), diagnose_again(case, "Then diagnose again. Change nothing before that")),
         never=(
-            "Do not start or restart brokers: without an active controller they do not start",
+            "Do not start or restart brokers before that: without an active controller they do not start",
             "Do not format or wipe the disk of a controller",
             "Do not send changes to the cluster: they may be carried out later, when a controller resumes",
         ),
-        forbids=(NO_CHANGES, *_no_start(case, missing)),
+        forbids=(NO_CHANGES, *_no_start(case, quorum)),
     )
 
 
-def _no_start(case: CaseFile, missing: Sequence[ControllerAnswer]) -> Iterator[Ban]:
-    """Yields a ban of the start of dead brokers, but not of one whose process has a controller that is missing."""
-    brokers = set(case.dead) - {each.node for each in missing}
-    if brokers:
+def _no_start(case: CaseFile, quorum: QuorumView) -> Iterator[Ban]:
+    """Yields a ban of the start of dead brokers, but not of one that is a controller, too."""
+    voters = {*quorum.configured, *(each.node for each in quorum.controllers)}
+    if brokers := [b for b in case.dead if b not in voters]:
         yield no_start(brokers)
 
 

@@ -42,8 +42,8 @@ from kfix.derive.quorum import absence
 from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
-from kfix.wording import ago, several
-from kfix_diagnostics._bans import NO_CHANGES, NO_MOVES, no_start, restart
+from kfix.wording import ago, brokers_named, several
+from kfix_diagnostics._bans import NO_CHANGES, NO_MOVES, no_restart, no_start, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, view_rows
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
@@ -117,6 +117,7 @@ def _judged(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Outd
 
 def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int) -> Finding:
     broker, twice = old.broker, old.twice
+    agree = tuple(sorted((case.live or frozenset()) & case.views.keys() - {*quorum.behind} - {broker}))
     when = f" for {ago(old.gone)}" if old.gone is not None and old.gone >= 1 else ""
     text = f"has not received metadata{when}" if when else "does not receive metadata"
     if old.fetches:
@@ -136,8 +137,12 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
             else ""
         ),
         remedies=tuple(_remedies(old)),
-        never=tuple(_never(old)),
-        forbids=(NO_CHANGES if old.cut else NO_MOVES, no_start((broker,))),
+        never=tuple(_never(old, agree)),
+        forbids=(
+            NO_CHANGES if old.cut else NO_MOVES,
+            no_start((broker,)),
+            *((no_restart(agree),) if agree and not old.cut else ()),
+        ),
         partitions=twice,
         facts=_facts(old),
         follows=() if head == broker else (f"{CODE}:broker {head}",),
@@ -209,13 +214,14 @@ def _remedies(old: OutdatedLeader) -> Iterator[Remedy]:
     yield restart(f"If it persists: restart broker {broker}, and no other broker", broker)
 
 
-def _never(old: OutdatedLeader) -> Iterator[str]:
+def _never(old: OutdatedLeader, agree: tuple[int, ...]) -> Iterator[str]:
     restarts = ", reassignments or restarts" if old.cut else " or reassignments"
     yield f"Do not trigger elections{restarts} while it lasts: each deepens the split or loses data"
     if old.cut:
         yield f"Do not restart broker {old.broker}: without the controllers it does not start"
     yield f"Do not start broker {old.broker} a second time: it runs"
-    yield "Do not restart the brokers that agree; producers should use acks=all"
+    if agree:
+        yield f"Do not restart {brokers_named(agree)}, which agree; producers should use acks=all"
 
 
 def _facts(old: OutdatedLeader) -> dict[str, FactValue]:

@@ -40,6 +40,7 @@ from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import no_start, no_unclean_election, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import has, per_topic
+from kfix_diagnostics.leadership._unclean import set_to_false
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
 
 CODE = "KFX814"
@@ -61,6 +62,8 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
     held = [row.tp for row in rows if row.leaderless and broker in _complete(row.tp, case)]
     missed = [row.tp for row in rows if broker in case.assignment(row.tp).replicas and broker not in case.isr(row.tp)]
     touched = tuple(dict.fromkeys((*missed, *held)))
+    # With an empty ISR, its registration alone makes Kafka elect another replica first (KFX119).
+    risky = [row.tp for row in rows if row.tp in held and row.unclean and not case.isr(row.tp) and row.n_live_replicas]
     holding = len(missed)
     responds = "it responds" if broker in case.views else "kfix does not reach it"
     if quorum.follows(broker):
@@ -85,7 +88,11 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
             ),
             *live_row(case),
         ),
-        remedies=(*_remedies(broker, quorum, rare, calm=calm), diagnose_again(case, "Then diagnose again")),
+        remedies=(
+            *set_to_false(risky, case, before="Before the heartbeats are repaired", after=": see KFX119"),
+            *_remedies(broker, quorum, rare, calm=calm),
+            diagnose_again(case, "Then diagnose again"),
+        ),
         never=(
             f"Do not start broker {broker} a second time: it runs",
             f"Do not reassign the replicas of broker {broker}: it catches up once it is unfenced",

@@ -37,7 +37,7 @@ from kfix.model.cluster.snapshot import PartitionState, TopicPartition
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, runbook
-from kfix_diagnostics._bans import no_election, no_restart
+from kfix_diagnostics._bans import another_controller, no_election, no_restart
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
@@ -151,7 +151,9 @@ def _remedies(case: CaseFile, by_hand: str) -> Iterator[Remedy]:
     )
     yield runbook(case, "metadata-divergence", text)
     yield Remedy(by_hand, changes=(ChangeKind.ELECTION,))
-    yield Remedy("Or force the election of another controller: it reads the records of all partitions again")
+    yield another_controller(
+        "Or force the election of another controller: it reads the records of all partitions again"
+    )
 
 
 def _never(leader: int) -> tuple[str, ...]:

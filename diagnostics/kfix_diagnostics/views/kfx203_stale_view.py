@@ -33,8 +33,8 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import several
-from kfix_diagnostics._bans import NO_MOVES, restart
+from kfix.wording import brokers_named, several
+from kfix_diagnostics._bans import NO_MOVES, no_restart, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import code_of, explained_by, outdated
 from kfix_diagnostics._words import per_topic
@@ -62,9 +62,10 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[int, Stale] = {b: Stale() for b in case.views}
     for row in rows:
         _compare(row, case, found)
+    agree = tuple(b for b, stale in found.items() if not stale.all and b in (case.live or ()))
     for broker, stale in found.items():
         if stale.all:
-            yield _finding(broker, stale, case)
+            yield _finding(broker, stale, agree, case)
 
 
 def _compare(row: PartitionFacts, case: CaseFile, found: dict[int, Stale]) -> None:
@@ -86,7 +87,7 @@ def _compare(row: PartitionFacts, case: CaseFile, found: dict[int, Stale]) -> No
             stale.other_isr.append(tp)
 
 
-def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
+def _finding(broker: int, stale: Stale, agree: tuple[int, ...], case: CaseFile) -> Finding:
     severity = Severity.CRITICAL if stale.leads_too else Severity.WARNING
     if case.restarting(broker) and not stale.leads_too:
         severity = Severity.INFO
@@ -102,13 +103,19 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
         remedies=tuple(_remedies(broker, case)),
         never=(
             "Do not trigger elections or reassignments while it lasts: they deepen the split",
-            f"Do not restart the brokers that agree. Records that only broker {broker} has are lost when it returns",
+            *_no_restart_of(agree, broker),
         ),
-        forbids=(NO_MOVES,),
+        forbids=(NO_MOVES, *((no_restart(agree),) if agree else ())),
         partitions=tuple(stale.all),
         follows=(*explained_by((broker,), case), f"KFX813:broker {broker}"),
         headline=f"the metadata of broker {broker}, which has just come back, is stale" if not severity else "",
     )
+
+
+def _no_restart_of(agree: tuple[int, ...], broker: int) -> Iterator[str]:
+    if agree:
+        lost = f"Records that only broker {broker} has are lost when it returns"
+        yield f"Do not restart {brokers_named(agree)}: others would lead, and the split deepens. {lost}"
 
 
 def _remedies(broker: int, case: CaseFile) -> Iterator[Remedy]:

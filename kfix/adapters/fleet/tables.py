@@ -65,6 +65,8 @@ _FACTS: Final[Mapping[str, tuple[str, str]]] = {
     "liveness_known": ("it is known which brokers are alive", ""),
     "state_age": ("since the znode was written; -1 unknown", "s"),
     "stable_for": ("how long the row has been like this, at least; -1 unknown", "s"),
+    "n_online_isr": ("members of the ISR on live brokers whose log directories work; -1 unknown", "replicas"),
+    "n_failed_replicas": ("replicas in failed log directories of live brokers; -1 unknown", "replicas"),
 }
 _NO_RECORD: Final = "ZooKeeper has no record, or was not read"
 _NOT_SEEN: Final = "no broker knows the partition"

@@ -169,7 +169,8 @@ class MemoryController:
         for tp in list(tps):
             belief = self.memory[tp]
             replicas = self.records.assignments[tp].replicas
-            offline = tuple(b for b in replicas if b not in self.live)
+            online = self._online(tp)
+            offline = tuple(b for b in replicas if b not in online)
             error = 5 if belief.leader == NO_LEADER or belief.leader not in self.live else 0
             view = PartitionView(belief.leader, belief.leader_epoch, replicas, belief.isr, offline, error)
             for broker in live:

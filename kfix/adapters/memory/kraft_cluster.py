@@ -21,10 +21,11 @@ class MemoryKraftCluster(MemoryCluster):
 
     `fetched` is {dead broker: seconds since its last fetch}, of those that the active controller still knows. `voters`
     are the brokers that are controllers, too; `cut` those that are fenced and run. Without `reports_fenced` no request
-    shows which brokers are registered, as before Kafka 4.0.
+    shows which brokers are registered, as before Kafka 4.0; without `reports_eligible` none shows who may lead.
     """
 
     reports_fenced = True
+    reports_eligible = True
 
     def __init__(self, cluster_id: str = "memory-cluster", *, clock: ManualClock | None = None) -> None:
         super().__init__(cluster_id, clock=clock)
@@ -44,7 +45,7 @@ class MemoryKraftCluster(MemoryCluster):
         return Mode.KRAFT
 
     def eligible(self, tp: TopicPartition) -> EligibleLeaders | None:
-        return self.kraft.eligible(tp)
+        return self.kraft.eligible(tp) if self.reports_eligible else None
 
     def shut_down(self, *brokers: int) -> None:
         """Stops brokers as SIGTERM does: they stay eligible when they return."""

@@ -30,6 +30,7 @@ class BrokerDef:
     sasl_port: int | None = None  # the second listener, of --sasl or --security
     zone: str | None = None
     control_port: int | None = None  # the listener of the controller, if the lab has zones
+    second_disk: bool = False  # it has two log directories
 
 
 @dataclass(frozen=True)

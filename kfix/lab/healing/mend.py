@@ -20,6 +20,7 @@ from kfix.lab.network.faults import heal as heal_network
 from kfix.lab.nodes.brokers import remove_broker, restart_brokers, start_brokers
 from kfix.lab.nodes.migrating import take_back
 from kfix.lab.nodes.readiness import wait_brokers
+from kfix.lab.nodes.second_disks import remove_disks, repair_disks
 from kfix.lab.nodes.strays import CHROOT, end_strays
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
@@ -66,6 +67,7 @@ def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]
         mender.configs()
         mender.delete_new_topics()
         mender.added_brokers()
+        mender.second_disks()
         mender.leaders()
         mender.assignments()
         mender.finish_deletions()
@@ -118,6 +120,7 @@ class _Mender:
         self._workloads()
         self._strays()
         self._network()
+        self._repair_disks()
         for sentence in self.lab.authority.revive():
             self.report(sentence)
         for broker in nodes.brokers_in(state, "stopped"):
@@ -143,6 +146,15 @@ class _Mender:
     def _network(self) -> None:
         if self.lab.state.network is not None and (healed := heal_network(self.lab.store)):
             self.report(f"healed the network: {healed} cuts or slow links")
+
+    def _repair_disks(self) -> None:
+        if repaired := repair_disks(self.lab):
+            self.report(f"repaired the log directory of broker {' and '.join(map(str, repaired))} and restarted it")
+
+    def second_disks(self) -> None:
+        """Removes second log directories, after the topics that were placed there."""
+        if removed := remove_disks(self.lab):
+            self.report(f"removed the second log directory of broker {' and '.join(map(str, removed))}")
 
     def forgotten_brokers(self) -> None:
         """Restarts brokers that have a session but no registration: for the same reason they never register again."""

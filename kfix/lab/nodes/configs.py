@@ -14,12 +14,12 @@ from kfix.lab.definition.properties import (
 )
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.definition.secured import secured_settings
-from kfix.lab.definition.state import ON_KRAFT, ControllerDef, ZooKeeperDef
+from kfix.lab.definition.state import ON_KRAFT, BrokerDef, ControllerDef, ZooKeeperDef
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kfix.lab.definition.state import BrokerDef, LabState, Node
+    from kfix.lab.definition.state import LabState, Node
 
 
 def settings_of(state: LabState, node: Node, disk: Path) -> dict[str, str]:
@@ -32,6 +32,21 @@ def settings_of(state: LabState, node: Node, disk: Path) -> dict[str, str]:
         if state.spec.recipe.mode == ZK:
             settings |= migrating_settings(state.spec, quorum_of(state), zookeeper_connect(state), listener=False)
         return settings
+    return _broker(state, node, disk) | {"log.dirs": ",".join(map(str, disks_of(node, disk)))}
+
+
+def disks_of(node: Node, disk: Path) -> tuple[Path, ...]:
+    """Returns the log directories of a node."""
+    return (disk, second_disk(disk)) if isinstance(node, BrokerDef) and node.second_disk else (disk,)
+
+
+def second_disk(disk: Path) -> Path:
+    """Returns the second log directory of a broker that has two."""
+    return disk.with_name(f"{disk.name}-second")
+
+
+def _broker(state: LabState, node: BrokerDef, disk: Path) -> dict[str, str]:
+    address = state.host_of(node).address
     if step := state.migrating.get(str(node.id)):
         return _migrating_broker(state, node, step, address, disk)
     if state.spec.recipe.mode == ZK:

@@ -17,7 +17,7 @@ from kfix.lab.definition.secured import identity_provider
 from kfix.lab.definition.state import no_such, word_of
 from kfix.lab.definition.store import private
 from kfix.lab.nodes.classpath import class_path, resource_text
-from kfix.lab.nodes.configs import quorum_of, settings_of
+from kfix.lab.nodes.configs import disks_of, quorum_of, settings_of
 from kfix.lab.process import processes
 from kfix.lab.process.host import LOOPBACK, Host, program
 from kfix.lab.process.logs import decisive_line, met_a_taken_port, met_its_own_registration
@@ -83,22 +83,26 @@ class Nodes:
 
     def format_disks(self, state: LabState, role: str, wanted: Iterable[BrokerDef | ControllerDef]) -> None:
         """Formats the disks that are not formatted yet, side by side, and returns when all are. Raises LabError."""
-        new = [each for each in wanted if not (self._disk(state, role, each.id) / _FORMATTED).exists()]
+        new = [each for each in wanted if not self._is_formatted(state, role, each)]
         records = []
         for node in new:
             disk = self._disk(state, role, node.id)
             private(disk)
             file = self._properties(state, role, node, disk)
             arguments = format_arguments(state.spec, node.id, quorum_of(state), state.cluster_id)
-            command = [*self._java(state, "format", node.id), *arguments, "-c", str(file)]
+            # A broker may have got a second disk since.
+            command = [*self._java(state, "format", node.id), *arguments, "--ignore-formatted", "-c", str(file)]
             records.append(self.spawn("format", node.id, command, state.host_of(node)))
         processes.wait_dead(records, state.id, _FORMAT_SECONDS)
         for node, record in zip(new, records, strict=True):
-            if not (self._disk(state, role, node.id) / _FORMATTED).exists():
+            if not self._is_formatted(state, role, node):
                 raise LabError(
                     f"the disk of {role} {node.id} was not formatted: {decisive_line(Path(record.log))}",
                     hint=f"its log: {record.log}",
                 )
+
+    def _is_formatted(self, state: LabState, role: str, node: BrokerDef | ControllerDef) -> bool:
+        return all((disk / _FORMATTED).exists() for disk in disks_of(node, self._disk(state, role, node.id)))
 
     def disk_of(self, state: LabState, broker_id: int) -> Path:
         return self._disk(state, "broker", broker_id)

@@ -2,7 +2,9 @@
 
 While one member of the ISR is alive it holds every acknowledged record, and electing another replica would lose some.
 On KRaft a broker that runs may be fenced, so that it is not alive by the record: its heartbeats are lost, and it leads
-again as soon as they arrive. So no member of the ISR or of the ELR may fetch metadata, or answer at its address.
+again as soon as they arrive. So no member of the ISR or of the ELR may fetch metadata, or answer at its address. Where
+both are empty, the last known leader may not, since Kafka elects it when it registers. An empty ISR without any answer
+about the ELR leaves it open who would lead.
 """
 
 from __future__ import annotations
@@ -25,8 +27,11 @@ def _rule(_args: Args, reading: PartitionReading, reader: ClusterReader) -> Answ
         return judge(None, state_words(reading), _WANTED)
     if live or not leaderless or reader.identity().mode is not Mode.KRAFT:
         return judge(leaderless and not live, state_words(reading), _WANTED)
-    eligible = () if reading.eligible is None else reading.eligible.replicas
-    for broker in dict.fromkeys((*(reading.isr or ()), *eligible)):
+    eligible = reading.eligible
+    if not reading.isr and eligible is None:
+        return judge(None, f"{state_words(reading)}, and who may lead is unknown", _WANTED)
+    holders = () if eligible is None else eligible.replicas or eligible.last_known
+    for broker in dict.fromkeys((*(reading.isr or ()), *holders)):
         why = _why_it_runs(broker, reader.registration(broker))
         if why:
             return judge(False, f"{why}; {state_words(reading)}", f"{_WANTED}, and none that runs")

@@ -190,7 +190,13 @@ def test_what_a_runbook_does_to_leaders_and_replicas_is_declared(name: str) -> N
     used = set(re.findall(r"^\s+(?:- )?action: ([\w.]+)", text, re.MULTILINE))
     kinds = {
         ChangeKind.REASSIGNMENT: {"reassign.move", "reassign.cancel"},
-        ChangeKind.ELECTION: {"leader.elect_isr", "leader.elect_preferred", "leader.elect_unclean", "reassign.noop"},
+        ChangeKind.ELECTION: {
+            "controller.reelect",
+            "leader.elect_isr",
+            "leader.elect_preferred",
+            "leader.elect_unclean",
+            "reassign.noop",
+        },
         ChangeKind.UNCLEAN_ELECTION: {"leader.elect_unclean"},
     }
     wanted = {kind for kind, actions in kinds.items() if used & actions}

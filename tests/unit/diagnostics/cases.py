@@ -11,6 +11,7 @@ from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics import (
     created_cases,
     cut_clusters,
+    disk_clusters,
     group_cases,
     kraft_cases,
     kraft_clusters,
@@ -54,6 +55,10 @@ from tests.unit.diagnostics.sick import Sick
 INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
 
 
+_REPORTED = (
+    'Metadata for all topics (from broker 2: localhost:9092/2):\n  broker 2 at localhost:9092\n  topic "x" with 1 '
+    "partitions:\n    partition 0, leader -1, replicas: 1,2, isrs: 2, Broker: Leader not available"
+)
 _LEADERLESS = "Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"
 _LED = "Topic: x Partition: {0} Leader: {1} Replicas: 1,2,3 Isr: 1,{1}"
 
@@ -63,14 +68,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX102": [
         Sick(lambda: partitions_stuck(3).snapshot(), "orders-2", CRITICAL),
         Sick(lambda: partitions_stuck(60).snapshot(), "topic orders", CRITICAL),
-        Sick(
-            lambda: text(
-                'Metadata for all topics (from broker 2: localhost:9092/2):\n  broker 2 at localhost:9092\n  topic "x" '
-                "with 1 partitions:\n    partition 0, leader -1, replicas: 1,2, isrs: 2, Broker: Leader not available"
-            ),
-            "x-0",
-            CRITICAL,
-        ),
+        Sick(lambda: text(_REPORTED), "x-0", CRITICAL),
     ],
     **leaderless_cases.SICK,
     "KFX105": [
@@ -94,6 +92,7 @@ SICK: dict[str, list[Sick]] = {
     "KFX109": [Sick(offsets_not_loaded, "coordinator on broker 2", CRITICAL)],
     **group_cases.SICK,
     **created_cases.SICK,
+    **disk_clusters.SICK,
     "KFX201": [
         Sick(lambda: metadata_divergence().snapshot(), str(G2), WARNING),
         Sick(
@@ -250,6 +249,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX109": [lambda: base().snapshot(), pending_offsets],
     **group_cases.WELL,
     **created_cases.WELL,
+    **disk_clusters.WELL,
     "KFX201": [
         lambda: coordinator_stuck().snapshot(),
         lambda: stale_view().snapshot(),

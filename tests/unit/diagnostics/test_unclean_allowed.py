@@ -62,3 +62,34 @@ def test_with_every_replica_dead_the_first_to_start_would_lead(on_kraft):
 def test_nothing_is_to_be_set_where_it_would_save_nothing(isr, code, dead):
     finding = find(diagnose(unclean_clusters.without_leader(isr, dead=dead)), code)
     assert not any(SET_FALSE in remedy.command for remedy in finding.remedies)
+
+
+@pytest.mark.parametrize("also_dead", [(), (1,)])
+def test_a_broker_that_may_lead_and_is_fenced_is_not_restarted_before_the_setting(also_dead):
+    """Its registration alone makes Kafka elect the live replica first."""
+    found = diagnose(unclean_clusters.eligible_runs_fenced(also_dead=also_dead))
+    trap = find(found, "KFX119")
+    first = trap.remedies[0]
+    assert first.text.startswith(
+        "At once, before broker 2 is unfenced: set unclean.leader.election.enable=false on topic"
+    )
+    assert first.command.endswith(SET_FALSE)
+    assert "once it registers again, broker 3 may be elected first, and it may lack records" in trap.summary
+    fenced = find(found, "KFX814").remedies[0]
+    assert fenced.text.startswith("Before the heartbeats are repaired: set unclean.leader.election.enable=false")
+    assert fenced.command.endswith(SET_FALSE)
+    restarts = [
+        r
+        for f in found.walk()
+        for r in f.remedies
+        if ChangeKind.RESTART in r.changes and (not r.brokers or 2 in r.brokers)
+    ]
+    assert restarts
+    assert all(r.after == trap.key and not r.command for r in restarts)
+    assert all(r.after for f, r in starts(found))
+
+
+def test_where_they_are_not_allowed_its_restart_waits_for_nothing():
+    found = diagnose(unclean_clusters.eligible_runs_fenced(allowed=False))
+    assert "unclean" not in find(found, "KFX119").obj
+    assert [r.after for r in find(found, "KFX814").remedies if ChangeKind.RESTART in r.changes] == [""]

@@ -55,3 +55,17 @@ def unread(
     found = {} if eligible is None else {TopicPartition("orders", 0): eligible}
     view = replace(made.quorum, features=known, eligible=found)
     return replace(made, quorum=view, topic_configs=ALLOWED if unclean else {})
+
+
+def eligible_runs_fenced(*, allowed: bool = True, also_dead: tuple[int, ...] = ()) -> Snapshot:
+    """Kafka 4: orders-0 on [3, 2, 1] has an empty ISR; broker 2, which runs and is fenced, is eligible to lead."""
+    paper = Paper((1, 2, 3, 4)).topic("orders", 1, replicas=[[3, 2, 1]])
+    for broker in (2, *also_dead):
+        paper.kill(broker)
+    paper.answering.add(2)
+    tp = TopicPartition("orders", 0)
+    paper.parts[tp].leader, paper.parts[tp].isr = -1, ()
+    ages = {2: 0.2} | dict.fromkeys(also_dead, 60.0)
+    found = {tp: EligibleLeaders((2, *also_dead), (2,))}
+    made = kraft(paper).snapshot(quorum=quorum(ages, fenced=(2, *also_dead), eligible=found))
+    return replace(made, topic_configs=ALLOWED if allowed else {})

@@ -34,6 +34,20 @@ def eligible_waits(*, cut: int = 0, fetched: int = 0, by: float = 0.4) -> Callab
     return make
 
 
+def only_last_known(*, runs: bool, asked: bool = True) -> Callable[[], MemoryCluster]:
+    """ISR and ELR are empty, and broker 1 led last; it may run. Without `asked`, no broker reports who may lead."""
+
+    def make() -> MemoryCluster:
+        cluster = eligible_waits(cut=1 if runs else 0)()
+        assert isinstance(cluster, MemoryKraftCluster)
+        tp = TopicPartition("orders", 2)
+        cluster.kraft.elr = {**cluster.kraft.elr, tp: ()}
+        cluster.reports_eligible = asked
+        return cluster
+
+    return make
+
+
 def in_sync_and_fenced(*, cut: bool) -> Callable[[], MemoryCluster]:
     """As Kafka 3.9, without eligible replicas: broker 1 alone is in the ISR, and is fenced; it may run."""
 
@@ -97,6 +111,15 @@ CASES: tuple[Case, ...] = (
     ("isr_is_dead", eligible_waits(cut=1), ON_ELIGIBLE, "fail", "broker 1 runs, although it is fenced: its address"),
     ("isr_is_dead", eligible_waits(fetched=2), ON_ELIGIBLE, "fail", "broker 2 runs, although it is fenced: it fetched"),
     ("isr_is_dead", eligible_waits(fetched=2, by=3.0), ON_ELIGIBLE, "pass", "leader none"),
+    ("isr_is_dead", only_last_known(runs=False), ON_ELIGIBLE, "pass", "leader none"),
+    ("isr_is_dead", only_last_known(runs=True), ON_ELIGIBLE, "fail", "broker 1 runs, although it is fenced"),
+    (
+        "isr_is_dead",
+        only_last_known(runs=False, asked=False),
+        ON_ELIGIBLE,
+        "inconclusive",
+        "and who may lead is unknown",
+    ),
     ("isr_is_dead", in_sync_and_fenced(cut=False), ON_ELIGIBLE, "pass", "ISR [1]"),
     ("isr_is_dead", in_sync_and_fenced(cut=True), ON_ELIGIBLE, "fail", "broker 1 runs, although it is fenced"),
     ("last_known_is_replica", four_brokers, ON_TP, "pass", "no last known leader is kept"),

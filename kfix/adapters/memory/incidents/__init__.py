@@ -40,6 +40,7 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "coordinator-stuck-five-partitions": coordinators.coordinator_stuck_five_partitions,
     "coordinator-stuck-in-migration": coordinators.coordinator_stuck_in_migration,
     "coordinator-stuck-isr-dead": coordinators.coordinator_stuck_isr_dead,
+    "coordinator-stuck-log-dir-failed": coordinators.coordinator_stuck_log_dir_failed,
     "coordinator-stuck-of-two-replicas": coordinators.coordinator_stuck_of_two_replicas,
     "coordinator-stuck-preferred-alive": coordinators.coordinator_stuck_preferred_alive,
     "eligible-forgotten": eligible.eligible_forgotten,

@@ -101,6 +101,14 @@ def coordinator_stuck() -> PreparedIncident:
     return PreparedIncident(cluster, stuck_finding(cluster, STUCK))
 
 
+def coordinator_stuck_log_dir_failed() -> PreparedIncident:
+    """The only in-sync replica is in a failed log directory of broker 2, which is alive: it cannot be elected."""
+    incident = coordinator_stuck()
+    incident.cluster.brokers[2].offline.add(STUCK)
+    incident.cluster.control.announce([STUCK])
+    return incident
+
+
 def coordinator_stuck_preferred_alive() -> PreparedIncident:
     """The preferred replica, broker 2, is alive and in sync. Broker 3 was the leader when broker 1 died."""
     cluster = _three((2, 3, 1), STUCK)

@@ -115,7 +115,7 @@ def test_a_test_that_fails_says_what_was_wanted_and_what_came(tmp_path: Path) ->
     assert "FAIL  coordinator-stuck: the controller is left alone during a migration" in result.stdout
     assert "steps: expected [elect-isr], got [nudge]" in result.stdout
     assert "max_gate: expected auto at most, got plan" in result.stdout
-    assert "1 of 7 tests failed" in result.stderr
+    assert "1 of 8 tests failed" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_each_way_to_fail_is_told(tmp_path: Path, old: str, new: str, says: str)
 
 
 def test_tests_of_a_name_or_of_nothing() -> None:
-    assert "7 tests passed" in kfix("test", STUCK).stdout
+    assert "8 tests passed" in kfix("test", STUCK).stdout
     assert kfix("test", "nothing").exit_code == 2
 
 

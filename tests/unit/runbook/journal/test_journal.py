@@ -123,7 +123,7 @@ def types(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return stage.types()
 
 
-GOOD_RUN_LENGTH = 32
+GOOD_RUN_LENGTH = 34
 
 
 def test_the_parametrised_tests_below_cover_every_record_of_a_good_run(types: list[str]) -> None:
