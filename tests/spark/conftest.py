@@ -18,6 +18,7 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import fleet, stored_of
 from tests.places import ROOT
 from tests.spark.standalone import ConnectServer, Standalone
+from tests.unit.diagnostics.all_cases import kraft_selection
 
 EXAMPLES = ROOT / "examples" / "snapshots"
 
@@ -39,14 +40,21 @@ def _collected():
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory):
-    """A run of the store: synthetic clusters, sick ones among them, and the examples as they were saved."""
+def snapshots():
+    """{cluster: snapshot}: the examples, which are of ZooKeeper, and a sick and a well case of each code on KRaft."""
+    examples = {file.name.removesuffix(".json.gz"): load_snapshot(file) for file in EXAMPLES.glob("*.json.gz")}
+    return {**examples, **kraft_selection()}
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory, snapshots):
+    """A run of the store: synthetic clusters, sick ones among them, and snapshots as they were saved (`snapshots`)."""
     root = tmp_path_factory.mktemp("fleet store")
     writer = RunWriter(place_of(root), date(2026, 1, 1), "r")
     for cluster in fleet(18, 300, sick=0.02, dead_every=4):
         write_cluster(writer.place, cluster.name, *stored_of(cluster))
-    for file in sorted(EXAMPLES.glob("*.json.gz")):
-        writer.write(file.name.removesuffix(".json.gz"), load_snapshot(file))
+    for name, snapshot in snapshots.items():
+        writer.write(name, snapshot)
     return writer.finish()
 
 

@@ -1,10 +1,8 @@
 """A stored cluster is judged as the live one is: the same findings, word for word, for any cluster."""
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
-from functools import partial
 
 import duckdb
 import pytest
@@ -14,7 +12,6 @@ from hypothesis import given, settings
 from kfix.adapters.fleet.mappings import Raw
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.staging import RunWriter
-from kfix.adapters.memory.incidents import ALL as MEMORY
 from kfix.app.fleet import judge_stored
 from kfix.derive.casefile import CaseFile, open_case
 from kfix.derive.partition_facts import derive
@@ -23,31 +20,13 @@ from kfix.derive.predicate import parse
 from kfix.fleet.judging.case import open_stored
 from kfix.fleet.shapes import SyntheticCluster
 from kfix.fleet.synthetic import write_fleet
-from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.expected import EXPECTED, values_of
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import matcher, predicate_of, predicates
 from kfix_diagnostics.engine import Options, diagnose
-from tests.unit.diagnostics.cases import SICK, WELL
+from tests.unit.diagnostics.all_cases import CASES
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.papers import papers
-from tests.unit.diagnostics.prevention_cases import SICK as AT_RISK
-from tests.unit.diagnostics.prevention_cases import WELL as SAFE
-from tests.unit.diagnostics.test_incidents import INCIDENTS
-
-
-def in_memory(name):
-    return MEMORY[name]().cluster.snapshot()
-
-
-CASES: dict[str, Callable[[], Snapshot]] = {
-    **{f"{code}-sick-{i}": case.make for code, cases in SICK.items() for i, case in enumerate(cases)},
-    **{f"{code}-well-{i}": make for code, makes in WELL.items() for i, make in enumerate(makes)},
-    **{f"{code}-at-risk-{i}": case.make for code, cases in AT_RISK.items() for i, case in enumerate(cases)},
-    **{f"{code}-safe-{i}": make for code, makes in SAFE.items() for i, make in enumerate(makes)},
-    **{f"incident-{name}": make for name, (make, _) in INCIDENTS.items()},
-    **{f"memory-{name}": partial(in_memory, name) for name in MEMORY},
-}
 
 
 def stored(snapshot, folder):

@@ -4,9 +4,10 @@ from datetime import UTC, date, datetime, timedelta
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import newest_run
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.app.audit import audit, report
 from kfix.fleet.shapes import SyntheticCluster
-from kfix.fleet.synthetic import write_fleet
+from kfix.fleet.synthetic import write
 from kfix.model.audit.inventory import ClusterEntry, Inventory
 
 FIRST = date(2026, 3, 2)
@@ -21,9 +22,14 @@ def day_of(number):
     return FIRST + timedelta(days=number)
 
 
-def audited(root, clusters, engine, *, number=0, failed=None, inventory=None, run="n"):
-    """Writes the clusters of day `number` as a run and returns its audit."""
-    write_fleet(str(root), day_of(number), run, clusters, processes=1, failed=failed, at=AT + 86_400 * number)
+def audited(root, clusters, engine, *, number=0, failed=None, inventory=None, run="n", snapshots=None):
+    """Writes the clusters of day `number`, and {name: snapshot}, as a run and returns its audit."""
+    writer = RunWriter(place_of(root), day_of(number), run, at=AT + 86_400 * number)
+    for each in clusters:
+        write(str(writer.place), each)
+    for name, snapshot in (snapshots or {}).items():
+        writer.write(name, snapshot)
+    writer.finish(failed, synthetic=True)
     return again(root, engine, number=number, inventory=inventory, run=run)
 
 
