@@ -104,7 +104,7 @@ def test_the_end_of_a_frozen_process_waits_for_the_setting() -> None:
     paper.silent = {2: "no answer in time"}
     _, setting, end = find(diagnose(paper.snapshot()), "KFX402").remedies
     assert setting.text.startswith(f"Before broker 2 is stopped: set {UNCLEAN}=false on topic logs")
-    assert end.text.endswith("then start it. logs-0 has no leader meanwhile: only broker 2 is in sync")
+    assert end.text.endswith("Then start it. logs-0 has no leader meanwhile: only broker 2 is in sync")
 
 
 def test_the_last_resort_passes_over_a_broker_that_others_need() -> None:
