@@ -30,6 +30,11 @@ NOBODY_SAYS: Final = -2
 ADVISED_RF: Final = 3
 
 
+#: Facts that are newer than the first stores of audits, with the older fact that has their value in a file without
+#: them, or that value.
+NEWER: Final[Mapping[str, str | int]] = {"n_online_isr": "n_live_isr", "n_failed_replicas": 0}
+
+
 class PartitionFacts(NamedTuple):
     topic: str
     partition: int

@@ -20,6 +20,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from kfix.derive.partition_facts import NEWER
 from kfix.derive.predicate import Predicate
 from kfix.fleet.engine import ClusterJob, RunFile, SecondPass, StoredRows
 from kfix.fleet.judging.picked import Picked
@@ -55,6 +56,16 @@ SELECT cluster, sum(n) AS rows, min(first) AS first, max(last) AS last,
        collect_list(IF(bits = {plain}L, NULL, struct(number, bits))) AS picked
 FROM counted GROUP BY cluster
 """
+
+
+def _known(name: str) -> str:
+    """Returns the column; in a file that is older than the column, the value that it implies."""
+    older = NEWER.get(name)
+    if older is None:
+        return f"`{name}`"
+    return f"COALESCE(`{name}`, {f'`{older}`' if isinstance(older, str) else older}) AS `{name}`"
+
+
 #: An expression that is not deterministic is evaluated once: the optimizer does not copy it into each condition.
 _ONCE: Final = "CAST(spark_partition_id() & 0 AS BIGINT)"
 
@@ -109,10 +120,12 @@ class RowJob:
         large = sorted(self._job.large)
         files = tuple(file for file in stored.files if _has_some(file, large))
         self._split(sum(file.rows for file in files))
-        schema = pa.schema([stored.schema.field(name) for name in ("cluster", *terms.columns)])
+        older = [each for name in terms.columns if isinstance(each := NEWER.get(name), str)]
+        wanted = dict.fromkeys(("cluster", *terms.columns, *older))
+        schema = pa.schema([stored.schema.field(name) for name in wanted])
         rows = files_frame(self._session, StoredRows(schema, stored.folder, files))
         rows = rows.where(rows["cluster"].isin(large))
-        rows = rows.selectExpr("cluster", "_metadata.row_index AS row", *(f"`{name}`" for name in terms.columns))
+        rows = rows.selectExpr("cluster", "_metadata.row_index AS row", *map(_known, terms.columns))
         statement = _BY_CLUSTER.format(
             rows=self._view(self._with_expected(rows)),
             unread=" OR ".join(f"`{name}` IS NULL" for name in terms.columns) or "false",

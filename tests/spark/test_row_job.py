@@ -15,6 +15,7 @@ from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import read_run
 from kfix.adapters.fleet.tables import PARTITIONS
 from kfix.app.audit import judge_for_audit
+from kfix.derive.partition_facts import NEWER
 from kfix.fleet.compacting import compact
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engine import ClusterJob
@@ -144,6 +145,17 @@ def test_a_damaged_file_spoils_its_own_cluster_only(local, copied, harm):
     assert found == here
     assert "partitions" in found[name][1]
     assert [n for n, (_, error) in found.items() if error] == [name]
+
+
+def test_a_file_that_is_older_than_a_fact_is_judged_by_the_fact_that_it_has_instead(local, copied):
+    tasks, names = tasks_of(copied), [*NEWER]
+    now = judged_here(tasks)
+    for task in tasks.values():
+        rewritten(task.stored.partitions, lambda table: table.drop_columns(names))
+    here = judged_here(tasks)
+    assert judged_by(local, copied, tasks) == here
+    # Which log directories had failed, nothing else shows.
+    assert {name for name in now if here[name] != now[name]} == {name for name in now if name.startswith("KFX406-sick")}
 
 
 def test_a_job_that_loses_a_process_gives_no_answer(local, run):

@@ -1,8 +1,8 @@
 """The columns of a stored partition: its facts, and the raw state that the text of a finding needs.
 
 Columns are added, never renamed, and never change their type. A reader asks for columns by name, ignores unknown ones,
-and takes the value of a column that an older file lacks from `ABSENT`; any other missing column is an error that names
-file and column. All integers have 64 bits: this costs nothing on disk and allows copying them in bulk.
+and takes the value of a column that an older file lacks from `ABSENT` or `INSTEAD`; any other missing one is an error
+that names file and column. All integers have 64 bits: this costs nothing on disk and allows copying them in bulk.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.derive.partition_facts import FACT_TYPES
+from kfix.derive.partition_facts import FACT_TYPES, NEWER
 from kfix.errors import UsageError
 
 #: The version of a cluster's document.
@@ -58,7 +58,9 @@ PARTITIONS: Final = pa.schema(
     [*FACTS, *STATE, *SEEN, pa.field(SAMPLE, pa.bool_(), nullable=False), pa.field(FATE_STATE, pa.int64())]
 )
 #: Columns that are newer than the first release of the format, with the value that a file without them implies.
-ABSENT: Final[Mapping[str, bool | int | str | None]] = {}
+ABSENT: Final[Mapping[str, bool | int | str | None]] = {n: v for n, v in NEWER.items() if not isinstance(v, str)}
+#: Columns that are newer as well, with the older one that has their values in a file without them.
+INSTEAD: Final[Mapping[str, str]] = {n: v for n, v in NEWER.items() if isinstance(v, str)}
 
 
 def missing(name: str, place: str) -> UsageError:
@@ -69,12 +71,13 @@ def missing(name: str, place: str) -> UsageError:
 
 
 def present(found: Any, wanted: Iterable[str], place: str) -> list[str]:
-    """Returns the columns of `wanted` that the file has.
+    """Returns the columns of `wanted` that the file has, and those that it has instead.
 
     Raises UsageError if a required column is missing or a column has another type.
     """
     has = []
-    for name in wanted:
+    for each in wanted:
+        name = INSTEAD[each] if each in INSTEAD and found.get_field_index(each) < 0 else each
         at = found.get_field_index(name)
         if at < 0:
             if name not in ABSENT:
@@ -84,17 +87,19 @@ def present(found: Any, wanted: Iterable[str], place: str) -> list[str]:
         if kind != PARTITIONS.field(name).type and not _same_list(kind, PARTITIONS.field(name).type):
             raise UsageError(f"{place}: column {name!r} is {kind}, expected {PARTITIONS.field(name).type}")
         has.append(name)
-    return has
+    return list(dict.fromkeys(has))
 
 
 def completed(table: Any, wanted: Iterable[str]) -> list[Any]:
-    """Returns the columns of `wanted`, in that order; missing ones are filled from `ABSENT`."""
-    return [
-        table.column(name)
-        if table.schema.get_field_index(name) >= 0
-        else pa.chunked_array([pa.repeat(pa.scalar(ABSENT[name], PARTITIONS.field(name).type), table.num_rows)])
-        for name in wanted
-    ]
+    """Returns the columns of `wanted`, in that order; missing ones are filled from `INSTEAD` and `ABSENT`."""
+    return [_completed(table, name) for name in wanted]
+
+
+def _completed(table: Any, name: str) -> Any:
+    found = next((each for each in (name, INSTEAD.get(name, "")) if table.schema.get_field_index(each) >= 0), None)
+    if found is not None:
+        return table.column(found)
+    return pa.chunked_array([pa.repeat(pa.scalar(ABSENT[name], PARTITIONS.field(name).type), table.num_rows)])
 
 
 def _same_list(one: Any, other: Any) -> bool:

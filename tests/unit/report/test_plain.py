@@ -78,8 +78,11 @@ def test_a_terminal_gets_colours_and_its_own_width(monkeypatch):
 
 def test_the_exit_code_of_a_diagnosis_outlives_the_reader_of_the_pipe():
     code = (
-        "import sys, time\nfrom kfix.report.plain import PlainConsole as P\nfrom kfix.report.terminal import run_on\n"
-        "run_on(); time.sleep(0.3); P(sys.stdout).write([('x' * 80, '')] * 10000); P(sys.stdout).write([('y', '')]); sys.exit(21)"
+        "import sys, time\n"
+        "from kfix.report.plain import PlainConsole as P\n"
+        "from kfix.report.terminal import run_on\n"
+        "run_on(); time.sleep(0.3); P(sys.stdout).write([('x' * 80, '')] * 10000); P(sys.stdout).write([('y', '')])\n"
+        "sys.exit(21)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as done:
         done.stdout.close()
