@@ -39,18 +39,35 @@ class ClockStep:
 
 
 def clock_steps(records: Iterable[Record]) -> Iterator[ClockStep]:
-    """Yields where the clock was set between two records. After a boot only a clock that went back is noticed."""
+    """Yields where the clock was set between two records. After a boot only a clock that went back is noticed.
+
+    A record without a time, which kfix did not write, is passed over.
+    """
     before: Record | None = None
     for seq, record in enumerate(records):
-        if before is not None:
-            step = wall(record) - wall(before)
-            if record.get("boot") and record.get("boot") == before.get("boot"):
-                step -= float(record["mono"]) - float(before["mono"])
-            else:
-                step = min(0.0, step)
-            if abs(step) > CLOCK_STEP:
-                yield ClockStep(seq, step)
+        if not _has_time(record):
+            continue
+        step = 0.0 if before is None else _step(before, record)
+        if abs(step) > CLOCK_STEP:
+            yield ClockStep(seq, step)
         before = record
+
+
+def _step(before: Record, record: Record) -> float:
+    step = wall(record) - wall(before)
+    if record.get("boot") and record.get("boot") == before.get("boot"):
+        begun, ended = before.get("mono"), record.get("mono")
+        if isinstance(begun, int | float) and isinstance(ended, int | float):
+            return step - (ended - begun)
+    return min(0.0, step)
+
+
+def _has_time(record: Record) -> bool:
+    try:
+        wall(record)
+    except (KeyError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def clock_notes(records: Iterable[Record]) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ class Patience:
 
     def __init__(self, stage: Stage, looks: int = 300) -> None:
         self._clock, self._left = stage.cluster.clock, looks
-        self.now, self.monotonic = self._clock.now, self._clock.monotonic
+        self.now, self.monotonic, self.boot = self._clock.now, self._clock.monotonic, self._clock.boot
 
     def sleep(self, seconds: float) -> None:
         self._left -= 1

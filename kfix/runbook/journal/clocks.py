@@ -32,7 +32,9 @@ def surely_since(record: Record, clock: Clock) -> float:
         return passed
     if not clock.boot() or not record.get("boot"):
         return max(0.0, seconds_since(record, clock))
-    return clock.monotonic() if record["who"]["host"] == socket.gethostname() else 0.0
+    who = record.get("who")
+    here = isinstance(who, Mapping) and who.get("host") == socket.gethostname()
+    return clock.monotonic() if here else 0.0
 
 
 def _in_this_boot(record: Record, clock: Clock) -> float | None:
