@@ -13,7 +13,7 @@ from kfix.adapters.target import Target
 from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.snapshots import load_merged, load_snapshot, read_cluster, state_folder
-from kfix.derive.loss import led_outside, sample_of, without_earlier_end
+from kfix.derive.loss import led_outside, sample_of, without_earlier_end, without_present_end
 from kfix.derive.record import record_of
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
@@ -73,6 +73,8 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
         if sample is not None and (unknown := without_earlier_end(snapshot, sample)):
             diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, _no_ends(asked.before, unknown)))
+        if sample is not None and (hidden := without_present_end(snapshot, sample)):
+            diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, _no_epoch_ends(hidden)))
         if earlier_snapshot is not None and (outside := led_outside(snapshot, earlier_snapshot)):
             diagnosis = replace(
                 diagnosis, could_not_read=(*diagnosis.could_not_read, _no_leader(asked.before, outside))
@@ -102,6 +104,13 @@ def _no_ends(path: Path | None, unknown: tuple[TopicPartition, ...]) -> str:
     return (
         f"{path}: holds no log end of the former leader of {several(len(unknown), 'partition')}, such as {unknown[0]}: "
         "whether records of them were lost. kfix snapshot save reads up to 50 000 log ends"
+    )
+
+
+def _no_epoch_ends(hidden: tuple[TopicPartition, ...]) -> str:
+    return (
+        f"OffsetForLeaderEpoch of {several(len(hidden), 'partition')} that another leader leads since the earlier "
+        f"snapshot, such as {hidden[0]}: whether records of them were lost"
     )
 
 

@@ -6,6 +6,7 @@ it returned (KIP-101). Only an earlier snapshot shows that they existed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kfix.derive.record import record_of
@@ -44,23 +45,34 @@ def sample_of(before: Snapshot) -> Sample:
 
 def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
     """Returns the losses since the samples that know leaders; none if the leader is the same, or there is none."""
-    record = record_of(snapshot)
-    if record is None:
-        return ()
     found: dict[TopicPartition, Lost] = {}
     for sample in sorted(snapshot.samples, key=lambda s: s.taken_at):
-        for tp, (leader, epoch, version) in sample.leaders.items():
-            state = record.states.get(tp)
-            had = sample.ends.get(tp, {}).get(leader)
-            # A lower version belongs to another topic of the same name.
-            if state is None or had is None or state.leader < 0 or state.version < version:
-                continue
-            if state.leader_epoch <= epoch:
-                continue
-            lost = _lost(snapshot, sample, tp, had, state.leader)
-            if lost is not None and lost.records > 0:
-                found[tp] = lost
+        found |= {tp: lost for tp, lost in _led_anew(snapshot, sample) if lost is not None and lost.records > 0}
     return tuple(found[tp] for tp in sorted(found))
+
+
+def _led_anew(snapshot: Snapshot, sample: Sample) -> Iterator[tuple[TopicPartition, Lost | None]]:
+    """Yields the partitions that another leader epoch leads than in the sample, each with what is known of its loss."""
+    record = record_of(snapshot)
+    if record is None:
+        return
+    for tp, (leader, epoch, version) in sample.leaders.items():
+        state = record.states.get(tp)
+        had = sample.ends.get(tp, {}).get(leader)
+        # A lower version belongs to another topic of the same name.
+        if state is None or had is None or state.leader < 0 or state.version < version:
+            continue
+        if state.leader_epoch > epoch:
+            yield tp, _lost(snapshot, sample, tp, had, state.leader)
+
+
+def without_present_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartition, ...]:
+    """Returns the partitions that were led anew since the sample, whose present leader did not report where the epoch
+    of the former one ended: a log that has grown since then may hide a loss.
+    """
+    return tuple(
+        sorted(tp for tp, lost in _led_anew(snapshot, sample) if lost is None or not (lost.exact or lost.records))
+    )
 
 
 def without_earlier_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartition, ...]:

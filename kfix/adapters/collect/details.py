@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -127,9 +127,21 @@ class Details:
         for refused in [p for p in finished if not p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED][:1]:
             why = name_of(refused.find_error or refused.fetch_error or 0)
             self._questions.failed("coordinator probe", f"coordinator of group {refused.group}: {why}")
-        # No right to ask for a group that does not exist says nothing about its coordinator.
+        # No right to ask for a group that does not exist says nothing about its coordinator: that is unknown then.
+        self._say_unasked(finished)
         kept = (p for p in finished if not (p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED))
         return tuple(sorted(kept, key=lambda p: (p.partition, p.group)))
+
+    def _say_unasked(self, finished: Sequence[CoordinatorProbe]) -> None:
+        """Notes the offsets partitions of which no group may be asked for, so that their coordinators are unknown."""
+        refused = {p.partition: p for p in finished if {p.find_error, p.fetch_error} & _NOT_ALLOWED}
+        asked = {p.partition for p in finished if not {p.find_error, p.fetch_error} & _NOT_ALLOWED}
+        if left := sorted(refused.keys() - asked):
+            probe = refused[left[0]]
+            if probe.made_up:
+                why = name_of(probe.find_error or probe.fetch_error or 0)
+                what = f"coordinators of {several(len(left), 'offsets partition')}, by groups that do not exist"
+                self._questions.failed("coordinator probe", f"{what}: {why}")
 
     def offsets_logs(
         self,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kfix.derive.loss import led_outside, sample_of, without_earlier_end
-from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.derive.loss import led_outside, lost_since, sample_of, without_earlier_end, without_present_end
+from kfix.model.cluster.snapshot import EpochEnd, LogEnd, Snapshot, TopicPartition
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base
@@ -56,3 +56,32 @@ def test_a_partition_that_waited_and_is_led_by_another_replica_is_not_judged(
     later = replace(before, views=views, taken_at=NOW + 100)
     assert led_outside(later, before) == unknown
     assert led_outside(before, before) == ()
+
+
+REFUSED = EpochEnd(2, 0, -1, "UNKNOWN_SERVER_ERROR")
+
+
+@pytest.mark.parametrize(
+    ("asked", "end", "unknown"),
+    [
+        (REFUSED, 150, True),
+        (REFUSED, None, True),
+        (None, 150, True),
+        (REFUSED, 60, False),
+        (EpochEnd(2, 0, 100), 150, False),
+    ],
+    ids=["the log has grown", "nothing was read", "not asked", "the log is shorter", "the epoch ended there"],
+)
+def test_a_log_that_has_grown_since_hides_no_loss(asked: EpochEnd | None, end: int | None, unknown: bool) -> None:
+    tp, paper = TopicPartition("orders", 0), base()
+    part = paper.parts[tp]
+    former, now = part.leader, next(b for b in part.replicas if b != part.leader)
+    paper.log_ends = {tp: {former: 100}}
+    sample = sample_of(paper.snapshot())
+    epoch = sample.leaders[tp][1]
+    part.write(leader=now, isr=(now,), age=5.0)
+    found = {} if asked is None else {tp: asked._replace(leader=now, epoch=epoch)}
+    ends = {} if end is None else {tp: {now: LogEnd(0, end)}}
+    later = replace(paper.snapshot(), taken_at=NOW + 100, samples=(sample,), epoch_ends=found, log_ends=ends)
+    assert (tp in without_present_end(later, sample)) is unknown
+    assert bool(lost_since(later)) is (end == 60)
