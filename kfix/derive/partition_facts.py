@@ -111,7 +111,7 @@ class Recorded:
         move = self.moving.get(tp)
         assignment = self.assigned.get(tp)
         if assignment is None:
-            assignment = move or Assignment(max(seen, key=_epoch).replicas if seen else ())
+            assignment = move or Assignment(max(seen, key=standing).replicas if seen else ())
         under_way = move is not None or tp in self.asked or bool(assignment.adding or assignment.removing)
         agree = len(seen) == len(views) and all(v == seen[0] for v in seen) if seen else True
         if not agree:
@@ -148,7 +148,7 @@ def _row(
     reassigning, deleting, views_agree, answered = flags
     topic = tp.topic
     replicas = assignment.replicas
-    best = seen[0] if views_agree and seen else max(seen, key=_epoch, default=None)
+    best = seen[0] if views_agree and seen else max(seen, key=standing, default=None)
     zk = state is not None and known.authority
     if state is not None and zk:
         leader, isr = state.leader, state.isr
@@ -261,8 +261,12 @@ def _gone_for(replicas: tuple[int, ...], isr: tuple[int, ...], known: Background
     return min(known.absent[b] for b in lacking)
 
 
-def _epoch(view: PartitionView) -> int:
-    return view.leader_epoch
+def standing(view: PartitionView) -> tuple[int, bool]:
+    """Orders views of a partition: the newest is last, and of equal epochs one that names the leader.
+
+    A broker reports -1 for a leader that it considers dead, at the epoch of that leader (docs/facts/metadata.md).
+    """
+    return view.leader_epoch, view.leader >= 0
 
 
 def _same(seen: list[PartitionView], answering: int) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from kfix.derive.answers import SnapshotAnswers
 from kfix.derive.background import Background
-from kfix.derive.partition_facts import offline_alive
+from kfix.derive.partition_facts import offline_alive, standing
 from kfix.derive.partitions import Partitions
-from kfix.model.cluster.snapshot import Assignment, PartitionView, TopicPartition
+from kfix.model.cluster.snapshot import NO_LEADER, Assignment, PartitionView, TopicPartition
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,13 @@ class ReplicaAnswers(SnapshotAnswers):
         view = None if state is not None else self._newest_view(tp)
         return state.isr if state is not None else view.isr if view is not None else ()
 
+    def min_isr(self, tp: TopicPartition) -> int | None:
+        """Returns min.insync.replicas as the leader of the partition has it; None if it was not read."""
+        state = self.state(tp) if self.background.authority else None
+        known = state if state is not None else self._newest_view(tp)
+        least = self.background.settings(tp.topic, NO_LEADER if known is None else known.leader)[0]
+        return None if least < 0 else least
+
     def among_live(self, brokers: Iterable[int]) -> tuple[int, ...]:
         return tuple(b for b in brokers if b in (self.live or ()))
 
@@ -55,4 +62,4 @@ class ReplicaAnswers(SnapshotAnswers):
         return next(iter(self.online(tp, self.assignment(tp).replicas)), None)
 
     def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
-        return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)
+        return max(self.views_of(tp).values(), key=standing, default=None)

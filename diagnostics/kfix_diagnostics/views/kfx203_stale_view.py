@@ -7,8 +7,9 @@ Why it matters
 
 How kfix knows
     kfix asks every broker for its own metadata. A broker is stale where its leader epochs are lower than others', where
-    it misses partitions, or where, at the same epoch, its ISR differs from ZooKeeper's record. A broker that names
-    itself leader where the newer epoch names another is one of two leaders.
+    it misses partitions, or where, at the same epoch, its ISR differs from ZooKeeper's record or it reports no leader
+    although the leader is alive. A broker that names itself leader where the newer epoch names another is one of two
+    leaders.
 
 Remedies, safest first
     Repair the network between this broker and the controller, or ZooKeeper; it catches up within seconds. Change
@@ -49,11 +50,12 @@ class Stale:
     behind: list[TopicPartition] = field(default_factory=list)
     missing: list[TopicPartition] = field(default_factory=list)
     other_isr: list[TopicPartition] = field(default_factory=list)
+    no_leader: list[TopicPartition] = field(default_factory=list)
     leads_too: list[TopicPartition] = field(default_factory=list)
 
     @property
     def all(self) -> list[TopicPartition]:
-        return sorted({*self.behind, *self.missing, *self.other_isr})
+        return sorted({*self.behind, *self.missing, *self.no_leader, *self.other_isr})
 
 
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -83,6 +85,8 @@ def _compare(row: PartitionFacts, case: CaseFile, found: dict[int, Stale]) -> No
             stale.behind.append(tp)
             if view.leader == broker and row.view_leader != broker:
                 stale.leads_too.append(tp)
+        elif view.leader < 0 and row.leader_live:
+            stale.no_leader.append(tp)
         elif frozenset(view.isr) != right and len(set(isrs)) > 1:
             stale.other_isr.append(tp)
 
@@ -91,7 +95,7 @@ def _finding(broker: int, stale: Stale, agree: tuple[int, ...], case: CaseFile) 
     severity = Severity.CRITICAL if stale.leads_too else Severity.WARNING
     if case.restarting(broker) and not stale.leads_too:
         severity = Severity.INFO
-    first = (stale.leads_too or stale.behind or stale.missing or stale.other_isr)[0]
+    first = (stale.leads_too or stale.behind or stale.missing or stale.no_leader or stale.other_isr)[0]
     return Finding(
         code=CODE,
         severity=severity,
@@ -133,6 +137,8 @@ def _what(stale: Stale) -> str:
         said.append(f"has older leader epochs for {several(len(stale.behind), 'partition')}")
     if stale.missing:
         said.append(f"does not know {per_topic(stale.missing)}")
+    if stale.no_leader:
+        said.append(f"reports no leader for {per_topic(stale.no_leader)}, which is led by a live broker")
     if stale.other_isr:
         said.append(f"has another ISR for {per_topic(stale.other_isr)}")
     return "; it ".join(said)
