@@ -82,7 +82,11 @@ class ClusterReader(Protocol):
         ...
 
     def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
-        """Returns the values; an unknown key is absent. A broker's configuration is requested from that broker."""
+        """Returns the values; an unknown key is absent. A broker's configuration is requested from that broker.
+
+        What a topic has not of its own is the default of the broker that responds, and brokers may differ; unclean
+        elections on KRaft are the active controller's.
+        """
         ...
 
     def log_dirs(self, broker: int) -> LogDirs: ...

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kfix.derive.elections import UNCLEAN, unclean_by_default, unclean_of
 from kfix.derive.liveness import Likely, likely_of
 from kfix.derive.quorum import absence, listed_alive
 from kfix.derive.record import record_of
+from kfix.derive.settings import SettingsInForce
 from kfix.derive.views import distinct
-from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Mode, Registration, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import Mode, Registration, Snapshot, TopicPartition
 from kfix.model.numbers import whole_number
 
 UNKNOWN: Final = -1
@@ -39,7 +39,7 @@ class Background:
     registered_ms: Mapping[int, int]
     taken_ms: int
     authority: bool
-    settings: Callable[[str, int], tuple[int, bool, bool]] = field(repr=False)
+    settings: SettingsInForce = field(repr=False)
     likely: Likely = field(default_factory=Likely)
     absent: Mapping[int, int] = field(default_factory=dict)
 
@@ -61,7 +61,7 @@ def background_of(snapshot: Snapshot) -> Background:
         registered_ms={b: r.registered_ms for b, r in registrations.items() if r.registered_ms > 0},
         taken_ms=int(snapshot.taken_at * 1000),
         authority=zookeeper is not None and not zookeeper.migrating and snapshot.cluster.mode is not Mode.KRAFT,
-        settings=_settings(snapshot),
+        settings=SettingsInForce(snapshot),
         likely=likely_of(snapshot) if live is None else Likely(),
         absent=_absent(snapshot, assigned - live) if live is not None and snapshot.quorum is not None else {},
     )
@@ -205,44 +205,3 @@ def _last_fetch_ms(snapshot: Snapshot) -> dict[int, int]:
     gone = {each.node for each in snapshot.quorum.observers} | {each.node for each in snapshot.quorum.voters}
     ages = {broker: absence(snapshot.quorum, broker) for broker in gone - live}
     return {broker: int((snapshot.taken_at - age) * 1000) for broker, age in ages.items() if age is not None}
-
-
-def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:
-    """Returns a function: (topic, leader) -> (min.insync.replicas, unclean election, whether the latter is known).
-
-    A topic's own setting wins, then the leader's default, then the strictest default of the brokers. A topic whose
-    settings were not read may have its own, and nothing is known of it. On KRaft unclean elections are the active
-    controller's (`elections`), and where they are unknown they count as off.
-    """
-    kraft = snapshot.zookeeper is None and snapshot.cluster.mode is Mode.KRAFT
-    default = unclean_by_default(snapshot) if kraft else None
-    some_unread = any(source.name.startswith(TOPIC_CONFIGS) for source in snapshot.failed_sources)
-    topics: dict[str, Mapping[str, str]] = dict(snapshot.zookeeper.topic_configs) if snapshot.zookeeper else {}
-    topics.update(snapshot.topic_configs)
-    brokers = {b: c for b, c in snapshot.broker_configs.items() if c}
-    known: dict[tuple[str, int], tuple[int, bool, bool]] = {}
-
-    def look_up(topic: str, leader: int, key: str) -> list[str]:
-        own = topics.get(topic, {}).get(key)
-        if own is not None:
-            return [own]
-        if leader in brokers and key in brokers[leader]:
-            return [brokers[leader][key]]
-        return [c[key] for c in brokers.values() if key in c]
-
-    def settings(topic: str, leader: int) -> tuple[int, bool, bool]:
-        if some_unread and topic not in topics:
-            return UNKNOWN, False, False
-        at = (topic, leader)
-        if at not in known:
-            numbers = [n for v in look_up(topic, leader, "min.insync.replicas") if (n := whole_number(v)) is not None]
-            least = max(numbers, default=UNKNOWN)
-            if kraft:
-                allowed = unclean_of(topic, default, snapshot)
-                known[at] = (least, bool(allowed), allowed is not None)
-            else:
-                unclean = look_up(topic, leader, UNCLEAN)
-                known[at] = (least, "true" in unclean, bool(unclean))
-        return known[at]
-
-    return settings

@@ -16,7 +16,6 @@ from operator import attrgetter
 
 from kfix.derive.background import Background, left_ms, replica_counts
 from kfix.derive.coordinator import INTERNAL_TOPICS
-from kfix.derive.elections import UNCLEAN
 from kfix.derive.partition_facts import PartitionFacts, Recorded, Times, derive
 from kfix.derive.partitions import LazyRows, Partitions, Rows, SnapshotPartitions
 from kfix.derive.predicate import Matcher, Predicate, compile_all, loosened
@@ -28,7 +27,6 @@ from kfix.model.expected import EXPECTED, Expected
 OWN_FACTS = frozenset({"topic", "partition", "zk_version", "state_age", "stable_for"})
 _FIELDS = PartitionFacts._fields
 _VERSION, _AGE, _STABLE = (_FIELDS.index(name) for name in ("zk_version", "state_age", "stable_for"))
-_TOPIC_KEYS = ("min.insync.replicas", UNCLEAN)
 
 
 @dataclass(slots=True, eq=False)
@@ -163,7 +161,7 @@ def _keyed(snapshot: Snapshot, recorded: Recorded) -> Iterator[tuple[Hashable, T
             topic = tp[0]
             kind = kinds.get(topic)
             if kind is None:
-                kind = kinds[topic] = _kind(topic, snapshot, recorded)
+                kind = kinds[topic] = _kind(topic, recorded)
             state = states.get(tp)
             record = None if state is None else state[:3]
             seen = only.get(tp) if only is not None else tuple([each.get(tp) for each in views])
@@ -183,16 +181,10 @@ def _in_turn(*sources: Mapping[TopicPartition, object]) -> Iterator[Iterator[Top
             before.append(source)
 
 
-def _kind(topic: str, snapshot: Snapshot, recorded: Recorded) -> Hashable:
+def _kind(topic: str, recorded: Recorded) -> Hashable:
     """Returns what a row depends on that is the same for all partitions of a topic."""
-    own = snapshot.topic_configs.get(topic)
-    if own is None and snapshot.zookeeper is not None:
-        own = snapshot.zookeeper.topic_configs.get(topic)
     internal = topic if topic in INTERNAL_TOPICS else ""
-    settings = snapshot.quorum.topic_settings if snapshot.quorum is not None else None
-    unclean = None if settings is None else settings.get(topic, {}).get(UNCLEAN)
-    # A topic without settings of its own is another kind than one whose settings were not read.
-    return internal, topic in recorded.deleting, own is None, unclean, *((own or {}).get(key) for key in _TOPIC_KEYS)
+    return internal, topic in recorded.deleting, recorded.known.settings.own(topic)
 
 
 @cache

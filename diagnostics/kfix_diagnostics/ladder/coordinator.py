@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.group_reading import SHARE_GROUP
 from kfix.model.diagnosis.finding import Evidence
 from kfix.model.diagnosis.group_story import Rung
@@ -126,19 +125,13 @@ def commits(asked: Asked) -> Rung:
         return fails(name, found)
     if asked.probe is not None and asked.probe.find_error:
         return unread(name, "there is no coordinator to take them")
-    isr, setting = case.isr(asked.tp), _min_isr(asked)
-    if not setting.isdecimal() or not isr:
+    isr, least = case.isr(asked.tp), case.min_isr(asked.tp)
+    if least is None or not isr:
         return unread(name, f"min.insync.replicas or the ISR of {asked.tp} was not read")
-    said = f"ISR {ids(isr)} of {asked.tp}, min.insync.replicas {setting}"
-    if len(isr) < int(setting):
+    said = f"ISR {ids(isr)} of {asked.tp}, min.insync.replicas {least}"
+    if len(isr) < least:
         return fails(name, f"commits and joins are refused: {said}", state_row(case, asked.tp))
     return clear(name, said)
-
-
-def _min_isr(asked: Asked) -> str:
-    key = "min.insync.replicas"
-    own = asked.case.snapshot.topic_configs.get(OFFSETS_TOPIC, {}).get(key, "")
-    return own or next(iter(asked.case.settings(key).values()), "")
 
 
 def _offsets(committed: int) -> str:

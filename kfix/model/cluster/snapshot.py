@@ -37,6 +37,8 @@ NEWEST_PROTOCOL = f"{PROTOCOL} (newest)"
 #: The source of the settings of topics, if those of some topics or of all were not read. Before a broker's name, it is
 #: the source of one broker, and another one may have answered.
 TOPIC_CONFIGS = "topic configs"
+#: Before a topic's name, the source of the settings that ZooKeeper records of that topic.
+TOPIC_ZNODE = "znode /config/topics/"
 #: Sources of this name failed where a broker holds replicas of topics that this client may not describe.
 HIDDEN_TOPICS = "topics of broker"
 #: In the error of a ZooKeeper server that responds but refuses `srvr`.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kfix.model.cluster.reading import PartitionReading, ResourceKind
 from kfix.model.numbers import whole_number
 from kfix.model.plan.answer import Answer, judge
@@ -13,15 +15,27 @@ from kfix.probes.words import state_words
 KEY = "min.insync.replicas"
 
 
-def min_isr(reader: ClusterReader, topic: str) -> tuple[int | None, str]:
-    """`min.insync.replicas` of the topic as a number, None where it is unknown or no number, and as it is read."""
-    found = reader.configs(ResourceKind.TOPIC, topic, (KEY,)).get(KEY)
-    text = None if found is None else found.value
-    return (None if text is None else whole_number(text)), text or "unknown"
+def min_isr(reader: ClusterReader, topic: str, leaders: Iterable[int]) -> tuple[int | None, str]:
+    """`min.insync.replicas` as the strictest of these leaders has it: as a number, None where it is unknown or no
+    number, and as it is read.
+
+    A topic without a value of its own has the default of the broker that leads it, and brokers may differ
+    (docs/facts/defaults.md).
+    """
+    own = reader.configs(ResourceKind.TOPIC, topic, (KEY,)).get(KEY)
+    asked = () if own is None or own.own else tuple(leaders)
+    defaults = [reader.configs(ResourceKind.BROKER, str(broker), (KEY,)).get(KEY) for broker in asked]
+    found = [None if each is None else each.value for each in (defaults or [own])]
+    numbers = [None if text is None else whole_number(text) for text in found]
+    known = [number for number in numbers if number is not None]
+    if len(known) == len(found):
+        return max(known), str(max(known))
+    return None, next(text or "unknown" for text, number in zip(found, numbers, strict=True) if number is None)
 
 
 def _rule(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
-    least, shown = min_isr(reader, args.tp().topic)
+    led_by = () if reading.leaderless or reading.state is None else (reading.state.leader,)
+    least, shown = min_isr(reader, args.tp().topic, led_by)
     wanted = f"a leader and at least {'an unknown number of' if least is None else least} in sync ({KEY})"
     live = reading.live_isr
     if least is None or live is None or reading.leaderless is None:

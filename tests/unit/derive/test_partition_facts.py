@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.elections import UNCLEAN
 from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts, derive
-from kfix.model.cluster.snapshot import Mode, PartitionView, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import Mode, PartitionView, Snapshot, Source, TopicPartition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     base,
@@ -113,6 +114,35 @@ def test_a_topics_own_setting_wins_over_the_leaders_default() -> None:
     assert (facts.min_isr, facts.unclean, facts.unclean_known) == (3, True, True)
     assert row(paper.snapshot(), OFFSETS_TOPIC).min_isr == 1
     assert row(paper.snapshot(), OFFSETS_TOPIC, 1).min_isr == 2
+
+
+def test_what_one_broker_reports_to_be_in_force_is_not_the_default_of_another() -> None:
+    paper = base()
+    paper.broker_settings = {1: {"min.insync.replicas": "1", UNCLEAN: "true"}, 2: {UNCLEAN: "false"}}
+    shown = {"orders": {"min.insync.replicas": "1", UNCLEAN: "true"}}
+    snapshot = replace(paper.snapshot(), topic_configs=shown)
+    assert snapshot.zookeeper is not None
+    led = {row(snapshot, "orders", n).leader: row(snapshot, "orders", n).min_isr for n in range(3)}
+    assert led[1] == 1
+    assert {least for leader, least in led.items() if leader != 1} == {2}
+    # The controller's default decides, and no other broker's.
+    for controller, allowed in ((1, True), (2, False)):
+        node = replace(snapshot.zookeeper.controller, broker=controller)
+        at = replace(snapshot, zookeeper=replace(snapshot.zookeeper, controller=node))
+        assert (row(at, "orders").unclean, row(at, "orders").unclean_known) == (allowed, True)
+    nobody = replace(snapshot, zookeeper=replace(snapshot.zookeeper, controller=replace(node, broker=None)))
+    assert (row(nobody, "orders").unclean, row(nobody, "orders").unclean_known) == (True, False)
+
+
+def test_a_topic_whose_settings_zookeeper_could_not_give_is_unknown() -> None:
+    snapshot = base().snapshot()
+    source = Source("znode /config/topics/orders", ok=False, error="no JSON")
+    unread = replace(
+        snapshot, sources=(*snapshot.sources, source), topic_configs={"orders": {"min.insync.replicas": "1"}}
+    )
+    facts = row(unread, "orders")
+    assert (facts.min_isr, facts.unclean_known) == (-1, False)
+    assert row(unread, OFFSETS_TOPIC).min_isr == 2
 
 
 def test_clocks_that_disagree_give_no_age() -> None:

@@ -23,7 +23,8 @@ def without_leader(*isrs: tuple[int, ...], dead: tuple[int, ...], on_kraft: bool
         part = paper.parts[TopicPartition("orders", number)]
         part.leader, part.isr = -1, isr
     if not on_kraft:
-        return replace(paper.snapshot(), topic_configs=ALLOWED)
+        paper.topic_settings = ALLOWED
+        return paper.snapshot()
     made = kraft(paper).snapshot(quorum=quorum(dict.fromkeys(dead, 60.0), fenced=dead, features=OLD))
     return replace(made, topic_configs=ALLOWED)
 

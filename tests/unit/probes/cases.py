@@ -15,6 +15,7 @@ from tests.unit.actions.acting import ON_TP, RATES, TOPIC_LISTS, TP, dead_isr, f
 from tests.unit.probes.eligible_cases import CASES as ELIGIBLE
 from tests.unit.probes.load_failure_cases import CASES as LOAD_FAILURES
 from tests.unit.probes.load_failure_cases import USUAL
+from tests.unit.probes.min_isr_cases import CASES as MIN_ISRS
 from tests.unit.probes.registration_cases import CASES as REGISTRATIONS
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
@@ -207,7 +208,6 @@ CASES: list[Case] = [
     ("isr_at_least", dead_isr, {**ON_TP, "n": 1}, "fail", "ISR [1], registered [2, 3, 4]"),
     ("min_isr_satisfied", lambda: with_min_isr("3", four_brokers()), ON_TP, "pass", "ISR [1, 2, 3]"),
     ("min_isr_satisfied", lambda: with_min_isr("2", alone()), ON_TP, "fail", "ISR [1]"),
-    ("min_isr_satisfied", dead_isr, ON_TP, "fail", "leader none"),
     ("leader_is", four_brokers, {**ON_TP, "broker": 1}, "pass", "leader 1"),
     ("leader_is", four_brokers, {**ON_TP, "broker": 2}, "fail", "leader 1"),
     ("leader_is", dead_isr, {**ON_TP, "broker": 1}, "fail", "leader none"),
@@ -305,6 +305,7 @@ CASES: list[Case] = [
     ("transaction_ended", ended, THAT, "pass", "CompleteCommit"),
     ("transaction_ended", next_one, THAT, "pass", "Ongoing"),
     ("transaction_ended", four_brokers, THAT, "inconclusive", "no record since then"),
+    *MIN_ISRS,
     *REGISTRATIONS,
     ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER}, "fail", "held at 20 by producer id 4000 epoch 3"),
     ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER, "producer": 1}, "pass", "held at 20 by"),
