@@ -94,6 +94,7 @@ from kfix_diagnostics.views import (
     kfx202_controller,
     kfx203_stale_view,
     kfx204_text_differs,
+    kfx205_record_missing,
 )
 
 ALL: tuple[Check, ...] = (
@@ -121,6 +122,7 @@ ALL: tuple[Check, ...] = (
     kfx202_controller.CHECK,
     kfx203_stale_view.CHECK,
     kfx204_text_differs.CHECK,
+    kfx205_record_missing.CHECK,
     kfx301_under_min_isr.CHECK,
     kfx302_under_replicated.CHECK,
     kfx303_internal_topic_rf1.CHECK,

@@ -11,6 +11,7 @@ is alive and its log directory has not failed (`offline_alive`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, get_type_hints
 
@@ -28,11 +29,18 @@ from kfix.model.cluster.snapshot import (
 NOBODY_SAYS: Final = -2
 #: More replicas than this are a choice, fewer are a risk (docs/facts/defaults.md).
 ADVISED_RF: Final = 3
+_TOPIC_ZNODE: Final = re.compile(r"/brokers/topics/([^/]+)")
+_EVERY: Final = "/"
 
 
 #: Facts that are newer than the first stores of audits, with the older fact that has their value in a file without
 #: them, or that value.
-NEWER: Final[Mapping[str, str | int]] = {"n_online_isr": "n_live_isr", "n_failed_replicas": 0}
+NEWER: Final[Mapping[str, str | int | bool]] = {
+    "n_online_isr": "n_live_isr",
+    "n_failed_replicas": 0,
+    "zk_lacks": False,
+    "replicas_agree": True,
+}
 
 
 class PartitionFacts(NamedTuple):
@@ -75,6 +83,8 @@ class PartitionFacts(NamedTuple):
     stable_for: int  # seconds for which the row has been like this, at least; -1: unknown
     n_online_isr: int  # live members of the ISR whose replica is online
     n_failed_replicas: int  # replicas on live brokers that are offline: a log directory failed
+    zk_lacks: bool  # brokers know the partition, and ZooKeeper, which is the authority, has no state of it
+    replicas_agree: bool  # of ZooKeeper and the highest-epoch view; true without either, and under reassignment
 
     @property
     def tp(self) -> TopicPartition:
@@ -103,6 +113,11 @@ class Recorded:
         self.views = [view.partitions for view in snapshot.views.values()]
         self._observers = pasted.observers if pasted else {}
         self.listed = listed(snapshot.views.values())
+        self._unread = _unread_topics(snapshot)
+
+    def unread(self, topic: str) -> bool:
+        """Returns whether a znode of the topic may be there and could not be decoded."""
+        return topic in self._unread or _EVERY in self._unread
 
     def row(self, tp: TopicPartition) -> tuple[PartitionFacts, Times]:
         """Returns the row of a partition, and what its times depend on."""
@@ -116,7 +131,7 @@ class Recorded:
         agree = len(seen) == len(views) and all(v == seen[0] for v in seen) if seen else True
         if not agree:
             agree = _same(seen, len(views))
-        flags = (under_way, tp.topic in self.deleting, agree, bool(views))
+        flags = (under_way, tp.topic in self.deleting, agree, bool(views), self.unread(tp.topic))
         failed = offline_alive(seen, self.known.live, self.listed)
         row, times = _row(tp, self.states.get(tp), assignment, seen, self.known, flags=flags, failed=failed)
         if tp in self._observers:
@@ -142,10 +157,10 @@ def _row(
     seen: list[PartitionView],
     known: Background,
     *,
-    flags: tuple[bool, bool, bool, bool],
+    flags: tuple[bool, bool, bool, bool, bool],
     failed: frozenset[int],
 ) -> tuple[PartitionFacts, Times]:
-    reassigning, deleting, views_agree, answered = flags
+    reassigning, deleting, views_agree, answered, unread = flags
     topic = tp.topic
     replicas = assignment.replicas
     best = seen[0] if views_agree and seen else max(seen, key=standing, default=None)
@@ -209,6 +224,8 @@ def _row(
         stable,
         UNKNOWN if live is None else len(live.intersection(isr) - failed),
         UNKNOWN if live is None else len(failed.intersection(replicas)),
+        known.authority and state is None and best is not None and not unread,
+        not zk or reassigning or best is None or set(best.replicas) == set(replicas),
     )
     return row, times
 
@@ -230,6 +247,13 @@ def offline_alive(seen: Sequence[PartitionView], live: frozenset[int] | None, al
     newest = max(view.leader_epoch for view in seen)
     offline = [view.offline for view in seen if view.leader_epoch == newest]
     return frozenset(b for b in offline[0] if b in live and b in alive and all(b in each for each in offline))
+
+
+def _unread_topics(snapshot: Snapshot) -> frozenset[str]:
+    """Returns the topics with a znode that could not be decoded; `_EVERY` where the sources do not name all of them."""
+    failed = [source.name for source in snapshot.failed_sources]
+    named = {found[1] for name in failed if (found := _TOPIC_ZNODE.search(name))}
+    return frozenset(named | {_EVERY} if "znodes" in failed else named)
 
 
 class Times(NamedTuple):

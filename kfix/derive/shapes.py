@@ -184,7 +184,7 @@ def _in_turn(*sources: Mapping[TopicPartition, object]) -> Iterator[Iterator[Top
 def _kind(topic: str, recorded: Recorded) -> Hashable:
     """Returns what a row depends on that is the same for all partitions of a topic."""
     internal = topic if topic in INTERNAL_TOPICS else ""
-    return internal, topic in recorded.deleting, recorded.known.settings.own(topic)
+    return internal, topic in recorded.deleting, recorded.unread(topic), recorded.known.settings.own(topic)
 
 
 @cache

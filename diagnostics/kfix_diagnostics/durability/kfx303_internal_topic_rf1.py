@@ -99,7 +99,8 @@ CHECK = PartitionCheck(
     slug="internal-topic-rf1",
     title="an internal topic (offsets, transactions, share groups) has too few replicas",
     severity=Severity.WARNING,
-    rows="internal and n_replicas > 0 and n_replicas < advised_rf and not reassigning and not deleting",
+    rows="internal and n_replicas > 0 and n_replicas < advised_rf and replicas_agree "
+    "and not reassigning and not deleting",
     describe=describe,
     debounce=Debounce.NONE,
 )

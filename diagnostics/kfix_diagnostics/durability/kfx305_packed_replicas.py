@@ -109,8 +109,8 @@ CHECK = PartitionCheck(
     slug="packed-replicas",
     title="replicas could be spread over more racks or brokers",
     severity=Severity.WARNING,
-    rows="not internal and n_replicas > 0 and not reassigning and not deleting and (n_replicas < advised_rf"
-    " or racks_known and n_racks == 1 and n_replicas > 1 and cluster_racks > 1)",
+    rows="not internal and n_replicas > 0 and replicas_agree and not reassigning and not deleting "
+    "and (n_replicas < advised_rf or racks_known and n_racks == 1 and n_replicas > 1 and cluster_racks > 1)",
     describe=describe,
     debounce=Debounce.NONE,
 )

@@ -51,6 +51,6 @@ CHECK = PartitionCheck(
     slug="coordinator-stuck",
     title="offsets partition has no leader although an in-sync replica is alive",
     severity=Severity.CRITICAL,
-    rows="offsets and leaderless and n_online_isr > 0 and not deleting",
+    rows="offsets and leaderless and n_online_isr > 0 and not deleting and not zk_lacks",
     describe=describe,
 )

@@ -45,6 +45,6 @@ CHECK = PartitionCheck(
     slug="leaderless-live-isr",
     title="partition has no leader although an in-sync replica is alive",
     severity=Severity.CRITICAL,
-    rows="not offsets and leaderless and n_online_isr > 0 and not deleting",
+    rows="not offsets and leaderless and n_online_isr > 0 and not deleting and not zk_lacks",
     describe=describe,
 )

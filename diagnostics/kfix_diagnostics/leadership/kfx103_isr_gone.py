@@ -161,6 +161,6 @@ CHECK = PartitionCheck(
     slug="isr-gone",
     title="no leader: every in-sync replica is dead, only out-of-sync replicas are alive",
     severity=Severity.CRITICAL,
-    rows="leaderless and n_live_isr == 0 and n_live_replicas > 0 and not deleting",
+    rows="leaderless and n_live_isr == 0 and n_live_replicas > 0 and not deleting and not zk_lacks",
     describe=describe,
 )

@@ -145,6 +145,7 @@ CHECK = PartitionCheck(
     slug="no-live-replica",
     title="no leader and no live replica: no election can help",
     severity=Severity.CRITICAL,
-    rows="leaderless and n_live_replicas == 0 and n_live_isr == 0 and n_unknown_replicas < n_replicas and not deleting",
+    rows="leaderless and n_live_replicas == 0 and n_live_isr == 0 and n_unknown_replicas < n_replicas and not deleting"
+    " and not zk_lacks",
     describe=describe,
 )

@@ -87,7 +87,8 @@ CHECK = PartitionCheck(
     slug="rf-below-policy",
     title="topics have fewer replicas than the site requires",
     severity=Severity.WARNING,
-    rows="not internal and n_replicas > 0 and n_replicas < expected_rf and not reassigning and not deleting",
+    rows="not internal and n_replicas > 0 and n_replicas < expected_rf and replicas_agree "
+    "and not reassigning and not deleting",
     describe=describe,
     debounce=Debounce.NONE,
     prevention=True,

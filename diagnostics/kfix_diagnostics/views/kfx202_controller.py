@@ -210,7 +210,7 @@ CHECK = ClusterCheck(
     title="no controller, two controllers, or a controller that does not act",
     severity=Severity.CRITICAL,
     check=check,
-    rows="leader >= 0 and leaderless and n_live_isr > 0 and not deleting",
+    rows="leader >= 0 and leaderless and n_live_isr > 0 and not deleting and not zk_lacks",
     debounce=Debounce.HELD,
     scope=Scope.ZOOKEEPER,
 )

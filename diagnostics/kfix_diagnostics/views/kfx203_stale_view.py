@@ -38,6 +38,7 @@ from kfix.wording import brokers_named, several
 from kfix_diagnostics._bans import NO_MOVES, no_restart, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import code_of, explained_by, outdated
+from kfix_diagnostics._unrecorded import is_served
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX203"
@@ -51,11 +52,12 @@ class Stale:
     missing: list[TopicPartition] = field(default_factory=list)
     other_isr: list[TopicPartition] = field(default_factory=list)
     no_leader: list[TopicPartition] = field(default_factory=list)
+    deleted: list[TopicPartition] = field(default_factory=list)
     leads_too: list[TopicPartition] = field(default_factory=list)
 
     @property
     def all(self) -> list[TopicPartition]:
-        return sorted({*self.behind, *self.missing, *self.no_leader, *self.other_isr})
+        return sorted({*self.behind, *self.missing, *self.no_leader, *self.other_isr, *self.deleted})
 
 
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -73,6 +75,11 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _compare(row: PartitionFacts, case: CaseFile, found: dict[int, Stale]) -> None:
     tp = row.tp
     views = case.views_of(tp)
+    if row.zk_lacks:
+        # Where brokers serve it, KFX205 reports that ZooKeeper lacks it.
+        for broker in () if is_served(row, case) else views:
+            found[broker].deleted.append(tp)
+        return
     newest = [v for v in views.values() if v.leader_epoch == row.leader_epoch]
     # At the same epoch ZooKeeper's record decides which ISR is stale; without it, the majority of the views does.
     isrs = [frozenset(v.isr) for v in newest]
@@ -95,7 +102,7 @@ def _finding(broker: int, stale: Stale, agree: tuple[int, ...], case: CaseFile) 
     severity = Severity.CRITICAL if stale.leads_too else Severity.WARNING
     if case.restarting(broker) and not stale.leads_too:
         severity = Severity.INFO
-    first = (stale.leads_too or stale.behind or stale.missing or stale.no_leader or stale.other_isr)[0]
+    first = (*stale.leads_too, *stale.behind, *stale.missing, *stale.no_leader, *stale.other_isr, *stale.deleted)[0]
     return Finding(
         code=CODE,
         severity=severity,
@@ -141,6 +148,8 @@ def _what(stale: Stale) -> str:
         said.append(f"reports no leader for {per_topic(stale.no_leader)}, which is led by a live broker")
     if stale.other_isr:
         said.append(f"has another ISR for {per_topic(stale.other_isr)}")
+    if stale.deleted:
+        said.append(f"still knows {per_topic(stale.deleted)}, which ZooKeeper no longer has")
     return "; it ".join(said)
 
 

@@ -67,6 +67,8 @@ _FACTS: Final[Mapping[str, tuple[str, str]]] = {
     "stable_for": ("how long the row has been like this, at least; -1 unknown", "s"),
     "n_online_isr": ("members of the ISR on live brokers whose log directories work; -1 unknown", "replicas"),
     "n_failed_replicas": ("replicas in failed log directories of live brokers; -1 unknown", "replicas"),
+    "zk_lacks": ("brokers know the partition, and ZooKeeper, which is the authority, has no state of it", ""),
+    "replicas_agree": ("ZooKeeper and the newest view name the same replicas, or they are being reassigned", ""),
 }
 _NO_RECORD: Final = "ZooKeeper has no record, or was not read"
 _NOT_SEEN: Final = "no broker knows the partition"

@@ -42,7 +42,8 @@ def test_a_healthy_partition() -> None:
     assert facts.zk_known
     assert facts.zk_agrees
     assert facts.views_agree
-    assert not any((facts.leaderless, facts.internal, facts.deleting, facts.reassigning))
+    assert facts.replicas_agree
+    assert not any((facts.leaderless, facts.internal, facts.deleting, facts.reassigning, facts.zk_lacks))
     assert facts.state_age == 86_400
 
 
