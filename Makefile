@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-core test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -43,6 +43,10 @@ proofs: setup-dev
 # Real brokers, real Spark, a real browser.
 real: setup-dev
 	@$(PYTEST) tests/cluster tests/spark tests/browser
+
+# A few incidents on every line of Kafka, of which `make test-matrix` runs all: about eight minutes. A part of `make test`.
+test-core: setup-dev
+	@$(PYTEST) tests/cluster/test_matrix_core.py
 
 # Every line of Kafka with every security and mechanism: about an hour on two cores. The cells of docs/security-matrix.md that
 # have no result yet are run first, then every failure line with and without an authorizer, and each right that is taken away,

@@ -17,7 +17,7 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 
 
 #: Tests wait for sessions to expire more than they compute: three clusters side by side fill two cores. Those of
-#: `kraft` and `own` have labs of their own.
+#: `kraft`, `matrix` and `own` have labs of their own.
 SIDES = {
     "one": {
         "test_contexts",
@@ -40,10 +40,10 @@ SIDES = {
         "test_kraft_quorum",
         "test_kraft_remedies",
     },
+    "matrix": {"test_matrix_core"},
     "own": {
         "test_crash_image",
         "test_kerberos",
-        "test_matrix_core",
         "test_migration",
         "test_missing_rights",
         "test_secured_labs",

@@ -34,9 +34,9 @@ _NOT_WELL = {21, 22}
 _FAULTS = (AssertionError, KfixError, OSError, subprocess.SubprocessError)
 
 
-def spec_of(line: str, layout: str) -> LabSpec:
+def spec_of(line: str, layout: str, *, elr: bool = True) -> LabSpec:
     recipe = LINES[line]
-    plain = LabSpec(name=f"matrix-{layout}", kafka=recipe.kafka, mode=recipe.mode, offsets_rf=3)
+    plain = LabSpec(name=f"matrix-{layout}", kafka=recipe.kafka, mode=recipe.mode, offsets_rf=3, elr=elr)
     if layout == QUORUM:
         return replace(plain, controllers=3)
     if layout == RACKS:
@@ -78,13 +78,15 @@ def _is_whole(lab: Lab) -> bool:
     return False
 
 
-def run_cell(labs: Labs, line: str, incident: str) -> Cell:
-    """Returns what the run came to; what did not hold is its `failure`."""
+def run_cell(labs: Labs, line: str, incident: str, *, elr: bool = True) -> Cell:
+    """Returns what the run came to; what did not hold is its `failure`. `elr`: with eligible leader replicas, if the
+    line has them.
+    """
     case = CASES[incident]
     runs = [Cell(line, incident, fingerprint(incident), dt.datetime.now(tz=dt.UTC).date().isoformat())]
     with tempfile.TemporaryDirectory() as folder:
         try:
-            lab = labs.whole(spec_of(line, case.layout))
+            lab = labs.whole(spec_of(line, case.layout, elr=elr))
             with operating(lab, Path(folder)) as operator:
                 if case.watched:
                     operator.diagnose()
