@@ -77,7 +77,7 @@ ANSWERS = {
     "an error as text": (("diagnose", "--from", "/nowhere"), 2),
     "a wrong option": (("diagnose", "--wrong"), 2),
     "an audit": (("audit", "show", "--store", "/nowhere", "--json"), 2),
-    "an audit without a run": (("audit", "--store", "/nowhere", "--collect", "no", "--json"), 2),
+    "an audit without a run": (("audit", "--store", "/dev/null/nowhere", "--collect", "no", "--json"), 2),
     "a post-mortem": (("report", "incident", "--from", SNAPSHOT), 0),
 }
 PRINTS = {
