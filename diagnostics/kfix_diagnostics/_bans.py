@@ -50,9 +50,19 @@ def no_start(brokers: Iterable[int]) -> Ban:
     return Ban((ChangeKind.START,), brokers=frozenset(brokers))
 
 
+def no_registration(brokers: Iterable[int]) -> Ban:
+    """None of these brokers may register: neither by a restart nor because it is repaired."""
+    return Ban((ChangeKind.RESTART, ChangeKind.REGISTRATION), brokers=frozenset(brokers))
+
+
 def starts(remedy: Remedy, brokers: Iterable[int]) -> Remedy:
     """Returns a remedy that is known to start these brokers."""
     return replace(remedy, changes=(*remedy.changes, ChangeKind.START), brokers=tuple(brokers))
+
+
+def registers(remedy: Remedy, brokers: Iterable[int]) -> Remedy:
+    """Returns a remedy after which these brokers, which run, register again."""
+    return replace(remedy, changes=(*remedy.changes, ChangeKind.REGISTRATION), brokers=tuple(brokers))
 
 
 def no_move(brokers: Iterable[int]) -> Ban:

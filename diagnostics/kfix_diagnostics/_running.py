@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from kfix.derive.casefile import CaseFile
 from kfix.model.diagnosis.finding import Remedy
 from kfix.wording import brokers_named
+from kfix_diagnostics._bans import registers
 from kfix_diagnostics._explained import see_shut_out
 from kfix_diagnostics._words import are
 
@@ -40,7 +41,7 @@ def find_out_why(brokers: Sequence[int], case: CaseFile, then: str = "") -> Reme
     known = not case.kraft or (case.snapshot.quorum is not None and case.snapshot.quorum.read)
     where = f": {see_shut_out(brokers, case)}" if known else ""
     text = f"Find out why {brokers_named(brokers)} {are(len(brokers))} {_how(case)}{where}"
-    return Remedy(f"{text}. {then}" if then else text)
+    return registers(Remedy(f"{text}. {then}" if then else text), brokers)
 
 
 def _how(case: CaseFile) -> str:

@@ -1,11 +1,14 @@
-"""No advice is forbidden by another finding of the same diagnosis: such a remedy waits, and names what it waits for."""
+"""No advice is forbidden by another finding of the same diagnosis: such a remedy waits, and names what it waits for.
+
+An unclean election waits with the start that would make it unnecessary.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kfix.model.diagnosis.finding import Ban, Finding, Remedy
+from kfix.model.diagnosis.finding import Ban, ChangeKind, Finding, Remedy
 from kfix.wording import continued
 
 
@@ -18,6 +21,10 @@ def held_back(findings: Iterable[Finding]) -> list[Finding]:
 
 def _held(finding: Finding, banning: list[Finding]) -> Finding:
     remedies = tuple(_waiting(remedy, finding, banning) for remedy in finding.remedies)
+    start = next((r for r in remedies if r.after and ChangeKind.START in r.changes), None)
+    if start is not None:
+        first = next(other for other in banning if other.key == start.after)
+        remedies = tuple(_after(first, r) if _last_resort(r) else r for r in remedies)
     return finding if remedies == finding.remedies else replace(finding, remedies=remedies)
 
 
@@ -25,8 +32,16 @@ def _waiting(remedy: Remedy, finding: Finding, banning: list[Finding]) -> Remedy
     first = next((other for other in banning if _forbids(other, remedy, finding)), None)
     if first is None:
         return remedy
+    return _after(first, remedy)
+
+
+def _after(first: Finding, remedy: Remedy) -> Remedy:
     text = f"Wait until {first.code} ({first.obj}) is resolved. Then: {continued(remedy.text.removeprefix('Or '))}"
     return replace(remedy, text=text, command="", after=first.key)
+
+
+def _last_resort(remedy: Remedy) -> bool:
+    return not remedy.after and ChangeKind.UNCLEAN_ELECTION in remedy.changes
 
 
 def _forbids(other: Finding, remedy: Remedy, finding: Finding) -> bool:

@@ -35,6 +35,16 @@ def not_read(tp: TopicPartition, case: CaseFile) -> bool:
     return quorum is None or (quorum.elr is not False and tp not in quorum.eligible)
 
 
+def forgotten(rows: Rows, case: CaseFile) -> Rows:
+    """Returns the partitions of KRaft that have no ISR, and no replica that is eligible to lead."""
+    return [row for row in without_eligible(rows, case) if case.kraft and not case.isr(row.tp)]
+
+
+def with_isr(rows: Rows, case: CaseFile) -> Rows:
+    """Returns the partitions of which only the ISR may lead without a loss."""
+    return [row for row in without_eligible(rows, case) if not case.kraft or case.isr(row.tp)]
+
+
 def without_eligible(rows: Rows, case: CaseFile) -> Rows:
     """Returns the partitions of which it is known that no replica outside the ISR may lead without a loss."""
     return [

@@ -7,6 +7,7 @@ unclean election of them, and no number of records that it would lose.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
@@ -15,35 +16,41 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
-from kfix_diagnostics._bans import no_restart, no_start, no_unclean_election, starts
+from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
 from kfix_diagnostics._words import are, has, per_topic
 from kfix_diagnostics.leadership._eligible import not_read
-from kfix_diagnostics.leadership._unclean import set_to_false
+from kfix_diagnostics.leadership._unclean import (
+    before_any_start,
+    by_setting,
+    is_set,
+    nothing_registers,
+    set_to_false,
+    trap,
+)
 
 _SHOWN = 3
 _AGAIN = "iagnose again, so that kfix reads which replicas are eligible"
 
 
 def describe_unread(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    """Yields one finding of the partitions that allow unclean elections, and one of the others."""
-    for unclean in (False, True):
-        tps = [row.tp for row in rows if row.unclean is unclean and not_read(row.tp, case)]
-        if tps:
-            yield _finding(code, tps, case, unclean=unclean)
+    """Yields one finding of the partitions that allow unclean elections, and one each of the others and the unknown."""
+    for setting, tps in by_setting(rows, case).items():
+        if unread := [tp for tp in tps if not_read(tp, case)]:
+            yield _finding(code, unread, case, setting)
 
 
-def _finding(code: str, tps: list[TopicPartition], case: CaseFile, *, unclean: bool) -> Finding:
+def _finding(code: str, tps: list[TopicPartition], case: CaseFile, setting: str) -> Finding:
     replicas = sorted({b for tp in tps for b in case.assignment(tp).replicas})
     up = running(replicas, case)
     dead = tuple(b for b in case.away(replicas) if b not in up)
-    trapped = unclean and bool(dead or up)
-    return Finding(
+    trapped = setting if dead or up else ""
+    finding = Finding(
         code=code,
         severity=Severity.CRITICAL,
-        obj=f"eligible replicas not read{', unclean elections on' if unclean else ''}",
+        obj="eligible replicas not read",
         summary=f"{per_topic(tps)} {has(len(tps))} no leader: the ISR is empty, and it was not read which replicas may "
         f"lead without a loss. {_who(dead, up, replicas, case)}",
         cause=Cause(
@@ -55,11 +62,14 @@ def _finding(code: str, tps: list[TopicPartition], case: CaseFile, *, unclean: b
         never=tuple(_never(dead, trapped=trapped)),
         forbids=(
             no_unclean_election(tps),
-            *((no_start(case.dead), no_restart(case.live or ())) if trapped else ()),
+            *(nothing_registers(case) if trapped else ()),
         ),
         partitions=tuple(tps),
         follows=explained_by((*dead, *up), case),
     )
+    if not setting:
+        return finding
+    return replace(finding, obj=trap(finding, setting), summary=f"{finding.summary}. {is_set(setting)}")
 
 
 def _who(dead: tuple[int, ...], up: tuple[int, ...], replicas: list[int], case: CaseFile) -> str:
@@ -76,12 +86,10 @@ def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
 
 
 def _remedies(
-    dead: tuple[int, ...], up: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, *, trapped: bool
+    dead: tuple[int, ...], up: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, *, trapped: str
 ) -> Iterator[Remedy]:
     if trapped:
-        yield from set_to_false(
-            tps, case, before="Before any broker is started", after=", and never min.insync.replicas"
-        )
+        yield from set_to_false(tps, case, before=before_any_start(case), after=". Do not set min.insync.replicas")
         yield diagnose_again(case, f"Then d{_AGAIN}")
         return
     if up:
@@ -93,11 +101,11 @@ def _remedies(
     yield diagnose_again(case, f"Then d{_AGAIN}" if up or dead else f"D{_AGAIN}")
 
 
-def _never(dead: tuple[int, ...], *, trapped: bool) -> Iterator[str]:
+def _never(dead: tuple[int, ...], *, trapped: str) -> Iterator[str]:
     if trapped:
         yield (
-            f"Do not start or restart any broker while {UNCLEAN} is true: a replica that lacks records may be elected, "
-            "although another has them"
+            f"Do not start or restart any broker while {UNCLEAN} {trapped}: a replica that lacks records may be "
+            "elected, although another has them"
         )
     yield "Do not trigger an unclean election: a replica that was not elected yet may hold every record"
     yield NEVER_SET_MIN_ISR

@@ -12,35 +12,45 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import Rows
 from kfix.derive.elections import UNCLEAN
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Finding, Remedy
+from kfix.model.diagnosis.finding import Ban, ChangeKind, Finding, Remedy
 from kfix.wording import brokers_named, some
-from kfix_diagnostics._advice import runbook, servers
-from kfix_diagnostics._bans import CHANGES_OF, no_restart, no_start
+from kfix_diagnostics._advice import diagnose_again, runbook, servers
+from kfix_diagnostics._bans import CHANGES_OF, no_registration, no_start
 from kfix_diagnostics._words import per_topic
 
 _SHOWN = 3
-_TRUE, _POSSIBLE = "is true", "may be true"
+#: What `allowed` returns, of settings that are due to elect and of those that are not known.
+IS_TRUE, MAY_BE_TRUE = "is true", "may be true"
 
 
 def allowed(row: PartitionFacts, case: CaseFile) -> str:
     """Returns "is true" or, of a controller that did not report it, "may be true"; "" if no such election is due."""
     if row.unclean:
-        return _TRUE
-    return _POSSIBLE if case.kraft and not row.unclean_known else ""
+        return IS_TRUE
+    return MAY_BE_TRUE if case.kraft and not row.unclean_known else ""
+
+
+def by_setting(rows: Rows, case: CaseFile) -> dict[str, list[TopicPartition]]:
+    """Returns {what `allowed` returns of them: partitions}."""
+    found: dict[str, list[TopicPartition]] = {}
+    for row in rows:
+        found.setdefault(allowed(row, case), []).append(row.tp)
+    return dict(sorted(found.items()))
 
 
 def is_set(setting: str) -> str:
     """Returns the clause of a summary; `setting` is that of `allowed`."""
-    why = "" if setting == _TRUE else ", since the active controller did not report its settings"
+    why = "" if setting == IS_TRUE else ", since the active controller did not report its settings"
     return f"{UNCLEAN} {setting}{why}"
 
 
 def trap(finding: Finding, setting: str) -> str:
     """Returns the object of the finding, which is another one than without the setting."""
-    return f"{finding.obj}, unclean elections {'on' if setting == _TRUE else 'unknown'}"
+    return f"{finding.obj}, unclean elections {'on' if setting == IS_TRUE else 'unknown'}"
 
 
 def set_to_false(tps: Iterable[TopicPartition], case: CaseFile, *, before: str, after: str = "") -> Iterator[Remedy]:
@@ -51,6 +61,21 @@ def set_to_false(tps: Iterable[TopicPartition], case: CaseFile, *, before: str, 
             f"kafka-configs.sh {servers(case)} --alter --entity-type topics --entity-name {shlex.quote(topic)} "
             f"--add-config {UNCLEAN}=false",
         )
+
+
+def before_any_start(case: CaseFile) -> str:
+    """Returns when the setting is to be changed; a broker that runs and is repaired registers, too."""
+    if not case.shut_out:
+        return "Before any broker is started"
+    return f"Before any broker is started or {'unfenced' if case.kraft else 'registered again'}"
+
+
+def nothing_registers(case: CaseFile, safe: Iterable[int] = ()) -> Iterator[Ban]:
+    """Yields the bans while the registration of any broker but the safe ones may elect a replica that lacks records."""
+    dead = set(case.dead) - {*safe}
+    if dead:
+        yield no_start(dead)
+    yield no_registration({*(case.live or ()), *case.shut_out} - {*safe})
 
 
 def unclean_runbook(tps: Sequence[TopicPartition], case: CaseFile, if_ever: str, text: str) -> Remedy:
@@ -89,9 +114,8 @@ def soon_elected(finding: Finding, isr: tuple[int, ...], case: CaseFile, setting
     """Returns the finding of partitions whose ISR is dead, of which Kafka elects a live replica before long (KRaft)."""
     tps = finding.partitions
     winners = sorted({b for tp in tps if (b := case.unclean_winner(tp)) is not None})
-    elects = "elects" if setting == _TRUE else "may elect"
+    elects = "elects" if setting == IS_TRUE else "may elect"
     before = f"At once, since Kafka {elects} {brokers_named(winners)} within 5 minutes otherwise"
-    rest = [b for b in case.dead if b not in isr]
     return replace(
         finding,
         obj=trap(finding, setting),
@@ -101,11 +125,11 @@ def soon_elected(finding: Finding, isr: tuple[int, ...], case: CaseFile, setting
         never=(
             (
                 f"Do not start or restart any broker other than {brokers_named(isr)} while {UNCLEAN} {setting}: a "
-                f"replica that lacks records {'is' if setting == _TRUE else 'may be'} elected"
+                f"replica that lacks records {'is' if setting == IS_TRUE else 'may be'} elected"
             ),
             *finding.never,
         ),
-        forbids=(*finding.forbids, *((no_start(rest),) if rest else ()), no_restart(case.live or ())),
+        forbids=(*finding.forbids, *nothing_registers(case, isr)),
     )
 
 
@@ -114,18 +138,22 @@ def elected_at_start(finding: Finding, case: CaseFile, setting: str) -> Finding:
     tps = finding.partitions
     others = outside(tps, case)
     topics = some(sorted({tp.topic for tp in tps}), _SHOWN)
-    rest = _verified_later(finding.remedies) if case.kraft else finding.remedies
+    rest = [*(_verified_later(finding.remedies) if case.kraft else finding.remedies)]
+    many = len({tp.topic for tp in tps}) > _SHOWN
+    if many and any(set(others) & set(remedy.brokers) for remedy in rest if ChangeKind.START in remedy.changes):
+        # No broker has every partition: the start of one elects it for those of the topics that are not shown, too.
+        rest = [diagnose_again(case, "Then diagnose again: KFX104 names the brokers to start")]
     return replace(
         finding,
         obj=trap(finding, setting),
-        remedies=(*set_to_false(tps, case, before="Before any broker is started"), *rest),
+        remedies=(*set_to_false(tps, case, before=before_any_start(case)), *rest),
         never=(
             (
                 f"Do not start {brokers_named(others)} while {UNCLEAN} {setting} on topic {topics}: the first replica "
-                f"that starts {'is' if setting == _TRUE else 'may be'} elected, and records that only the ISR has are "
-                "lost"
+                f"that starts {'is' if setting == IS_TRUE else 'may be'} elected, and records that only the ISR has "
+                "are lost"
             ),
             *finding.never,
         ),
-        forbids=(*finding.forbids, no_start(others)),
+        forbids=(*finding.forbids, no_start(others), no_registration(others)),
     )

@@ -20,6 +20,8 @@ Remedies, safest first
     (`kfix offsets save --log-dir`) and restored afterwards. The dead leader may have held records that no live broker
     knows of, so every figure is "at least". Restart transactional clients afterwards. Where it was not read which
     replicas are eligible: start the dead ones with their old disks and diagnose again; no unclean election before.
+    Where Kafka forgot which are (an empty ISR, and no eligible replica), no start elects a leader: start the dead ones
+    all the same, so that the unclean election that is left can choose the longest of all logs.
 
 Do not
     Do not set unclean.leader.election.enable on the topic, do not delete or re-create the topic, do not start the dead
@@ -46,8 +48,9 @@ from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, st
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
-from kfix_diagnostics.leadership._eligible import without_eligible
+from kfix_diagnostics.leadership._eligible import forgotten, with_isr
 from kfix_diagnostics.leadership._eligible_unread import describe_unread
+from kfix_diagnostics.leadership._forgotten import describe_forgotten
 from kfix_diagnostics.leadership._unclean import allowed, soon_elected, unclean_runbook
 
 CODE = "KFX103"
@@ -57,7 +60,8 @@ SHOWN = 3
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_isr: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
     yield from describe_unread(CODE, rows, case)
-    for row in without_eligible(rows, case):
+    yield from describe_forgotten(CODE, forgotten(rows, case), case)
+    for row in with_isr(rows, case):
         isr = tuple(sorted(case.isr(row.tp)))
         soon = allowed(row, case) if case.kraft and isr else ""
         by_isr.setdefault((isr, soon), []).append(row.tp)
@@ -101,7 +105,7 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
 
 def _cause(isr: tuple[int, ...], case: CaseFile) -> Cause:
     if not isr:
-        return Cause("the ISR is empty, and Kafka knows no replica that is eligible to lead (ELR)", Confidence.CERTAIN)
+        return Cause("the ISR is empty, so no replica is known to have every record", Confidence.CERTAIN)
     if up := running(isr, case):
         return Cause(f"the ISR had shrunk to {ids(isr)}, and {runs_but(up, case)}", Confidence.CERTAIN)
     left = [age for b in isr if (age := case.gone_for(b)) is not None]

@@ -11,7 +11,8 @@ How kfix knows
 
 Remedies, safest first
     Where unclean.leader.election.enable is true, set it to false on the topic first: otherwise Kafka elects the replica
-    that starts first, even if it lacks records. Start one of the assigned brokers, preferably one in the ISR.
+    that starts first, even if it lacks records. Start one of the assigned brokers, preferably one in the ISR. Where
+    Kafka 4 forgot which replicas are eligible to lead, start all of them: the longest log is then elected (KFX103).
     Afterwards raise the replication factor to 3 by a reassignment: the current replica first, spread over racks,
     preferred leaders rotated; raise the replication factor before min.insync.replicas.
     offsets.topic.replication.factor takes effect only when the topic is created.
@@ -41,8 +42,9 @@ from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, sta
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import either, has, per_topic, start_any
-from kfix_diagnostics.leadership._eligible import without_eligible
+from kfix_diagnostics.leadership._eligible import forgotten, with_isr
 from kfix_diagnostics.leadership._eligible_unread import describe_unread
+from kfix_diagnostics.leadership._forgotten import describe_forgotten
 from kfix_diagnostics.leadership._unclean import allowed, elected_at_start, outside
 
 CODE = "KFX104"
@@ -51,7 +53,8 @@ CODE = "KFX104"
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
     yield from describe_unread(CODE, rows, case)
-    for row in without_eligible(rows, case):
+    yield from describe_forgotten(CODE, forgotten(rows, case), case)
+    for row in with_isr(rows, case):
         risky = allowed(row, case) if case.isr(row.tp) and outside([row.tp], case) else ""
         found.setdefault((tuple(sorted(case.assignment(row.tp).replicas)), risky), []).append(row.tp)
     for (replicas, risky), tps in found.items():
@@ -67,7 +70,7 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
         obj=f"replicas on {brokers_named(replicas)}",
         summary=f"{per_topic(tps)} {has(len(tps))} no leader and no live replica: all replicas are on "
         f"{brokers_named(replicas)}{which_runs(replicas, running(replicas, case), case)}",
-        cause=_cause(replicas, case),
+        cause=_cause(replicas, tps, case),
         evidence=(
             *state_row(case, tps[0]),
             *assignment_row(case, tps[0]),
@@ -86,8 +89,8 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
     )
 
 
-def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
-    if up := running(replicas, case):
+def _cause(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Cause:
+    if up := running(_complete(replicas, tps, case), case):
         return Cause(runs_but(up, case), Confidence.CERTAIN)
     left = [age for b in replicas if (age := case.gone_for(b)) is not None]
     when = f" about {ago(min(left))} ago" if left else ""
@@ -96,13 +99,11 @@ def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
 
 
 def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
-    if up := running(replicas, case):
+    if up := running(_complete(replicas, tps, case), case):
         then = "Once that is repaired, an in-sync replica there leads again and no data is lost"
         yield find_out_why(up, case, then)
-        rest = tuple(b for b in replicas if b not in up)
-        if any(case.isr(tp) for tp in tps):  # one outside the ISR might be elected before
-            rest = tuple(b for b in rest if any(b in case.isr(tp) for tp in tps))
-        if rest:
+        # One outside the ISR might be elected before.
+        if rest := tuple(b for b in _complete(replicas, tps, case) if b not in case.shut_out):
             yield starts(Remedy(f"Also {continued(_whom(rest, tps, case))}"), _chosen(rest, tps, case))
         return
     text = f"{_whom(replicas, tps, case)}. No data is lost, and nothing else helps"
@@ -114,6 +115,11 @@ def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFi
             "Afterwards, to prevent this: raise the replication factor to 3 with a reassignment that spreads "
             "replicas over racks"
         )
+
+
+def _complete(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> tuple[int, ...]:
+    """Returns those of the replicas that are in the ISR of a partition; all of them where no ISR is known."""
+    return tuple(b for b in replicas if any(b in case.isr(tp) for tp in tps)) or replicas
 
 
 def _holders(tps: list[TopicPartition], case: CaseFile) -> set[int]:

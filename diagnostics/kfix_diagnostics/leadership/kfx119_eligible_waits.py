@@ -19,8 +19,9 @@ Do not
     Do not trigger a preferred election: it is refused. Do not set min.insync.replicas on the topic, not even to the
     same value: that removes the eligible and the last known leaders, and only an unclean election is left. Do not set
     unclean.leader.election.enable=true: when the last leader registers, another broker is elected first. Where it is
-    already true, or unknown, set it to false on the topic before anything is started, restarted or repaired. The active
-    controller's setting counts, not the brokers'.
+    already true, or unknown, set it to false on the topic before anything is started, restarted or repaired, also where
+    no replica is alive: the first one that registers may be elected. The active controller's setting counts, not the
+    brokers'.
 
 Sources
     Kafka 4.3.1: `PartitionChangeBuilder`, KIP-966; every statement was seen on real brokers. See docs/facts/kraft.md.
@@ -39,17 +40,25 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
-from kfix_diagnostics._bans import no_restart, no_start, starts
+from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._failed_dirs import waits_for_disk
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leadership._eligible import waits_for
-from kfix_diagnostics.leadership._unclean import allowed, is_set, set_to_false, trap, unclean_runbook
+from kfix_diagnostics.leadership._unclean import (
+    allowed,
+    is_set,
+    nothing_registers,
+    set_to_false,
+    trap,
+    unclean_runbook,
+)
 
 CODE = "KFX119"
 _SHOWN = 3
+_NO_OTHER = "no replica alive"
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -58,38 +67,44 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         eligible = waits_for(row.tp, case)
         # Where the log directory of each live one failed, and none is away, KFX406 reports it.
         if eligible is not None and not (waits_for_disk(row.tp, case) and not case.away(_wanted(eligible, case))):
-            setting = allowed(row, case)
             waits = EligibleLeaders(*(tuple(sorted(each)) for each in eligible))
-            other = case.unclean_winner(row.tp) if setting and any(_split(_wanted(waits, case), case)) else None
-            found.setdefault((waits, other, setting if other is not None else ""), []).append(row.tp)
+            trapped = row.n_replicas > 1 and any(_split(_wanted(waits, case), case))
+            setting = allowed(row, case) if trapped else ""
+            found.setdefault((waits, case.unclean_winner(row.tp) if setting else None, setting), []).append(row.tp)
     for (eligible, other, setting), tps in found.items():
         finding = _waits(eligible, tps, case)
-        yield (
-            finding if other is None else _trapped(finding, other, _split(_wanted(eligible, case), case), case, setting)
-        )
+        yield _trapped(finding, other, _split(_wanted(eligible, case), case), case, setting) if setting else finding
 
 
 def _trapped(
-    finding: Finding, other: int, away: tuple[tuple[int, ...], tuple[int, ...]], case: CaseFile, setting: str
+    finding: Finding, other: int | None, away: tuple[tuple[int, ...], tuple[int, ...]], case: CaseFile, setting: str
 ) -> Finding:
-    """Returns the finding where unclean elections are allowed: the registration may elect a live replica before.
+    """Returns the finding where unclean elections are allowed: the registration may elect another replica before.
 
-    A broker that runs and is fenced registers again as soon as its heartbeats arrive.
+    `other` is the live replica that Kafka elects then, None if it is the first one that registers. A broker that runs
+    and is fenced registers again as soon as its heartbeats arrive.
     """
     up, dead = away
+    finding = replace(
+        finding,
+        obj=trap(finding, setting),
+        about=f"{finding.about}, unclean elections {setting}, {_NO_OTHER if other is None else f'broker {other}'}",
+        forbids=(*finding.forbids, *nothing_registers(case)),
+    )
+    winner = f"broker {other} may be elected first, and it may lack records"
+    if other is None:
+        winner = "a replica that lacks records may be elected first"
     if up:
-        return _trapped_while_running(finding, other, away, case, setting)
+        return _trapped_while_running(finding, winner, away, case, setting)
     tps, whom = finding.partitions, brokers_named(dead)
     them = "it" if len(dead) == 1 else "they"
     before = f"Before {whom} {'is' if len(dead) == 1 else 'are'} started"
     firsts = set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas")
     return replace(
         finding,
-        obj=trap(finding, setting),
-        about=f"{finding.about}, unclean elections {setting}, broker {other}",
         summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
         f"which {are(len(dead))} dead. {is_set(setting)}: once {them} {'starts' if len(dead) == 1 else 'start'}, "
-        f"broker {other} may be elected first, and it may lack records",
+        f"{winner}",
         remedies=(*firsts, diagnose_again(case, "Then diagnose again: KFX119 names the broker to start")),
         never=(
             (
@@ -98,12 +113,11 @@ def _trapped(
             ),
             *finding.never,
         ),
-        forbids=(*finding.forbids, no_start(case.dead)),
     )
 
 
 def _trapped_while_running(
-    finding: Finding, other: int, away: tuple[tuple[int, ...], tuple[int, ...]], case: CaseFile, setting: str
+    finding: Finding, winner: str, away: tuple[tuple[int, ...], tuple[int, ...]], case: CaseFile, setting: str
 ) -> Finding:
     up, dead = away
     tps, whom, one = finding.partitions, brokers_named(up), len(up) == 1
@@ -111,12 +125,9 @@ def _trapped_while_running(
     rest = f"; {brokers_named(dead)} {are(len(dead))} dead" if dead else ""
     return replace(
         finding,
-        obj=trap(finding, setting),
-        about=f"{finding.about}, unclean elections {setting}, broker {other}",
         summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
         f"which {'runs, but is' if one else 'run, but are'} fenced{rest}. {is_set(setting)}: once "
-        f"{'it registers' if one else 'they register'} again, broker {other} may be elected first, and it may lack "
-        "records",
+        f"{'it registers' if one else 'they register'} again, {winner}",
         remedies=(
             *set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas"),
             find_out_why(up, case, "Only then repair it: a leader is elected and no record is lost"),
@@ -129,7 +140,6 @@ def _trapped_while_running(
             ),
             *finding.never,
         ),
-        forbids=(*finding.forbids, no_restart(up), *((no_start(case.dead),) if case.dead else ())),
     )
 
 

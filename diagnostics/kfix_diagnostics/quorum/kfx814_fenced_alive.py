@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
@@ -40,10 +41,11 @@ from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import no_start, no_unclean_election, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import has, per_topic
-from kfix_diagnostics.leadership._unclean import set_to_false
+from kfix_diagnostics.leadership._unclean import allowed, set_to_false
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
 
 CODE = "KFX814"
+_ELSE = ". Otherwise its registration may elect a replica that lacks records"
 _INTERVAL, _TIMEOUT = "broker.heartbeat.interval.ms", "broker.session.timeout.ms"
 
 
@@ -62,8 +64,7 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
     held = [row.tp for row in rows if row.leaderless and broker in _complete(row.tp, case)]
     missed = [row.tp for row in rows if broker in case.assignment(row.tp).replicas and broker not in case.isr(row.tp)]
     touched = tuple(dict.fromkeys((*missed, *held)))
-    # With an empty ISR, its registration alone makes Kafka elect another replica first (KFX119).
-    risky = [row.tp for row in rows if row.tp in held and row.unclean and not case.isr(row.tp) and row.n_live_replicas]
+    risky = [row.tp for row in rows if row.leaderless and _elects_another(broker, row, case)]
     holding = len(missed)
     responds = "it responds" if broker in case.views else "kfix does not reach it"
     if quorum.follows(broker):
@@ -89,7 +90,7 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
             *live_row(case),
         ),
         remedies=(
-            *set_to_false(risky, case, before="Before the heartbeats are repaired", after=": see KFX119"),
+            *set_to_false(risky, case, before="Before the heartbeats are repaired", after=_ELSE),
             *_remedies(broker, quorum, rare, calm=calm),
             diagnose_again(case, "Then diagnose again"),
         ),
@@ -106,6 +107,13 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
         partitions=touched,
         headline=f"broker {broker} is fenced" if calm else "",
     )
+
+
+def _elects_another(broker: int, row: PartitionFacts, case: CaseFile) -> bool:
+    """Returns whether its registration alone may make Kafka elect a replica that lacks records, as KFX119 explains."""
+    there = broker in case.assignment(row.tp).replicas
+    others = row.n_replicas > 1 or not there
+    return bool(allowed(row, case)) and others and broker not in case.isr(row.tp) and (there or row.n_live_replicas > 0)
 
 
 def _complete(tp: TopicPartition, case: CaseFile) -> tuple[int, ...]:

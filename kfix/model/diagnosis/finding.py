@@ -73,6 +73,8 @@ class ChangeKind(StrEnum):
     REASSIGNMENT = "reassignment"
     RESTART = "restart"
     START = "start"
+    #: A broker that runs, and is fenced or not registered, is repaired and registers again.
+    REGISTRATION = "registration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,8 @@ class Remedy:
     """One remedy, safest first. `command` is ready to paste; "" if an operator has to act, such as start a broker.
 
     `changes` are the kinds of change that it makes, as far as another finding may forbid them, and `brokers` those that
-    it restarts or starts; none: one after the other. `after` is the key of the finding that forbids it and has to be
-    resolved first, "" if none does; it then has no command.
+    it restarts, starts or repairs; none: one after the other. `after` is the key of the finding that forbids it and has
+    to be resolved first, "" if none does; it then has no command.
     """
 
     text: str

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics import kraft_clusters, unclean_clusters
 from tests.unit.diagnostics.clusters import isr_gone, no_zookeeper, offsets_rf1, packed_replicas
 from tests.unit.diagnostics.sick import Sick
 
 CRITICAL = Severity.CRITICAL
+NOBODY = EligibleLeaders((), ())
 
 SICK: dict[str, list[Sick]] = {
     "KFX103": [
@@ -18,6 +20,11 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: kraft_clusters.in_sync_and_fenced(asked=False), "ISR on broker 2", CRITICAL),
         Sick(unclean_clusters.in_sync_dead, "ISR on broker 1, unclean elections on", CRITICAL),
         Sick(kraft_clusters.nobody_eligible, "empty ISR", CRITICAL),
+        Sick(
+            lambda: unclean_clusters.unread(2, eligible=NOBODY, unclean=True),
+            "empty ISR, unclean elections on",
+            CRITICAL,
+        ),
         Sick(lambda: unclean_clusters.unread(1, 2), "eligible replicas not read", CRITICAL),
         Sick(
             lambda: unclean_clusters.unread(2, unclean=True),
@@ -30,6 +37,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: packed_replicas().kill(1).kill(2).snapshot(), "replicas on brokers 1, 2", CRITICAL),
         Sick(lambda: kraft_clusters.in_sync_and_fenced((2,)), "replicas on broker 2", CRITICAL),
         Sick(unclean_clusters.no_live_replica, "replicas on brokers 1, 2, 3, unclean elections on", CRITICAL),
+        Sick(lambda: unclean_clusters.unread(1, 2, 3, eligible=NOBODY), "empty ISR", CRITICAL),
         Sick(lambda: unclean_clusters.unread(1, 2, 3), "eligible replicas not read", CRITICAL),
     ],
 }

@@ -152,6 +152,10 @@ def test_a_broker_that_fetches_is_not_stale_because_it_is_a_record_behind() -> N
     assert forgotten.behind == (1,)
 
 
+#: What ends the fault itself, or needs no broker that it concerns.
+REPAIRED = {ChangeKind.START, ChangeKind.REGISTRATION}
+
+
 def test_a_second_leader_is_proved_its_loss_counted_and_nothing_else_is_advised() -> None:
     diagnosis = diagnose(kraft_clusters.broker_cut_from_controllers())
     [found] = [f for f in diagnosis.findings if f.code == "KFX813"]
@@ -161,7 +165,7 @@ def test_a_second_leader_is_proved_its_loss_counted_and_nothing_else_is_advised(
     assert ("OffsetForLeaderEpoch of orders-0, leader epoch 9", "UNKNOWN_LEADER_EPOCH") in {
         (row.what, row.value) for row in found.evidence
     }
-    for remedy in (r for f in diagnosis.walk() for r in f.remedies if {*r.changes} - {ChangeKind.START}):
+    for remedy in (r for f in diagnosis.walk() for r in f.remedies if {*r.changes} - REPAIRED):
         assert remedy.after in {"KFX813:broker 1", "KFX203:broker 1"}, remedy.text
 
 

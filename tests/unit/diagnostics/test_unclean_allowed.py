@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import unclean_clusters
@@ -54,13 +55,8 @@ def test_with_every_replica_dead_the_first_to_start_would_lead(on_kraft):
     )
 
 
-@pytest.mark.parametrize(
-    ("isr", "code", "dead"),
-    [((1, 2, 3), "KFX104", (1, 2, 3)), ((), "KFX103", (1,))],
-    ids=["whoever starts has every record", "nobody is known to have them"],
-)
-def test_nothing_is_to_be_set_where_it_would_save_nothing(isr, code, dead):
-    finding = find(diagnose(unclean_clusters.without_leader(isr, dead=dead)), code)
+def test_nothing_is_to_be_set_where_whoever_starts_has_every_record():
+    finding = find(diagnose(unclean_clusters.without_leader((1, 2, 3), dead=(1, 2, 3))), "KFX104")
     assert not any(SET_FALSE in remedy.command for remedy in finding.remedies)
 
 
@@ -93,3 +89,14 @@ def test_where_they_are_not_allowed_its_restart_waits_for_nothing():
     found = diagnose(unclean_clusters.eligible_runs_fenced(allowed=False))
     assert "unclean" not in find(found, "KFX119").obj
     assert [r.after for r in find(found, "KFX814").remedies if ChangeKind.RESTART in r.changes] == [""]
+
+
+@pytest.mark.parametrize(("code", "dead"), [("KFX103", (1,)), ("KFX104", (1, 2, 3))])
+def test_where_no_replica_is_eligible_the_dead_ones_are_started_before_an_unclean_election(code, dead):
+    nobody = EligibleLeaders((), ())
+    finding = find(diagnose(unclean_clusters.unread(*dead, eligible=nobody)), code)
+    assert finding.remedies[0].brokers == dead
+    assert [r.runbook for r in finding.remedies if r.runbook] == (["unclean-election"] if code == "KFX103" else [])
+    allowed = diagnose(unclean_clusters.unread(*dead, eligible=nobody, unclean=True))
+    assert find(allowed, code).remedies[0].command.endswith(SET_FALSE)
+    assert all(remedy.after for _, remedy in starts(allowed))

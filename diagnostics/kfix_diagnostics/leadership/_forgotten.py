@@ -1,0 +1,156 @@
+"""Partitions of Kafka 4 without a leader, with an empty ISR, and without any replica that is eligible to lead.
+
+Kafka forgets the eligible replicas when min.insync.replicas is set (docs/facts/kraft.md). Only an unclean election
+gives such a partition a leader. It loses least if every replica is alive and the longest log is first in the
+assignment, so the dead ones are started before, and nothing may be elected meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import Rows
+from kfix.derive.elections import UNCLEAN
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
+from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
+from kfix_diagnostics._bans import no_unclean_election, starts
+from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
+from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._running import find_out_why, running, runs_but
+from kfix_diagnostics._words import are, has, per_topic
+from kfix_diagnostics.leadership._unclean import (
+    IS_TRUE,
+    before_any_start,
+    by_setting,
+    is_set,
+    nothing_registers,
+    set_to_false,
+    trap,
+    unclean_runbook,
+)
+
+_SHOWN = 3
+
+
+def describe_forgotten(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    """Yields one finding of the partitions that allow unclean elections, and one each of the others and the unknown."""
+    for setting, tps in by_setting(rows, case).items():
+        finding = _finding(code, tps, case)
+        yield _trapped(finding, case, setting) if setting else finding
+
+
+def _finding(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
+    alive, dead, up = _replicas(tps, case)
+    return Finding(
+        code=code,
+        severity=Severity.CRITICAL,
+        obj="empty ISR",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader: the ISR is empty, and Kafka knows no replica that is "
+        f"eligible to lead. {_states(alive, dead, up, case)}",
+        cause=Cause(
+            "Kafka forgot the eligible replicas, as it does when min.insync.replicas is set on the topic, or "
+            "eligible.leader.replicas.version is lowered",
+            Confidence.LIKELY,
+        ),
+        evidence=(*(row for tp in tps[:_SHOWN] for row in _rows(tp, case)), *live_row(case)),
+        blocked=blocked(case, tps),
+        remedies=tuple(_remedies(tps, case)),
+        never=(
+            NEVER_UNCLEAN_CONFIG,
+            "Do not delete or re-create the topic",
+            *((f"Do not start {brokers_named(dead)} with an empty disk",) if dead else ()),
+        ),
+        forbids=(no_unclean_election(tps),) if dead or up else (),
+        partitions=tuple(tps),
+        follows=explained_by((*dead, *up), case),
+    )
+
+
+def _trapped(finding: Finding, case: CaseFile, setting: str) -> Finding:
+    """Returns the finding where Kafka elects a replica by itself, before every log can be compared."""
+    tps = finding.partitions
+    alive, _, _ = _replicas(tps, case)
+    sure = setting == IS_TRUE
+    elects = f"{'elects' if sure else 'may elect'} the first live replica"
+    before = f"At once, since Kafka {elects} within 5 minutes otherwise" if alive else before_any_start(case)
+    return replace(
+        finding,
+        obj=trap(finding, setting),
+        summary=f"{finding.summary}. {is_set(setting)}",
+        remedies=(
+            *set_to_false(tps, case, before=before),
+            diagnose_again(case, f"Then diagnose again: {finding.code} names the brokers to start"),
+        ),
+        never=(
+            (
+                f"Do not start or restart any broker while {UNCLEAN} {setting}: the first live replica "
+                f"{'is' if sure else 'may be'} elected, and it may lack records"
+            ),
+            *finding.never,
+        ),
+        forbids=(*finding.forbids, *nothing_registers(case)),
+    )
+
+
+def _replicas(
+    tps: Sequence[TopicPartition], case: CaseFile
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Returns the brokers with replicas: those that are alive, those that are dead, and those that run and are not."""
+    replicas = sorted({b for tp in tps for b in case.assignment(tp).replicas})
+    up = running(replicas, case)
+    return case.among_live(replicas), tuple(b for b in case.away(replicas) if b not in up), up
+
+
+def _states(alive: Sequence[int], dead: Sequence[int], up: Sequence[int], case: CaseFile) -> str:
+    found = [
+        f"{brokers_named(ids)} {are(len(ids))} {state}" for ids, state in ((alive, "alive"), (dead, "dead")) if ids
+    ]
+    found += [runs_but(up, case)] if up else []
+    text = "; ".join(found)
+    return text[:1].upper() + text[1:]
+
+
+def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
+    yield Evidence("DescribeTopicPartitions", str(tp), "no leader, ISR [], eligible [], last known leader []")
+    yield from view_rows(case, tp)
+    yield from assignment_row(case, tp)
+    yield from log_end_row(case, tp)
+
+
+def _remedies(tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
+    _, dead, up = _replicas(tps, case)
+    if up:
+        yield find_out_why(up, case, "Its log may be the longest" if len(up) == 1 else "Their logs may be the longest")
+    if dead:
+        disk = "its old disk" if len(dead) == 1 else "their old disks"
+        text = "that elects no leader, and an unclean election can then choose the longest of all logs"
+        yield starts(Remedy(f"{start(dead, case)} with {disk}: {text}"), dead)
+    if dead or up:
+        yield diagnose_again(case, "Then diagnose again")
+    electable = [tp for tp in tps if case.unclean_winner(tp) is not None]
+    if electable:  # otherwise every live replica is in a failed log directory (KFX406)
+        if_ever = f"Only if {brokers_named((*dead, *up))} can never come back" if dead or up else "Then"
+        yield unclean_runbook(
+            electable,
+            case,
+            if_ever,
+            "the runbook puts the longest log first and asks for confirmation of each unclean election "
+            f"({_ends(electable, case)})",
+        )
+
+
+def _ends(tps: Sequence[TopicPartition], case: CaseFile) -> str:
+    """Returns what is known of the logs that an unclean election chooses from."""
+    more = f", and {several(len(tps) - _SHOWN, 'more partition')}" if len(tps) > _SHOWN else ""
+    return f"{'; '.join(_ends_of(tp, case) for tp in tps[:_SHOWN])}{more}"
+
+
+def _ends_of(tp: TopicPartition, case: CaseFile) -> str:
+    ends = {b: e.end for b, e in case.log_ends(tp).items() if b in (case.live or ())}
+    if not ends:
+        return f"{tp}: no log end is known"
+    return f"{tp}: log ends {', '.join(f'{end} on broker {b}' for b, end in sorted(ends.items()))}"
