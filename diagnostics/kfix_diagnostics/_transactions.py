@@ -12,7 +12,7 @@ from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
 from kfix.model.cluster.transactions import ENDING, ONGOING, WITHOUT_LEADER, TransactionState
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Remedy
 from kfix.model.numbers import whole_number
-from kfix.model.timing import TIMING
+from kfix.model.timing import CLOCKS_AGREE, TIMING
 from kfix.wording import ago, utc_text
 from kfix_diagnostics._advice import cluster_options, runbook, servers
 
@@ -24,7 +24,7 @@ _LISTS_TRANSACTIONS = (3, 0)
 
 @dataclass(frozen=True, slots=True)
 class TransactionHolder:
-    """The producer of an open transaction. `since` is the age of its first record in seconds.
+    """The producer of an open transaction. `since` is its age in seconds, None if no clock gives one.
 
     `state` is what its coordinator has logged, None with the reason in `why`. `epoch` is that of the producer id in the
     log of the partition, -1 if it was not read. `outlived`: the producer has begun another transaction since, so the
@@ -33,10 +33,11 @@ class TransactionHolder:
 
     producer: int
     epoch: int
-    since: float
+    since: float | None
     state: TransactionState | None
     why: str
     outlived: bool = False
+    taken_at: float = 0.0
 
     @property
     def called(self) -> str:
@@ -69,15 +70,18 @@ class TransactionHolder:
     def timeout(self) -> float | None:
         return None if self.state is None or not self.abortable else self.state.timeout_ms / 1000
 
-    def overdue(self, case: CaseFile) -> bool:
+    @property
+    def overdue(self) -> bool:
         ends = self.ends_by
-        return ends is not None and case.taken_at > ends + _OVERDUE_SECONDS
+        return ends is not None and self.taken_at > ends + _OVERDUE_SECONDS
 
     @property
     def ends_by(self) -> float | None:
-        """The time at which its transaction.timeout.ms has passed; None if that is unknown."""
-        by = self.state.ends_by_ms if self.state is not None and self.abortable else None
-        return None if by is None else by / 1000
+        """The time by this host's clock at which its transaction.timeout.ms has passed; None if that is unknown."""
+        known = self.state is not None and self.abortable and self.state.ends_by_ms is not None
+        if not known or self.timeout is None or self.since is None:
+            return None
+        return self.taken_at - self.since + self.timeout
 
     @property
     def facts(self) -> dict[str, FactValue]:
@@ -99,10 +103,23 @@ def holder(case: CaseFile, producer: int, epoch: int, since_ms: int) -> Transact
     current = state is not None and not outlived and state.status == ONGOING and state.started_ms >= 0
     began = state.started_ms if state is not None and current else since_ms
     why = "" if state is not None else "this snapshot was taken without it" if log is None else log.error
-    return TransactionHolder(producer, epoch, case.taken_at - began / 1000, state, why, outlived)
+    limit = state.timeout_ms / 1000 + _OVERDUE_SECONDS if state is not None and current else None
+    return TransactionHolder(producer, epoch, age_of(case, began, limit), state, why, outlived, case.taken_at)
 
 
-def cause_of(found: TransactionHolder, case: CaseFile) -> Cause:
+def age_of(case: CaseFile, at_ms: int, limit: float | None = None) -> float | None:
+    """Returns the seconds since a time by the clock of a broker or a producer; None if every known clock is behind it.
+
+    That clock is taken to agree with the clock of ZooKeeper or of the active controller, otherwise with this host's. An
+    age above `limit` (seconds) counts only if neither clock gives a lower one (docs/adr/040-an-age-by-two-clocks.md).
+    """
+    here = case.taken_at - at_ms / 1000
+    ages = [age for age in (here - (case.clock_ahead or 0), here) if age >= -CLOCKS_AGREE]
+    found = next((age for age in ages if limit is None or age <= limit), next(iter(ages), None))
+    return None if found is None else max(0.0, found)
+
+
+def cause_of(found: TransactionHolder) -> Cause:
     if found.unfinished:
         return Cause(
             "its coordinator has decided the outcome, but has not yet written it to every partition",
@@ -114,9 +131,9 @@ def cause_of(found: TransactionHolder, case: CaseFile) -> Cause:
             "marker for it",
             Confidence.LIKELY,
         )
-    if found.overdue(case):
+    if found.overdue:
         return Cause("its coordinator has not aborted it, although its timeout has passed", Confidence.LIKELY)
-    early = found.timeout is not None and found.since < found.timeout / 2
+    early = found.timeout is not None and found.since is not None and found.since < found.timeout / 2
     more = "; or it commits only at long intervals, as some stream processors do (at checkpoints)" if early else ""
     if found.state is None:
         more = f"; its transactional.id is unknown: {found.why}"
@@ -146,10 +163,10 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
     With another `--transaction-grace` than the default, a command may find nothing: it repeats the one of this case.
     """
     again = f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}{_grace(case)}"
-    if found.unfinished or found.overdue(case):
+    if found.unfinished or found.overdue:
         yield Remedy(
             f"Find the coordinator of {found.called}, the leader of its partition of {TRANSACTIONS_TOPIC}, and read "
-            "its log: it is waiting for a partition without a leader, or hangs",
+            "its log: it is waiting for a partition without a leader, hangs, or its clock is wrong",
             f"kfix diagnose {cluster_options(case)}",
         )
         return

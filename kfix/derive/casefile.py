@@ -352,6 +352,12 @@ class CaseFile(ReplicaAnswers):
             topic: f"until every partition of {topic} has a leader: a reassignment hangs before" for topic in down
         }
 
+    @property
+    def clock_ahead(self) -> int | None:
+        """Returns this host's clock minus that of the cluster's authority, in seconds; None if it is unknown."""
+        view = self.snapshot.quorum or self.snapshot.zookeeper
+        return None if view is None else view.clock_ahead
+
     def _age(self, at_ms: int) -> float | None:
         """Returns the age in seconds; None if the clocks disagree so much that it would be negative."""
         age = self.snapshot.taken_at - at_ms / 1000

@@ -22,6 +22,8 @@ class Timing:
 
 
 TIMING: Final = Timing()
+#: Two clocks that differ by less (seconds) agree: the time of an answer is not known better under load.
+CLOCKS_AGREE: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)

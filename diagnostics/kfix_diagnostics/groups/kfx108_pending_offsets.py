@@ -36,7 +36,7 @@ from kfix.model.cluster.snapshot import LoggedGroup, OffsetsLog, OpenTransaction
 from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.wording import some
 from kfix_diagnostics._evidence import log_source
-from kfix_diagnostics._transactions import cause_of, ending, holder, state_rows
+from kfix_diagnostics._transactions import age_of, cause_of, ending, holder, state_rows
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX108"
@@ -67,7 +67,7 @@ def _waiting(producer: int, parts: list[tuple[OffsetsLog, OpenTransaction]], cas
         obj=f"producer id {producer}",
         summary=f"{they} for the transaction of {named} to end: until then the committed offsets of "
         f"{per_topic(tps)} are refused, and consumers get neither records nor an error",
-        cause=cause_of(found, case),
+        cause=cause_of(found),
         evidence=(
             *(_log_row(log, t, case) for log, t in parts[:_SHOWN]),
             *(_refusal(log, g) for log, g in waiting[:_SHOWN]),
@@ -97,7 +97,7 @@ def _log_row(log: OffsetsLog, transaction: OpenTransaction, case: CaseFile) -> E
         log_source(log),
         f"open transaction of producer id {transaction.producer}",
         f"last stable offset {log.stable}, high watermark {log.log_end}, groups {some(transaction.groups, _SHOWN)}",
-        case.taken_at - transaction.since_ms / 1000,
+        age_of(case, transaction.since_ms),
     )
 
 

@@ -11,7 +11,9 @@ How kfix knows
     searches the log of `__transaction_state` for the transactional.id, its timeout, and the state that the coordinator
     has. The same transaction must hold the same offset in two snapshots, and must be older than 60 s
     (`--transaction-grace`), or than half of its timeout if that is shorter: ordinary transactions last for less than a
-    second, and the default timeout, 60 s, ends any other. A group with a committed offset above the last stable offset
+    second, and the default timeout, 60 s, ends any other. The age is by the clock of ZooKeeper or of the active KRaft
+    controller if kfix knows it, otherwise by this host's clock; it is unknown if every clock puts the start in the
+    future. A group with a committed offset above the last stable offset
     reads uncommitted records and does not wait.
 
 Remedies, safest first
@@ -38,7 +40,7 @@ from kfix.model.cluster.transactions import OpenBatch
 from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.model.timing import TIMING
 from kfix.wording import ago
-from kfix_diagnostics._transactions import TransactionHolder, cause_of, ending, holder, state_rows
+from kfix_diagnostics._transactions import TransactionHolder, age_of, cause_of, ending, holder, state_rows
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX116"
@@ -56,7 +58,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         for held in producers.values():
             batch = min((each for _, each in held.values()), key=lambda each: each.since_ms)
             who = holder(case, batch.producer, batch.epoch, batch.since_ms)
-            if who.outlived or who.since > _patience(who, case):
+            if who.outlived or (who.since is not None and who.since > _patience(who, case)):
                 yield _held(readings[-2], readings[-1], held, who, case)
 
 
@@ -89,7 +91,7 @@ def _held(before: GroupReading, last: GroupReading, held: _Held, found: Transact
         obj=f"producer id {found.producer}",
         summary=f"the transaction of {found.called} has been open for {found.age} and holds back the last stable "
         f"offset of {behind}: {then}{'' if waits else ' once they get there'}",
-        cause=cause_of(found, case),
+        cause=cause_of(found),
         evidence=(*_rows(before, last, held, case), *state_rows(found)),
         blocked=Blocked("consumers with read_committed", (group,)),
         remedies=tuple(ending(found, group, case, f"group={group}")),
@@ -119,7 +121,7 @@ def _rows(before: GroupReading, last: GroupReading, held: _Held, case: CaseFile)
             f"Fetch of {tp}",
             f"batch at offset {batch.offset}",
             f"producer id {batch.producer} epoch {batch.epoch}",
-            case.taken_at - batch.since_ms / 1000,
+            age_of(case, batch.since_ms),
         )
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from kfix.adapters.collect.broker import BrokerAnswers
 from kfix.adapters.collect.controller_settings import ControllerSettings
 from kfix.adapters.collect.quorum_rows import replica_rows
-from kfix.adapters.collect.sustained import DEPOSED_MS, just_elected, now_of, unsustained
+from kfix.adapters.collect.sustained import DEPOSED_MS, clock_ahead, just_elected, now_of, unsustained
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoint
@@ -297,6 +297,7 @@ class QuorumQuestion:
             high_watermark=active.high_watermark,
             voters=replica_rows(active.voters, now_of(active)),
             observers=replica_rows(active.observers, now_of(active), {v.node for v in active.voters}),
+            clock_ahead=clock_ahead(active),
         )
 
 
@@ -353,7 +354,8 @@ def describe_at(line: BrokerConnection, deadline: Deadline) -> DescribedQuorum:
     if version is None:
         raise UnreachableError(f"{line.endpoint}: does not support DescribeQuorum")
     decode = partial(kraft_messages.quorum, version=version)
-    return line.call(kraft_messages.describe_quorum(version), decode, deadline)
+    found = line.call(kraft_messages.describe_quorum(version), decode, deadline)
+    return replace(found, heard_at=time.time())
 
 
 def _is_active(task: Task[DescribedQuorum]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum
 from kfix.derive.quorum import majority
+from kfix.model.timing import CLOCKS_AGREE
 
 #: A follower fetches at least twice a second, and elects another leader after controller.quorum.fetch.timeout.ms (2 s
 #: by default) without an answer. A change waits for one that is surely followed.
@@ -42,3 +43,14 @@ def now_of(active: DescribedQuorum) -> int:
     """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
     own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
     return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
+
+
+def clock_ahead(active: DescribedQuorum) -> int | None:
+    """Returns the seconds by which this host's clock is ahead of the active controller's; 0 if they agree, None if it
+    does not show its time.
+    """
+    now = now_of(active)
+    if now < 0 or not active.heard_at:
+        return None
+    ahead = active.heard_at - now / 1000
+    return round(ahead) if abs(ahead) >= CLOCKS_AGREE else 0

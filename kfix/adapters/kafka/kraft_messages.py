@@ -45,7 +45,10 @@ class VoterState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DescribedQuorum:
-    """`error` is that of the request or else of the partition: 6 from every controller that is not the active one."""
+    """`error` is that of the request or else of the partition: 6 from every controller that is not the active one.
+
+    `heard_at` is when the answer arrived, by this host's clock in seconds since the epoch; 0.0 if that was not noted.
+    """
 
     error: int
     leader: int = -1
@@ -54,6 +57,7 @@ class DescribedQuorum:
     voters: tuple[VoterState, ...] = ()
     observers: tuple[VoterState, ...] = ()
     nodes: tuple[tuple[int, Endpoint], ...] = ()
+    heard_at: float = 0.0
 
 
 class ListedBroker(NamedTuple):

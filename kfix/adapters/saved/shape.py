@@ -150,6 +150,7 @@ class QuorumShape(StrictModel):
     old_leaders: dict[str, list[tuple[Int32, Int32, Int32, str]]] = Field(default_factory=dict)
     migrating: list[str] = Field(default_factory=list)
     controller_settings: dict[Int32, _Settings] = Field(default_factory=dict)
+    clock_ahead: Int64 | None = None
 
 
 class GroupShape(LenientModel):

@@ -12,11 +12,10 @@ import re
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.wire import ZooKeeperLine, four_letter_word
 from kfix.errors import UnreachableError
+from kfix.model.timing import CLOCKS_AGREE
 
 #: `cons` is answered at once or not at all.
 _SECONDS = 0.5
-#: Clocks that differ by less agree: the time of a connection is not known better under load.
-_AGREE_SECONDS = 2.0
 _LONGEST_STAMP = 15
 
 
@@ -31,4 +30,4 @@ def clock_ahead(line: ZooKeeperLine, deadline: Deadline) -> int | None:
     if found is None:
         return None
     ahead = line.opened_at - int(found[1]) / 1000
-    return round(ahead) if abs(ahead) >= _AGREE_SECONDS else 0
+    return round(ahead) if abs(ahead) >= CLOCKS_AGREE else 0

@@ -102,6 +102,7 @@ class QuorumView:
     `migrating` are the addresses of the controllers that report the settings of a migration from ZooKeeper to KRaft.
     `controller_settings` are {controller: its settings in force, of those that decide over elections}, of those that
     reported them: the active controller's hold for every topic without its own value, and no broker's do.
+    `clock_ahead` is this host's clock minus that of the active controller, in seconds; None: unknown.
     """
 
     leader: int = -1
@@ -125,6 +126,7 @@ class QuorumView:
     old_leaders: Mapping[TopicPartition, OldLeader] = field(default_factory=dict)
     migrating: tuple[str, ...] = ()
     controller_settings: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    clock_ahead: int | None = None
 
     @property
     def read(self) -> bool:

@@ -6,8 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from kfix.derive.casefile import open_case
+from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
 from kfix.model.cluster.transactions import TransactionLog, TransactionState
+from kfix.wording import ago
+from kfix_diagnostics._transactions import holder
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.group_readings import held, read, transaction_log
@@ -82,3 +86,51 @@ def test_commands_to_paste_repeat_the_grace_that_found_the_transaction(grace: fl
     assert [command.split()[1] for command in commands] == ["diagnose", "runbook"]
     assert all(command.endswith(option) for command in commands)
     assert all(("--transaction-grace" in command) == bool(option) for command in commands)
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["zookeeper", "kraft"])
+@pytest.mark.parametrize("ahead", [3600, -3600, 20])
+def test_by_the_clock_of_the_cluster_a_transaction_is_as_old_as_it_is(ahead: int, own: bool) -> None:
+    """This host's clock is off by that much, and the clocks of the brokers are right."""
+    began = NOW - 95 - ahead
+    log = transaction_log(started_ms=int(began * 1000))
+    snapshot = read(held(since=95 + ahead), held(since=95 + ahead), transaction_log=log)
+    view = snapshot.zookeeper
+    assert view is not None
+    if own:
+        snapshot = replace(snapshot, quorum=QuorumView(leader=100, clock_ahead=ahead))
+    else:
+        snapshot = replace(snapshot, zookeeper=replace(view, clock_ahead=ahead))
+    case = open_case(snapshot)
+    found = holder(case, 4000, 3, int(began * 1000))
+    assert found.since == pytest.approx(95, abs=0.01)
+    assert not found.overdue
+    assert found.ends_by == pytest.approx(NOW - 95 + 900, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("began", "ahead", "since", "overdue"),
+    [
+        (NOW + 3600, None, None, False),  # its coordinator is ahead of all others: no clock dates it
+        (NOW + 3600, 0, None, False),
+        (NOW + 1, 0, 0.0, False),
+        (NOW - 3700, None, 3700.0, True),
+        (NOW - 3700, 3600, 100.0, False),
+        (NOW - 100, 3600, 100.0, False),  # only the authority is an hour behind
+        (NOW - 100, -3600, 100.0, False),  # only the authority is an hour ahead
+        (NOW - 9000, 3600, 5400.0, True),
+    ],
+)
+def test_an_age_that_no_open_transaction_has_is_read_by_the_other_clock(
+    began: float, ahead: int | None, since: float | None, overdue: bool
+) -> None:
+    snapshot = read(held(), held(), transaction_log=transaction_log(started_ms=int(began * 1000)))
+    view = snapshot.zookeeper
+    assert view is not None
+    snapshot = replace(snapshot, zookeeper=replace(view, clock_ahead=ahead))
+    found = holder(open_case(snapshot), 4000, 3, int(began * 1000))
+    assert found.since == (None if since is None else pytest.approx(since, abs=0.01))
+    assert found.overdue is overdue
+    assert found.age == ("an unknown time" if since is None else ago(since))
+    codes = {f.code for f in diagnose(snapshot).findings}
+    assert ("KFX116" in codes) is (since is not None and since > 60)

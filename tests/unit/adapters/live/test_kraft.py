@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import pytest
 
-from kfix.adapters.collect.sustained import DEPOSED_MS, unsustained
+from kfix.adapters.collect.sustained import DEPOSED_MS, clock_ahead, unsustained
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum, EligibleReplicas, VoterState
 from kfix.adapters.kafka.metadata import MetadataResponse
 from kfix.adapters.kafka.security import Security
@@ -97,6 +97,15 @@ def test_old_metadata_is_not_the_newest_while_the_active_controller_does_not_kno
     with pytest.raises(UnreachableError, match="controller 100 has just been elected"):
         found.partition(TP)
     assert found.asked == []
+
+
+@pytest.mark.parametrize(("late", "ahead"), [(0.0, 0), (1.9, 0), (-1.9, 0), (3600.2, 3600), (-3600.2, -3600)], ids=str)
+def test_the_active_controller_shows_by_how_much_this_host_is_ahead(late: float, ahead: int) -> None:
+    answer = described(200, 400)
+    assert clock_ahead(replace(answer, heard_at=NOW / 1000 + late)) == ahead
+    assert clock_ahead(answer) is None
+    undated = replace(answer, voters=tuple(v._replace(fetched_ms=-1, caught_up_ms=-1) for v in answer.voters))
+    assert clock_ahead(replace(undated, heard_at=NOW / 1000)) is None
 
 
 def test_a_diagnosis_calls_a_controller_deposed_only_after_a_time_that_no_pause_takes() -> None:

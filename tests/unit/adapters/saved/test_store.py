@@ -63,6 +63,7 @@ QUORUM = QuorumView(
     ignored_zookeeper="z:2181",
     supported={1: 30, 100: 30},
     controller_settings={100: {"unclean.leader.election.enable": "true"}},
+    clock_ahead=-7,
 )
 
 
