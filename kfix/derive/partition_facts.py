@@ -20,6 +20,7 @@ from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
+    LogEnd,
     PartitionState,
     PartitionView,
     Snapshot,
@@ -113,11 +114,16 @@ class Recorded:
         self.views = [view.partitions for view in snapshot.views.values()]
         self._observers = pasted.observers if pasted else {}
         self.listed = listed(snapshot.views.values())
+        self._log_ends = snapshot.log_ends
         self._unread = _unread_topics(snapshot)
 
     def unread(self, topic: str) -> bool:
         """Returns whether a znode of the topic may be there and could not be decoded."""
         return topic in self._unread or _EVERY in self._unread
+
+    def readable(self, tp: TopicPartition) -> frozenset[int]:
+        """Returns the brokers that reported the log end of their replica: its log directory works."""
+        return readable(self._log_ends.get(tp, {})) if self._log_ends else frozenset()
 
     def row(self, tp: TopicPartition) -> tuple[PartitionFacts, Times]:
         """Returns the row of a partition, and what its times depend on."""
@@ -132,7 +138,7 @@ class Recorded:
         if not agree:
             agree = _same(seen, len(views))
         flags = (under_way, tp.topic in self.deleting, agree, bool(views), self.unread(tp.topic))
-        failed = offline_alive(seen, self.known.live, self.listed)
+        failed = offline_alive(seen, self.known.live, self.listed, self.readable(tp))
         row, times = _row(tp, self.states.get(tp), assignment, seen, self.known, flags=flags, failed=failed)
         if tp in self._observers:
             row = row._replace(target_rf=row.target_rf - len(self._observers[tp]))
@@ -235,18 +241,29 @@ def listed(views: Iterable[BrokerView]) -> frozenset[int]:
     return frozenset(broker for view in views for broker in view.alive)
 
 
-def offline_alive(seen: Sequence[PartitionView], live: frozenset[int] | None, alive: frozenset[int]) -> frozenset[int]:
+def readable(ends: Mapping[int, LogEnd]) -> frozenset[int]:
+    """Returns the brokers that reported the end of their log, of {broker: what it reported}."""
+    return frozenset(broker for broker, end in ends.items() if not end.error)
+
+
+def offline_alive(
+    seen: Sequence[PartitionView],
+    live: frozenset[int] | None,
+    alive: frozenset[int],
+    readable_at: frozenset[int] = frozenset(),
+) -> frozenset[int]:
     """Returns the live replicas that every broker with the newest metadata reports as offline: a log directory failed.
 
-    `offline` names the replicas on dead brokers as well (docs/facts/metadata.md). One that no broker lists as alive is
-    registered, and the controller has not acted on it yet: that shows nothing of its disk. Empty if liveness is
-    unknown.
+    `offline` names the replicas on dead brokers as well, and those on brokers that shut down (docs/facts/metadata.md).
+    One that no broker lists as alive is registered, and the controller has not acted on it yet: that shows nothing of
+    its disk. Those of `readable_at` have just reported the end of their log. Empty if liveness is unknown.
     """
     if live is None or not any(view.offline for view in seen):
         return frozenset()
     newest = max(view.leader_epoch for view in seen)
     offline = [view.offline for view in seen if view.leader_epoch == newest]
-    return frozenset(b for b in offline[0] if b in live and b in alive and all(b in each for each in offline))
+    found = frozenset(b for b in offline[0] if b in live and b in alive and all(b in each for each in offline))
+    return found - readable_at
 
 
 def _unread_topics(snapshot: Snapshot) -> frozenset[str]:

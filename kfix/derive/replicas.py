@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kfix.derive.answers import SnapshotAnswers
 from kfix.derive.background import Background
-from kfix.derive.partition_facts import offline_alive, standing
+from kfix.derive.partition_facts import offline_alive, readable, standing
 from kfix.derive.partitions import Partitions
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, PartitionView, TopicPartition
 
@@ -50,7 +50,8 @@ class ReplicaAnswers(SnapshotAnswers):
 
     def failed_replicas(self, tp: TopicPartition) -> frozenset[int]:
         """Returns the live brokers whose replica is offline, because a log directory failed."""
-        return offline_alive(tuple(self.views_of(tp).values()), self.live, self.listed)
+        ends = readable(self.snapshot.log_ends.get(tp, {}))
+        return offline_alive(tuple(self.views_of(tp).values()), self.live, self.listed, ends)
 
     def online(self, tp: TopicPartition, brokers: Iterable[int]) -> tuple[int, ...]:
         """Returns those of the brokers that are alive and whose log directory with this replica has not failed."""

@@ -166,7 +166,7 @@ def _keyed(snapshot: Snapshot, recorded: Recorded) -> Iterator[tuple[Hashable, T
             record = None if state is None else state[:3]
             seen = only.get(tp) if only is not None else tuple([each.get(tp) for each in views])
             move = (moving.get(tp), tp in asked) if moves else None
-            yield (kind, assigned.get(tp), record, seen, move), tp
+            yield (kind, assigned.get(tp), record, seen, move, recorded.readable(tp)), tp
 
 
 def _in_turn(*sources: Mapping[TopicPartition, object]) -> Iterator[Iterator[TopicPartition]]:

@@ -8,8 +8,9 @@ Why it matters
 How kfix knows
     The brokers with the newest metadata report a replica as offline (`offline_replicas`), although they list its broker
     as alive. If kfix asked the broker for the log end of that replica, the answer is KAFKA_STORAGE_ERROR. A broker that
-    shuts down looks the same for some seconds, but with all of its replicas: that counts only where a partition has no
-    leader. A broker whose last log directory fails ends by itself.
+    shuts down looks the same for some seconds: a replica whose log end it reports counts as online, and so do those of
+    a broker all of whose replicas are offline, unless a partition has no leader. A broker whose last log directory
+    fails ends by itself.
 
 Remedies, safest first
     Repair the disk, then restart the broker: it reads its log directories only when it starts. Where the failed

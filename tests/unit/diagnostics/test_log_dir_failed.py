@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kfix.derive.partition_facts import derive
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import LogEnd, TopicPartition
 from kfix.model.diagnosis.finding import ChangeKind, Confidence, Severity
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import disk_clusters
@@ -74,6 +74,16 @@ def test_where_others_lead_the_missing_replica_is_no_matter_of_a_link():
     assert "Repair or replace the disk, then restart broker 2" in head.remedies[0].text
 
 
+def test_a_replica_whose_log_was_read_just_now_is_in_no_failed_directory():
+    """A broker that shuts down: the controller counts its replicas as offline, and the broker still answers."""
+    answered = replace(disk_clusters.only_in_sync(asked=False), log_ends={LOGS: {2: LogEnd(0, 90)}})
+    codes = {f.code for f in diagnose(answered).findings}
+    assert "KFX102" in codes
+    assert "KFX406" not in codes
+    [row] = [each for each in derive(answered) if each.tp == LOGS]
+    assert (row.n_online_isr, row.n_failed_replicas) == (1, 0)
+
+
 def test_a_replica_in_a_failed_directory_wins_no_unclean_election():
     paper = base().topic("logs", 1, replicas=[[3, 2, 1]]).kill(3)
     paper.parts[LOGS].write(leader=-1, isr=(3,), age=60)
@@ -81,8 +91,10 @@ def test_a_replica_in_a_failed_directory_wins_no_unclean_election():
     paper.log_ends = ends
     plain = find(diagnose(paper.snapshot()), "KFX103")
     assert any("makes broker 2 leader" in r.text for r in plain.remedies)
+    paper.log_ends = {LOGS: {1: 40}}
     failed = find(diagnose(disk_clusters.offline(paper.snapshot(), 2, [LOGS])), "KFX103")
     assert any("makes broker 1 leader" in r.text for r in failed.remedies)
+    paper.log_ends = {}
     none = disk_clusters.offline(disk_clusters.offline(paper.snapshot(), 2, [LOGS]), 1, [LOGS])
     assert not [r for r in find(diagnose(none), "KFX103").remedies if "unclean election" in r.text]
 
