@@ -32,4 +32,6 @@ def test_a_partition_refuses_acks_all_by_the_default_of_its_leader(kfix, cluster
         assert found["partitions"] == [f"{TOPIC}-{strict - 1}"], found
     finally:
         set_default(cluster.lab, strict, None)
-        cluster.lab.mend()
+        cluster.lab.restart(3)
+        cluster.access.delete_topic(TOPIC)
+        wait_until(lambda: TOPIC not in cluster.access.topics(), "the topic deleted", 30)

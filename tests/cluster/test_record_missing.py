@@ -55,7 +55,6 @@ def served(cluster, replicas):
     finally:
         cluster.lab.restart(*(b for b in cluster.lab.broker_ids if b not in cluster.access.live_ids()))
         znodes.deleted()
-        cluster.lab.mend()
 
 
 def found_by(kfix, obj):
