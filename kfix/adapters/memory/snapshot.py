@@ -63,7 +63,8 @@ def snapshot_of(cluster: MemoryParts, reader: ClusterReader) -> Snapshot:
         offsets_logs=transactions.offsets_logs(cluster, reader.partition_count(OFFSETS_TOPIC) or 1),
         probes=tuple(reader.probe_group(name) for name in sorted(cluster.groups)),
         log_ends={
-            tp: {b: end for b, end in ends.items() if known.get(b) in talking} for tp, ends in cluster.logs.ends.items()
+            tp: reader.log_ends(tp, tuple(b for b in ends if known.get(b) in talking))
+            for tp, ends in cluster.logs.ends.items()
         },
         reassignments=dict(reader.reassignments()),
         addresses={b.id: b.endpoint for b in cluster.brokers.values()},
