@@ -191,6 +191,18 @@ def lab(shared_lab, request):
         mended(shared_lab)
 
 
+@pytest.fixture(scope="module")
+def labs(tmp_path_factory):
+    """Labs of the matrix, one at a time, for a file of tests."""
+    from tests.matrix.cell import Labs
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("matrix")))
+        labs = Labs()
+        yield labs
+        labs.down()
+
+
 @pytest.fixture(scope="session")
 def zones(tmp_path_factory):
     """A cluster whose brokers and ZooKeepers stand in three network namespaces."""

@@ -2,16 +2,7 @@
 
 import pytest
 
-from tests.matrix.cell import Labs, run_cell
-
-
-@pytest.fixture(scope="module")
-def labs(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("disks")))
-        labs = Labs()
-        yield labs
-        labs.down()
+from tests.matrix.cell import run_cell
 
 
 @pytest.mark.parametrize("line", ["2.7.1-zk", "4.3.1-kraft"])

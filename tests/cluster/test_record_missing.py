@@ -33,12 +33,12 @@ class Znodes:
             made.create(path, content or b"")
         assert not [each for each in made.commit() if isinstance(each, Exception)]
 
-    def deleted(self):
+    def gone(self, access):
         """Deletes the topic as Kafka does; one that ZooKeeper lacks is restored first."""
         if not self.client.exists(ROOT):
             self.restore()
             self.client.delete("/controller")
-        self.client.create("/admin/delete_topics/ledger")
+        access.delete_topic(TOPIC)
         wait_until(lambda: not self.client.exists(ROOT), "the topic deleted", 40)
         self.client.stop()
         self.client.close()
@@ -54,7 +54,7 @@ def served(cluster, replicas):
         yield znodes
     finally:
         cluster.lab.restart(*(b for b in cluster.lab.broker_ids if b not in cluster.access.live_ids()))
-        znodes.deleted()
+        znodes.gone(cluster.access)
 
 
 def found_by(kfix, obj):
@@ -68,15 +68,7 @@ def found_by(kfix, obj):
     return said, found
 
 
-def another_controller(kfix, tmp_path):
-    plan = tmp_path / "reelect.json"
-    assert kfix.on("runbook", "plan", "controller-reelect", "-o", plan).code == 0
-    approval = f"step:{json.loads(plan.read_text())['plan_id'][:8]}"
-    done = kfix.on("runbook", "apply", "--plan", plan, "--approve", approval)
-    assert done.code == 0, done.err
-
-
-def test_a_topic_without_a_znode_is_found_while_it_works_and_its_restored_znodes_heal_it(kfix, cluster, tmp_path):
+def test_a_topic_without_a_znode_is_found_while_it_works_and_its_restored_znodes_heal_it(kfix, cluster, operator):
     with served(cluster, [1, 2, 3]) as znodes:
         znodes.client.delete(ROOT, recursive=True)
         time.sleep(2)
@@ -92,7 +84,7 @@ def test_a_topic_without_a_znode_is_found_while_it_works_and_its_restored_znodes
         assert cluster.access.produce_error(TOPIC, 0, "all") != ""
 
         znodes.restore()
-        another_controller(kfix, tmp_path)
+        operator.healed(operator.plan("controller-reelect"))
         wait_until(lambda: cluster.access.produce_error(TOPIC, 0, "all") == "", "writes again", 30)
         wait_until(lambda: "KFX205" not in kfix.diagnose().findings, "no finding", 30)
         assert cluster.end(cluster.access.state(*TP).leader, TP).offset >= 11
