@@ -20,6 +20,13 @@ def running(brokers: Iterable[int], case: CaseFile) -> tuple[int, ...]:
     return tuple(b for b in brokers if b in case.shut_out)
 
 
+def running_and_dead(brokers: Iterable[int], case: CaseFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns those of the brokers that run, although they are fenced or not registered, and those that are dead."""
+    wanted = tuple(brokers)
+    up = running(wanted, case)
+    return up, tuple(b for b in case.away(wanted) if b not in up)
+
+
 def runs_but(brokers: Sequence[int], case: CaseFile) -> str:
     """Returns `broker 2 runs, but is fenced`."""
     runs = "runs" if len(brokers) == 1 else "run"

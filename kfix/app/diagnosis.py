@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,14 +71,9 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         if earlier_snapshot is not None:
             _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)
         diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
-        if sample is not None and (unknown := without_earlier_end(snapshot, sample)):
-            diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, _no_ends(asked.before, unknown)))
-        if sample is not None and (hidden := without_present_end(snapshot, sample)):
-            diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, _no_epoch_ends(hidden)))
-        if earlier_snapshot is not None and (outside := led_outside(snapshot, earlier_snapshot)):
-            diagnosis = replace(
-                diagnosis, could_not_read=(*diagnosis.could_not_read, _no_leader(asked.before, outside))
-            )
+        unread = tuple(_unread_losses(snapshot, earlier_snapshot, sample, asked.before))
+        if unread:
+            diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, *unread))
         return add_unfinished(diagnosis, snapshot), snapshot
 
 
@@ -98,6 +93,18 @@ def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> No
             f"{path}: is a snapshot of cluster {earlier.cluster.id}, this cluster is {snapshot.cluster.id}",
             hint="give --before a snapshot of the same cluster",
         )
+
+
+def _unread_losses(
+    snapshot: Snapshot, earlier: Snapshot | None, sample: Sample | None, path: Path | None
+) -> Iterator[str]:
+    """Yields what leaves unknown whether records were lost since the snapshot of `--before`."""
+    if sample is not None and (unknown := without_earlier_end(snapshot, sample)):
+        yield _no_ends(path, unknown)
+    if sample is not None and (hidden := without_present_end(snapshot, sample)):
+        yield _no_epoch_ends(hidden)
+    if earlier is not None and (outside := led_outside(snapshot, earlier)):
+        yield _no_leader(path, outside)
 
 
 def _no_ends(path: Path | None, unknown: tuple[TopicPartition, ...]) -> str:

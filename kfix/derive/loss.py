@@ -47,23 +47,29 @@ def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
     """Returns the losses since the samples that know leaders; none if the leader is the same, or there is none."""
     found: dict[TopicPartition, Lost] = {}
     for sample in sorted(snapshot.samples, key=lambda s: s.taken_at):
-        found |= {tp: lost for tp, lost in _led_anew(snapshot, sample) if lost is not None and lost.records > 0}
+        found |= {tp: lost for tp, lost in _compared(snapshot, sample) if lost is not None and lost.records > 0}
     return tuple(found[tp] for tp in sorted(found))
 
 
-def _led_anew(snapshot: Snapshot, sample: Sample) -> Iterator[tuple[TopicPartition, Lost | None]]:
-    """Yields the partitions that another leader epoch leads than in the sample, each with what is known of its loss."""
+def _led_anew(snapshot: Snapshot, sample: Sample) -> Iterator[tuple[TopicPartition, int, int | None]]:
+    """Yields the partitions that another leader epoch leads than in the sample, each with its present leader, and the
+    log end that the former one had.
+    """
     record = record_of(snapshot)
     if record is None:
         return
     for tp, (leader, epoch, version) in sample.leaders.items():
         state = record.states.get(tp)
-        had = sample.ends.get(tp, {}).get(leader)
         # A lower version belongs to another topic of the same name.
-        if state is None or had is None or state.leader < 0 or state.version < version:
-            continue
-        if state.leader_epoch > epoch:
-            yield tp, _lost(snapshot, sample, tp, had, state.leader)
+        if state is not None and state.version >= version and state.leader_epoch > epoch:
+            yield tp, state.leader, sample.ends.get(tp, {}).get(leader)
+
+
+def _compared(snapshot: Snapshot, sample: Sample) -> Iterator[tuple[TopicPartition, Lost | None]]:
+    """Yields the partitions that are led anew, each with what is known of its loss."""
+    for tp, now, had in _led_anew(snapshot, sample):
+        if had is not None and now >= 0:
+            yield tp, _lost(snapshot, sample, tp, had, now)
 
 
 def without_present_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartition, ...]:
@@ -71,24 +77,13 @@ def without_present_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartit
     of the former one ended: a log that has grown since then may hide a loss.
     """
     return tuple(
-        sorted(tp for tp, lost in _led_anew(snapshot, sample) if lost is None or not (lost.exact or lost.records))
+        sorted(tp for tp, lost in _compared(snapshot, sample) if lost is None or not (lost.exact or lost.records))
     )
 
 
 def without_earlier_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartition, ...]:
     """Returns the partitions that were led anew since the sample, which does not hold the log end of their leader."""
-    record = record_of(snapshot)
-    if record is None:
-        return ()
-    found = (
-        tp
-        for tp, (leader, epoch, version) in sample.leaders.items()
-        if (state := record.states.get(tp)) is not None
-        and state.version >= version
-        and state.leader_epoch > epoch
-        and leader not in sample.ends.get(tp, {})
-    )
-    return tuple(sorted(found))
+    return tuple(sorted(tp for tp, _, had in _led_anew(snapshot, sample) if had is None))
 
 
 def led_outside(snapshot: Snapshot, before: Snapshot) -> tuple[TopicPartition, ...]:

@@ -20,7 +20,6 @@ from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
-    LogEnd,
     PartitionState,
     PartitionView,
     Snapshot,
@@ -123,7 +122,8 @@ class Recorded:
 
     def readable(self, tp: TopicPartition) -> frozenset[int]:
         """Returns the brokers that reported the log end of their replica: its log directory works."""
-        return readable(self._log_ends.get(tp, {})) if self._log_ends else frozenset()
+        ends = self._log_ends.get(tp)
+        return frozenset(broker for broker, end in ends.items() if not end.error) if ends else frozenset()
 
     def row(self, tp: TopicPartition) -> tuple[PartitionFacts, Times]:
         """Returns the row of a partition, and what its times depend on."""
@@ -239,11 +239,6 @@ def _row(
 def listed(views: Iterable[BrokerView]) -> frozenset[int]:
     """Returns the brokers that any of these brokers lists as alive."""
     return frozenset(broker for view in views for broker in view.alive)
-
-
-def readable(ends: Mapping[int, LogEnd]) -> frozenset[int]:
-    """Returns the brokers that reported the end of their log, of {broker: what it reported}."""
-    return frozenset(broker for broker, end in ends.items() if not end.error)
 
 
 def offline_alive(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kfix.derive.answers import SnapshotAnswers
 from kfix.derive.background import Background
-from kfix.derive.partition_facts import offline_alive, readable, standing
+from kfix.derive.partition_facts import offline_alive, standing
 from kfix.derive.partitions import Partitions
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, PartitionView, TopicPartition
 
@@ -27,18 +27,18 @@ class ReplicaAnswers(SnapshotAnswers):
             return self.record.assignments[tp]
         if self.snapshot.reassignments is not None and tp in self.snapshot.reassignments:
             return self.snapshot.reassignments[tp]
-        view = self._newest_view(tp)
+        view = self.newest_view(tp)
         return Assignment(view.replicas if view else ())
 
     def isr(self, tp: TopicPartition) -> tuple[int, ...]:
         state = self.state(tp) if self.background.authority else None
-        view = None if state is not None else self._newest_view(tp)
+        view = None if state is not None else self.newest_view(tp)
         return state.isr if state is not None else view.isr if view is not None else ()
 
     def min_isr(self, tp: TopicPartition) -> int | None:
         """Returns min.insync.replicas as the leader of the partition has it; None if it was not read."""
         state = self.state(tp) if self.background.authority else None
-        known = state if state is not None else self._newest_view(tp)
+        known = state if state is not None else self.newest_view(tp)
         least = self.background.settings(tp.topic, NO_LEADER if known is None else known.leader)[0]
         return None if least < 0 else least
 
@@ -50,8 +50,8 @@ class ReplicaAnswers(SnapshotAnswers):
 
     def failed_replicas(self, tp: TopicPartition) -> frozenset[int]:
         """Returns the live brokers whose replica is offline, because a log directory failed."""
-        ends = readable(self.snapshot.log_ends.get(tp, {}))
-        return offline_alive(tuple(self.views_of(tp).values()), self.live, self.listed, ends)
+        readable = frozenset(self.log_ends(tp))
+        return offline_alive(tuple(self.views_of(tp).values()), self.live, self.listed, readable)
 
     def online(self, tp: TopicPartition, brokers: Iterable[int]) -> tuple[int, ...]:
         """Returns those of the brokers that are alive and whose log directory with this replica has not failed."""
@@ -62,5 +62,6 @@ class ReplicaAnswers(SnapshotAnswers):
         """Returns the first replica in assignment order that is online, whatever its log (docs/facts/controller.md)."""
         return next(iter(self.online(tp, self.assignment(tp).replicas)), None)
 
-    def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
+    def newest_view(self, tp: TopicPartition) -> PartitionView | None:
+        """Returns what the broker with the newest metadata of the partition reports; None if no broker knows it."""
         return max(self.views_of(tp).values(), key=standing, default=None)

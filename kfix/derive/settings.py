@@ -14,6 +14,12 @@ _MIN_ISR: Final = "min.insync.replicas"
 _UNKNOWN: Final = -1
 
 
+def unread_topics(snapshot: Snapshot) -> frozenset[str]:
+    """Returns the topics whose settings in ZooKeeper could not be decoded."""
+    failed = (source.name for source in snapshot.failed_sources)
+    return frozenset(name.removeprefix(TOPIC_ZNODE) for name in failed if name.startswith(TOPIC_ZNODE))
+
+
 class SettingsInForce:
     """Called with (topic, leader), returns (min.insync.replicas, unclean election, whether the latter is known).
 
@@ -32,7 +38,7 @@ class SettingsInForce:
         self._kraft = snapshot.zookeeper is None and snapshot.cluster.mode is Mode.KRAFT
         self._controllers_default = unclean_by_default(snapshot) if self._kraft else None
         self._some_unread = any(name.startswith(TOPIC_CONFIGS) for name in failed)
-        self._unread = {name.removeprefix(TOPIC_ZNODE) for name in failed if name.startswith(TOPIC_ZNODE)}
+        self._unread = unread_topics(snapshot)
         # What a broker reports to be in force may be that broker's own default: it counts only without a record.
         self._topics = snapshot.topic_configs if recorded is None else recorded
         self._brokers = {b: c for b, c in snapshot.broker_configs.items() if c}

@@ -26,6 +26,11 @@ TIMING: Final = Timing()
 CLOCKS_AGREE: Final = 2.0
 
 
+def clocks_apart(ahead: float) -> int:
+    """Returns by how many whole seconds one clock is ahead of another; 0 if they agree."""
+    return round(ahead) if abs(ahead) >= CLOCKS_AGREE else 0
+
+
 @dataclass(frozen=True, slots=True)
 class DiagnosisTimes:
     """The times of the diagnosis that a plan rests on, in seconds as in `Timing`: with others it may find nothing."""

@@ -19,7 +19,7 @@ from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, bl
 from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import find_out_why, running, runs_but
+from kfix_diagnostics._running import find_out_why, running_and_dead, runs_but
 from kfix_diagnostics._words import are, has, per_topic
 from kfix_diagnostics.leadership._eligible import not_read
 from kfix_diagnostics.leadership._unclean import (
@@ -44,8 +44,7 @@ def describe_unread(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _finding(code: str, tps: list[TopicPartition], case: CaseFile, setting: str) -> Finding:
     replicas = sorted({b for tp in tps for b in case.assignment(tp).replicas})
-    up = running(replicas, case)
-    dead = tuple(b for b in case.away(replicas) if b not in up)
+    up, dead = running_and_dead(replicas, case)
     trapped = setting if dead or up else ""
     finding = Finding(
         code=code,

@@ -20,7 +20,7 @@ from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_aga
 from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import find_out_why, running, runs_but
+from kfix_diagnostics._running import find_out_why, running_and_dead, runs_but
 from kfix_diagnostics._words import are, has, per_topic
 from kfix_diagnostics.leadership._unclean import (
     IS_TRUE,
@@ -44,7 +44,8 @@ def describe_forgotten(code: str, rows: Rows, case: CaseFile) -> Iterator[Findin
 
 
 def _finding(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
-    alive, dead, up = _replicas(tps, case)
+    replicas = _replicas(tps, case)
+    alive, (up, dead) = case.among_live(replicas), running_and_dead(replicas, case)
     return Finding(
         code=code,
         severity=Severity.CRITICAL,
@@ -58,7 +59,7 @@ def _finding(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
         ),
         evidence=(*(row for tp in tps[:_SHOWN] for row in _rows(tp, case)), *live_row(case)),
         blocked=blocked(case, tps),
-        remedies=tuple(_remedies(tps, case)),
+        remedies=tuple(_remedies(tps, dead, up, case)),
         never=(
             NEVER_UNCLEAN_CONFIG,
             "Do not delete or re-create the topic",
@@ -73,7 +74,7 @@ def _finding(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
 def _trapped(finding: Finding, case: CaseFile, setting: str) -> Finding:
     """Returns the finding where Kafka elects a replica by itself, before every log can be compared."""
     tps = finding.partitions
-    alive, _, _ = _replicas(tps, case)
+    alive = case.among_live(_replicas(tps, case))
     sure = setting == IS_TRUE
     elects = f"{'elects' if sure else 'may elect'} the first live replica"
     before = f"At once, since Kafka {elects} within 5 minutes otherwise" if alive else before_any_start(case)
@@ -96,13 +97,8 @@ def _trapped(finding: Finding, case: CaseFile, setting: str) -> Finding:
     )
 
 
-def _replicas(
-    tps: Sequence[TopicPartition], case: CaseFile
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Returns the brokers with replicas: those that are alive, those that are dead, and those that run and are not."""
-    replicas = sorted({b for tp in tps for b in case.assignment(tp).replicas})
-    up = running(replicas, case)
-    return case.among_live(replicas), tuple(b for b in case.away(replicas) if b not in up), up
+def _replicas(tps: Sequence[TopicPartition], case: CaseFile) -> list[int]:
+    return sorted({b for tp in tps for b in case.assignment(tp).replicas})
 
 
 def _states(alive: Sequence[int], dead: Sequence[int], up: Sequence[int], case: CaseFile) -> str:
@@ -121,8 +117,7 @@ def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
     yield from log_end_row(case, tp)
 
 
-def _remedies(tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
-    _, dead, up = _replicas(tps, case)
+def _remedies(tps: list[TopicPartition], dead: Sequence[int], up: Sequence[int], case: CaseFile) -> Iterator[Remedy]:
     if up:
         yield find_out_why(up, case, "Its log may be the longest" if len(up) == 1 else "Their logs may be the longest")
     if dead:

@@ -147,8 +147,8 @@ def _knowing(tps: list[TopicPartition], case: CaseFile) -> str:
 
 
 def _reported(tp: TopicPartition, case: CaseFile) -> tuple[int, ...]:
-    newest = max(case.views_of(tp).values(), key=lambda view: view.leader_epoch)
-    return newest.replicas
+    newest = case.newest_view(tp)
+    return () if newest is None else newest.replicas
 
 
 def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]:

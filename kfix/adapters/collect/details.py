@@ -124,24 +124,20 @@ class Details:
             finished += answers.get(broker) or [
                 without_answer(p, f"broker {broker}: no answer in time") for p in probes
             ]
-        for refused in [p for p in finished if not p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED][:1]:
-            why = name_of(refused.find_error or refused.fetch_error or 0)
-            self._questions.failed("coordinator probe", f"coordinator of group {refused.group}: {why}")
+        refused = [p for p in finished if _is_refused(p)]
+        for probe in [p for p in refused if not p.made_up][:1]:
+            self._questions.failed("coordinator probe", f"coordinator of group {probe.group}: {_error_of(probe)}")
         # No right to ask for a group that does not exist says nothing about its coordinator: that is unknown then.
-        self._say_unasked(finished)
-        kept = (p for p in finished if not (p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED))
+        self._say_unasked(refused, {p.partition for p in finished if not _is_refused(p)})
+        kept = (p for p in finished if not (p.made_up and _is_refused(p)))
         return tuple(sorted(kept, key=lambda p: (p.partition, p.group)))
 
-    def _say_unasked(self, finished: Sequence[CoordinatorProbe]) -> None:
+    def _say_unasked(self, refused: Sequence[CoordinatorProbe], asked: Collection[int]) -> None:
         """Notes the offsets partitions of which no group may be asked for, so that their coordinators are unknown."""
-        refused = {p.partition: p for p in finished if {p.find_error, p.fetch_error} & _NOT_ALLOWED}
-        asked = {p.partition for p in finished if not {p.find_error, p.fetch_error} & _NOT_ALLOWED}
-        if left := sorted(refused.keys() - asked):
-            probe = refused[left[0]]
-            if probe.made_up:
-                why = name_of(probe.find_error or probe.fetch_error or 0)
-                what = f"coordinators of {several(len(left), 'offsets partition')}, by groups that do not exist"
-                self._questions.failed("coordinator probe", f"{what}: {why}")
+        left = {p.partition: p for p in refused if p.partition not in asked}
+        if left and (probe := left[min(left)]).made_up:
+            what = f"coordinators of {several(len(left), 'offsets partition')}, by groups that do not exist"
+            self._questions.failed("coordinator probe", f"{what}: {_error_of(probe)}")
 
     def offsets_logs(
         self,
@@ -260,6 +256,14 @@ class Details:
         """
         found_ends = self._each(name, asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
         return {tp: end for found in found_ends.values() for tp, end in found.items()}
+
+
+def _is_refused(probe: CoordinatorProbe) -> bool:
+    return bool({probe.find_error, probe.fetch_error} & _NOT_ALLOWED)
+
+
+def _error_of(probe: CoordinatorProbe) -> str:
+    return name_of(probe.find_error or probe.fetch_error or 0)
 
 
 def _in_doubt(log: OffsetsLog, listed: Collection[int]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum
 from kfix.derive.quorum import majority
-from kfix.model.timing import CLOCKS_AGREE
+from kfix.model.timing import clocks_apart
 
 #: A follower fetches at least twice a second, and elects another leader after controller.quorum.fetch.timeout.ms (2 s
 #: by default) without an answer. A change waits for one that is surely followed.
@@ -52,5 +52,4 @@ def clock_ahead(active: DescribedQuorum) -> int | None:
     now = now_of(active)
     if now < 0 or not active.heard_at:
         return None
-    ahead = active.heard_at - now / 1000
-    return round(ahead) if abs(ahead) >= CLOCKS_AGREE else 0
+    return clocks_apart(active.heard_at - now / 1000)

@@ -12,7 +12,7 @@ import re
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.wire import ZooKeeperLine, four_letter_word
 from kfix.errors import UnreachableError
-from kfix.model.timing import CLOCKS_AGREE
+from kfix.model.timing import clocks_apart
 
 #: `cons` is answered at once or not at all.
 _SECONDS = 0.5
@@ -29,5 +29,4 @@ def clock_ahead(line: ZooKeeperLine, deadline: Deadline) -> int | None:
     found = re.search(rf"{own}[^)\n]*?\best=([0-9]{{1,{_LONGEST_STAMP}}})[,)]", text)
     if found is None:
         return None
-    ahead = line.opened_at - int(found[1]) / 1000
-    return round(ahead) if abs(ahead) >= CLOCKS_AGREE else 0
+    return clocks_apart(line.opened_at - int(found[1]) / 1000)

@@ -9,9 +9,9 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.failures.rules import NO, NONE, UNREAD, YES, PartitionMasks
 from kfix.derive.partition_facts import partitions_of
 from kfix.derive.record import record_of
+from kfix.derive.settings import unread_topics
 from kfix.model.cluster.snapshot import (
     NO_LEADER,
-    TOPIC_ZNODE,
     Mode,
     PartitionState,
     PartitionView,
@@ -186,7 +186,7 @@ def _setting_of(snapshot: Snapshot, key: str) -> Callable[[str, int], str | None
     record = record_of(snapshot)
     settings = record.topic_settings if record is not None else None
     defaults = {b: c[key] for b, c in snapshot.broker_configs.items() if key in c}
-    invalid = {s.name.removeprefix(TOPIC_ZNODE) for s in snapshot.failed_sources}
+    invalid = unread_topics(snapshot)
 
     def of(topic: str, broker: int) -> str | None:
         if settings is None:
