@@ -12,12 +12,12 @@ from kfix.model.diagnosis.finding import Ban, ChangeKind, Remedy
 #: What the runbooks do to leaders, replicas and brokers. One that only sets topics or asks a person does none of it.
 CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
     "cancel-reassignment": (ChangeKind.REASSIGNMENT,),
-    "controller-reelect": (ChangeKind.ELECTION,),
+    "controller-reelect": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
     "coordinator-failed": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-not-answering": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
-    "coordinator-stuck": (ChangeKind.ELECTION,),
+    "coordinator-stuck": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
     "leader-balance": (ChangeKind.ELECTION,),
-    "metadata-divergence": (ChangeKind.ELECTION,),
+    "metadata-divergence": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
     "move-replicas": (ChangeKind.REASSIGNMENT,),
     "raise-offsets-rf": (ChangeKind.REASSIGNMENT,),
     "raise-topic-rf": (ChangeKind.REASSIGNMENT,),
@@ -28,6 +28,8 @@ CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
 
 #: Leaders and replicas have to stay where they are.
 NO_MOVES: Final = Ban((ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION, ChangeKind.REASSIGNMENT))
+#: What the next controller reads from ZooKeeper is not what it should read.
+NO_OTHER_CONTROLLER: Final = Ban((ChangeKind.CONTROLLER_ELECTION,))
 #: Nothing is wrong with Kafka itself.
 NO_CHANGES: Final = Ban((*NO_MOVES.changes, ChangeKind.RESTART))
 #: Nor is a broker that starts let in.
@@ -92,7 +94,7 @@ def unclean_election(text: str) -> Remedy:
 
 def another_controller(text: str) -> Remedy:
     """Returns a remedy that makes another controller take over, which elects leaders wherever it can."""
-    return Remedy(text, changes=(ChangeKind.ELECTION,))
+    return Remedy(text, changes=CHANGES_OF["controller-reelect"])
 
 
 def restart(text: str, *brokers: int) -> Remedy:

@@ -3,8 +3,8 @@
 Where the whole ISR is dead only its members hold every acknowledged record: starting another replica does not help, and
 an election among the others loses records (docs/facts/controller.md). On KRaft with eligible leader replicas the ISR is
 empty then: the last known leader comes first, and the eligible ones after it, all of them if they were killed. It is
-refused on KRaft while the active controller allows unclean elections, or its setting is unknown, and a replica is not
-in the ISR: Kafka elects that one every five minutes, or when any broker starts (docs/facts/kraft.md).
+refused on KRaft while the active controller allows unclean elections, or its setting is unknown, and one of several
+replicas is not in the ISR: Kafka elects that one every five minutes, or when any broker starts (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class BringBack(Idle):
         )
         if not wanted:
             raise NotApplicable(_all_there(args, isr, eligible))
-        if leaderless:
+        if leaderless and len(assigned) > 1:
             _must_elect_no_other(args, read, {*assigned} - {*isr})
         others = tuple(b for b in live if b not in whole) if leaderless else ()
         dead = tuple(b for b in wanted if b not in live)

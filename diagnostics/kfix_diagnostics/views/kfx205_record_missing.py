@@ -17,7 +17,8 @@ Remedies, safest first
     replicas differ, reassign the partition to those that it should have: the controller writes the list again.
 
 Do not
-    Do not restart the leaders of such a topic before that: each restart leaves their partitions without a leader.
+    Do not restart the leaders of such a topic before that: each restart leaves their partitions without a leader. Where
+    the replicas differ, do not have another controller elected before they are written again.
 
 Sources
     Kafka 2.7.1: KafkaController.processTopicChange removes a topic without a znode from its memory and sends nothing
@@ -36,7 +37,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, some
 from kfix_diagnostics._advice import blocked, runbook
-from kfix_diagnostics._bans import no_election, no_restart
+from kfix_diagnostics._bans import NO_OTHER_CONTROLLER, no_election, no_restart
 from kfix_diagnostics._evidence import assignment_row, live_row, view_rows
 from kfix_diagnostics._unrecorded import is_served
 from kfix_diagnostics._words import are, ids, per_topic
@@ -105,6 +106,7 @@ def _leaderless(tps: list[TopicPartition], case: CaseFile) -> Finding:
 
 def _other_replicas(tps: list[TopicPartition], case: CaseFile) -> Finding:
     first, one = tps[0], len(tps) == 1
+    now = () if case.controller is None or case.controller.broker is None else (case.controller.broker,)
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
@@ -121,7 +123,11 @@ def _other_replicas(tps: list[TopicPartition], case: CaseFile) -> Finding:
                 changes=(ChangeKind.REASSIGNMENT,),
             ),
         ),
-        never=("Do not edit the topic's znode by hand: the controller does not read the replicas again",),
+        never=(
+            "Do not edit the topic's znode by hand: the controller does not read the replicas again",
+            f"Do not {f'restart {brokers_named(now)}, or ' if now else ''}have another controller elected before that",
+        ),
+        forbids=(NO_OTHER_CONTROLLER, no_restart(now)),
         partitions=tuple(tps),
     )
 

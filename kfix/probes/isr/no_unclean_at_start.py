@@ -27,6 +27,8 @@ def _rule(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answe
     isr, assigned = reading.isr, reading.assignment
     if isr and assigned is not None and set(isr) >= set(assigned.replicas):
         return judge(True, f"every replica is in the ISR {list(isr)}", _WANTED)
+    if assigned is not None and len(assigned.replicas) == 1:
+        return judge(True, f"broker {assigned.replicas[0]} has the only replica", _WANTED)
     found = reader.configs(ResourceKind.TOPIC, args.tp().topic, (KEY,)).get(KEY)
     value = None if found is None else found.value
     good = None if value is None else value.lower() != "true"

@@ -41,9 +41,9 @@ findings        heads, worst first; each:
     evidence             source, what, value, age (seconds or null)
     blocked              who, groups (by name), others_unknown
     remedies             safest first: text, command ("" if an operator must act), runbook ("" if none), changes (which
-                         of election, unclean election, reassignment, registration, start, restart it makes), brokers
-                         (those it restarts), after (key of the finding that forbids it and has to be resolved first,
-                         or "")
+                         of election, controller election, unclean election, reassignment, registration, start,
+                         restart it makes), brokers (those it restarts), after (key of the finding that forbids it and
+                         has to be resolved first, or "")
     never                what not to do, and why
     partitions           "topic-number"
     facts                values that a runbook refers to as finding.NAME

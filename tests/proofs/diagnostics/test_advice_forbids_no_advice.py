@@ -30,6 +30,7 @@ EVERYWHERE = re.compile(r"Do not trigger (elections|reassignments)\b(?! where br
 WHERE_BROKER = re.compile(r"Do not trigger elections where broker (\d+) is in the ISR")
 OF_ITS_PARTITIONS = re.compile(r"Do not trigger an (?P<unclean>unclean )?election")
 RESTARTS = re.compile(r"Do not (?:kill or )?restart (?:or wipe )?brokers? (\d+(?:, \d+)*)")
+NO_CONTROLLER = re.compile(r"Do not (restart broker \d+, or )?have another controller elected")
 STARTS = re.compile(r"Do not start broker (\d+) a second time")
 #: What has to be started, wherever it is in the sentence.
 STARTED = re.compile(r"\bstart brokers? (?P<ids>\d+(?:(?:, | or )\d+)*)", re.IGNORECASE)
@@ -48,6 +49,8 @@ def forbidden(sentence: str, finding: Finding, remedy: Remedy, other: Finding, s
     if found := WHERE_BROKER.match(sentence):
         case = open_case(snapshot)
         return ChangeKind.ELECTION in does and any(int(found[1]) in case.isr(tp) for tp in other.partitions)
+    if NO_CONTROLLER.match(sentence) and ChangeKind.CONTROLLER_ELECTION in does:
+        return True
     if found := OF_ITS_PARTITIONS.match(sentence):
         kinds = (
             {ChangeKind.UNCLEAN_ELECTION} if found["unclean"] else {ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION}
@@ -198,6 +201,7 @@ def test_what_a_runbook_does_to_leaders_and_replicas_is_declared(name: str) -> N
             "reassign.noop",
         },
         ChangeKind.UNCLEAN_ELECTION: {"leader.elect_unclean"},
+        ChangeKind.CONTROLLER_ELECTION: {"controller.reelect"},
     }
     wanted = {kind for kind, actions in kinds.items() if used & actions}
     if ChangeKind.REASSIGNMENT in wanted and not used & {"reassign.noop", "reassign.reorder"}:

@@ -24,6 +24,7 @@ _WORDS = {
     ChangeKind.UNCLEAN_ELECTION: r"unclean election of\b.* makes|each unclean election",
     ChangeKind.REASSIGNMENT: r"\breassign (?!((the|each) partition|\S+) to its own)|by a reassignment",
     ChangeKind.ELECTION: r"preferred election|\belect an\b|another controller elected|to its own replicas",
+    ChangeKind.CONTROLLER_ELECTION: r"another controller elected|election of another controller",
     ChangeKind.START: r"(?<!re)\bstart (broker|brokers|one|any) ",
 }
 #: The text of what it waits for names findings.

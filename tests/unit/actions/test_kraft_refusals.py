@@ -11,6 +11,7 @@ from kfix.adapters.memory.incidents.eligible import ORDERS
 from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import Assignment
 from kfix.model.plan.args import ABSENT, Args
 from kfix.model.plan.plan import CheckCall
 from kfix.probes.registry import ask
@@ -206,6 +207,15 @@ def test_no_unclean_election_is_sent_to_a_quorum_that_does_not_answer() -> None:
 def test_no_broker_is_named_to_start_while_its_start_elects_another_replica() -> None:
     with pytest.raises(RefusedError, match="Kafka may elect a replica that lacks records"):
         freeze("manual.bring_back", incident("eligible-waits-unclean-allowed"), **ON_ORDERS)
+
+
+def test_the_broker_of_the_only_replica_is_named_since_no_other_can_be_elected() -> None:
+    cluster = incident("eligible-waits-unclean-allowed")
+    cluster.records.assignments[ORDERS] = Assignment((1,))
+    cluster.kraft.elr, cluster.kraft.last_known = {ORDERS: (1,)}, {ORDERS: (1,)}
+    args = freeze("manual.bring_back", cluster, **ON_ORDERS)
+    assert args.brokers("wanted") == (1,)
+    assert guards_pass("manual.bring_back", args, cluster)
 
 
 def test_it_is_not_named_either_where_unclean_elections_were_allowed_after_the_plan() -> None:

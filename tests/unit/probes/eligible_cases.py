@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
 from kfix.model.plan.args import ArgValue
 from tests.unit.actions.acting import ON_TP, TP, four_brokers
 
@@ -77,6 +77,15 @@ def allowed_with_isr(*isr: int) -> Callable[[], MemoryCluster]:
     return make
 
 
+def allowed_on_the_only_replica() -> MemoryCluster:
+    """Unclean elections are allowed, and the partition has one replica, whose broker is dead: none can win but it."""
+    cluster = INCIDENTS["eligible-waits-unclean-allowed"]().cluster
+    assert isinstance(cluster, MemoryKraftCluster)
+    tp = TopicPartition("orders", 2)
+    cluster.records.assignments[tp] = Assignment((1,))
+    return cluster
+
+
 Case = tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str, str]
 CASES: tuple[Case, ...] = (
     ("elr_not_needed", four_brokers, {"topic": TP.topic}, "pass", "ZooKeeper"),
@@ -135,5 +144,6 @@ CASES: tuple[Case, ...] = (
         "enable true",
     ),
     ("no_unclean_at_start", allowed_with_isr(1), ON_ELIGIBLE, "fail", "enable true"),
+    ("no_unclean_at_start", allowed_on_the_only_replica, ON_ELIGIBLE, "pass", "broker 1 has the only replica"),
     ("no_unclean_at_start", allowed_with_isr(1, 2, 3), ON_ELIGIBLE, "pass", "every replica is in the ISR [1, 2, 3]"),
 )

@@ -1,0 +1,42 @@
+"""Where ZooKeeper lists other replicas (KFX205), no advice has another controller elected: it would take those."""
+
+from kfix.model.cluster.snapshot import Assignment, Snapshot
+from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Remedy
+from kfix_diagnostics.engine import Options, diagnose
+from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.clusters import changed, coordinator_stuck, metadata_divergence
+from tests.unit.diagnostics.created_cases import ORDERS, edited
+
+_WAITS = "KFX205:other replicas"
+
+
+def _found(paper: Paper) -> Diagnosis:
+    snapshot: Snapshot = edited(paper.snapshot(), ORDERS, Assignment((1,)))
+    return diagnose(snapshot, options=Options(prevention=True))
+
+
+def _electing(found: Diagnosis) -> list[Remedy]:
+    return [r for f in found.walk() for r in f.remedies if ChangeKind.CONTROLLER_ELECTION in r.changes]
+
+
+def test_a_leaderless_partition_waits_for_its_other_replicas_before_another_controller() -> None:
+    for make in (coordinator_stuck, metadata_divergence):
+        waiting = _electing(_found(make()))
+        assert waiting
+        assert {each.after for each in waiting} == {_WAITS}
+        assert all(each.command == "" for each in waiting)
+
+
+def test_without_it_another_controller_is_advised_with_a_command() -> None:
+    found = diagnose(coordinator_stuck().snapshot())
+    assert any(each.command and not each.after for each in _electing(found))
+
+
+def test_nor_is_the_controller_restarted_before() -> None:
+    for controller, said in (
+        (1, "Do not restart broker 1, or have another controller elected before that"),
+        (None, "Do not have another controller elected before that"),
+    ):
+        found = _found(changed(coordinator_stuck(), controller=controller))
+        [other] = [each for each in found.walk() if each.key == _WAITS]
+        assert said in other.never
