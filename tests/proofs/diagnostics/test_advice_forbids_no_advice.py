@@ -49,17 +49,16 @@ def forbidden(sentence: str, finding: Finding, remedy: Remedy, other: Finding, s
     if found := WHERE_BROKER.match(sentence):
         case = open_case(snapshot)
         return ChangeKind.ELECTION in does and any(int(found[1]) in case.isr(tp) for tp in other.partitions)
-    if NO_CONTROLLER.match(sentence) and ChangeKind.CONTROLLER_ELECTION in does:
-        return True
     if found := OF_ITS_PARTITIONS.match(sentence):
         kinds = (
             {ChangeKind.UNCLEAN_ELECTION} if found["unclean"] else {ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION}
         )
-        if finding.code == "KFX105":  # "where no replica is alive"
-            return False
-        return bool(does & kinds) and not set(finding.partitions).isdisjoint(other.partitions)
+        alive = finding.code != "KFX105"  # "where no replica is alive"
+        return alive and bool(does & kinds) and not set(finding.partitions).isdisjoint(other.partitions)
     if (found := RESTARTS.match(sentence)) and (done := DONE.search(remedy.text)):
         return not set(found[1].split(", ")).isdisjoint(done["ids"].split(", "))
+    if NO_CONTROLLER.match(sentence):
+        return ChangeKind.CONTROLLER_ELECTION in does
     found = STARTS.match(sentence)
     return found is not None and int(found[1]) in started(remedy)
 
