@@ -12,6 +12,7 @@ import pytest
 from kfix.errors import UsageError
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking_controllers import set_feature
+from tests.cluster.asked import HARMLESS, asked_by, reading
 from tests.cluster.conftest import Kfix, WatchedLab
 
 #: Seconds until a fault that lasts would be above INFO; the lab's machine may need longer to start a process.
@@ -70,6 +71,22 @@ def in_turn(lab, kfix, act):
     for node in lab.broker_ids:
         act(node)
         settled(kfix)
+
+
+def test_commands_that_read_ask_kafka_3_9_for_nothing_that_changes_it(lab, kfix, tmp_path):
+    """The first test of the file: the next one upgrades the cluster."""
+    settled(kfix)
+    with lab.access() as access:
+        access.produce("orders", {0: [("k", b"v")]})
+        access.join_and_leave("readers", "orders")
+        topics = access.topics()
+    names = asked_by(kfix, reading(lab, tmp_path, "readers"))
+    assert {node: found - HARMLESS for node, found in names.items()} == {node: set() for node in names}
+    with lab.access() as access:
+        assert access.topics() == topics, "a question made an internal topic"
+    brokers = set().union(*(found for (role, _), found in names.items() if role == "broker"))
+    assert {"METADATA", "FIND_COORDINATOR", "FETCH", "LIST_OFFSETS"} <= brokers
+    assert "DESCRIBE_QUORUM" in set().union(*names.values())
 
 
 def test_a_rolling_upgrade_from_3_9_to_4_3_is_no_alarm(lab, kfix):
