@@ -13,6 +13,7 @@ from kfix.lab import LabSpec
 from kfix.lab.nodes.classpath import class_path
 from tests.cluster.conftest import Kfix, WatchedLab, again
 from tests.cluster.seen import wait_until
+from tests.cluster.steady import diagnosed, settled
 
 
 @pytest.fixture(scope="module", params=["3.9.2", "4.3.1"])
@@ -38,6 +39,19 @@ def lab(quorum_lab, request):
 @pytest.fixture
 def kfix(lab, tmp_path):
     return Kfix(lab, tmp_path)
+
+
+def test_controllers_that_restart_in_turn_are_no_alarm(kfix, lab):
+    """Each is the active one once, so that another one is elected each time."""
+    settled(kfix)
+    epochs = [lab.quorum.active().epoch]
+    with diagnosed(kfix) as found:
+        for _ in lab.quorum.addresses():
+            lab.restart_controller(lab.quorum.active().leader)
+            settled(kfix)
+            epochs.append(lab.quorum.active().epoch)
+    assert found == []
+    assert epochs == sorted({*epochs}), "another controller was elected at each restart"
 
 
 def test_a_dead_controller_is_found_and_named_while_everything_works(kfix, lab):

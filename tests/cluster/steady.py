@@ -1,0 +1,38 @@
+"""Diagnoses over and over of a cluster that goes through what every cluster goes through: none may be an alarm."""
+
+import threading
+import time
+from contextlib import contextmanager
+
+#: Seconds until a fault that lasts would be above INFO; the lab's machine may need longer to start a process.
+GRACE = "90"
+
+
+@contextmanager
+def diagnosed(kfix):
+    """Diagnoses over and over, and returns what was above INFO or not read."""
+    found, count, over = [], [], threading.Event()
+
+    def work():
+        while not over.is_set():
+            said = kfix.diagnose("--debounce", "3", "--restart-grace", GRACE)
+            count.append(said.code)
+            worse = [f"{f['code']} {f['summary']}" for f in said.json["findings"] if f["severity"] != "info"]
+            if said.code != 0 or worse:
+                found.append((said.code, worse, said.json["could_not_read"]))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        thread.join(60)
+    assert len(count) >= 3
+
+
+def settled(kfix, seconds=60):
+    ends = time.monotonic() + seconds
+    while (said := kfix.diagnose("--debounce", "0", "--restart-grace", "0")).code != 0 and time.monotonic() < ends:
+        time.sleep(0.5)
+    assert said.code == 0, said.out
