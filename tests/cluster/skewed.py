@@ -1,7 +1,13 @@
 """A host whose clock is wrong: the environment in which a command sees another wall clock, by `skewed.c`."""
 
+import datetime as dt
+import re
 import subprocess
+import time
 from pathlib import Path
+
+#: More than a diagnosis needs on a busy machine, and far less than the clocks are off.
+_LATELY = 90
 
 
 def skewed(folder):
@@ -10,3 +16,23 @@ def skewed(folder):
     source = Path(__file__).with_name("skewed.c")
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source], check=True, timeout=60)
     return lambda seconds: {"LD_PRELOAD": str(shim), "KFIX_TEST_CLOCK": str(seconds)}
+
+
+def restarted(lab, node, seconds, folder, patch):
+    """Restarts a broker on a host whose wall clock is `seconds` ahead; its next restart has the right clock again."""
+    with patch.context() as elsewhere:
+        for name, value in skewed(folder)(seconds).items():
+            elsewhere.setenv(name, value)
+        lab.restart(node)
+    *_, last = re.findall(r"^\[([-\d]+ [:\d]+),\d+\]", lab.store.log_file("broker", node).read_text(), re.MULTILINE)
+    shown = dt.datetime.strptime(last, "%Y-%m-%d %H:%M:%S").timestamp()
+    assert abs(shown - time.time() - seconds) < _LATELY, f"the broker's log has the time {last}"
+
+
+def gone_for_seconds(kfix, broker):
+    """A killed broker is dated right, by which it may be restarting: no alarm, whatever its clock or another's is."""
+    said = kfix.on("diagnose", "--debounce", "0", "--restart-grace", "600")
+    assert said.code == 0, said.out
+    found = re.search(rf"no alarm, but broker {broker} has been gone for (\d+) s", said.out)
+    assert found, said.out
+    assert int(found[1]) < _LATELY

@@ -90,3 +90,12 @@ def saved(kfix, name):
     file = kfix.home / f"{name}.json"
     assert kfix.on("snapshot", "save", file).code == 0
     return file
+
+
+@pytest.mark.parametrize("condition", ["dead", "stopped"])
+def test_mend_brings_back_a_broker_that_is_a_controller_too(lab, kfix, condition):
+    [node, *_] = lab.broker_ids
+    (lab.kill if condition == "dead" else lab.stop)(node)
+    did = lab.mend()
+    assert f"{'started' if condition == 'dead' else 'continued'} broker {node}" in did
+    settled(kfix)

@@ -10,6 +10,8 @@ import pytest
 from kfix.lab import LabSpec
 from tests.cluster.conftest import Kfix, WatchedLab, again
 from tests.cluster.cutting import cut_off, log_end, nothing_left, refused, told, wait_healed
+from tests.cluster.seen import wait_until
+from tests.cluster.skewed import gone_for_seconds, restarted
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-kraft-zones")]
 
@@ -125,3 +127,33 @@ def test_brokers_that_the_controllers_hear_and_that_do_not_reach_each_other(lab,
     refused(kfix, tmp_path, code, WISHES[2:])
     lab.heal()
     wait_healed(kfix)
+
+
+def made_active(lab, node):
+    """The others give the leadership of the quorum up until that node has it."""
+    for _ in range(12):
+        wait_until(lambda: lab.quorum.active() is not None, "an active controller", 30)
+        if (active := lab.quorum.active().leader) == node:
+            return
+        lab.restart(active)
+    raise AssertionError(f"controller {node} was never elected")
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+@pytest.mark.parametrize("active", [False, True])
+def test_a_host_of_its_own_whose_clock_is_an_hour_off_is_no_fault_and_dates_nothing_wrong(
+    lab, kfix, tmp_path, monkeypatch, seconds, active
+):
+    """Broker and controller 2 are in a namespace of their own; as the active controller, its clock dates the others."""
+    lab.break_("healthy")
+    restarted(lab, 2, seconds, tmp_path, monkeypatch)
+    if active:
+        made_active(lab, 2)
+    wait_healed(kfix)
+    said = kfix.diagnose("--debounce", "3", "--prevention")
+    assert not [f["summary"] for f in said.every if f["severity"] != "info" and not f["prevention"]]
+    assert said.json["could_not_read"] == []
+    gone = 3 if active else 2
+    lab.kill(gone)
+    gone_for_seconds(kfix, gone)
+    lab.mend()

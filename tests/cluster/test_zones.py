@@ -12,6 +12,7 @@ import pytest
 from kfix.lab import Lab
 from kfix.lab.network.filters import dropped
 from tests.cluster.cutting import nothing_left, wait_healed
+from tests.cluster.skewed import gone_for_seconds, restarted
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-zones")]
 
@@ -122,3 +123,19 @@ def test_a_zone_without_power_comes_back(lab, kfix):
     assert [p.condition for p in lab.status().processes if p.rack == "az2"] == ["dead", "dead"]
     lab.power_on("az2")
     wait_healed(kfix)
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_a_host_whose_clock_is_an_hour_off_is_no_fault_and_dates_nothing_wrong(
+    lab, kfix, tmp_path, monkeypatch, seconds
+):
+    """Broker 2 is in a namespace of its own; registrations and states are dated by ZooKeeper, not by it."""
+    lab.break_("healthy")
+    restarted(lab, 2, seconds, tmp_path, monkeypatch)
+    wait_healed(kfix)
+    said = kfix.diagnose("--debounce", "3", "--prevention")
+    assert not [f["summary"] for f in said.every if f["severity"] != "info" and not f["prevention"]]
+    assert said.json["could_not_read"] == []
+    lab.kill(2)
+    gone_for_seconds(kfix, 2)
+    lab.mend()

@@ -81,8 +81,9 @@ class ControllerQuorum(Authority):
         self.start(dead)
         if dead:
             yield f"started controller {' and '.join(map(str, dead))}"
+        # One that is combined with a dead or stopped broker comes back with it.
         if self.buries_now():
-            self.wait()
+            self.wait(self._alive(state))
 
     def client(self, addresses: Callable[[], Mapping[int, str]]) -> LabClient:
         from kfix.lab.clients.quorum import QuorumClient  # noqa: PLC0415 - loads the client libraries
@@ -128,10 +129,12 @@ class ControllerQuorum(Authority):
             raise no_such(state, self.role, number)
         return "broker" if state.spec.combined else self.role
 
-    def _majority(self, state: LabState) -> bool:
+    def _alive(self, state: LabState) -> list[int]:
         role = "broker" if state.spec.combined else self.role
-        alive = [each for each in state.controllers if self.nodes.condition(state, role, each.id) == "alive"]
-        return 2 * len(alive) > len(state.controllers)
+        return [each.id for each in state.controllers if self.nodes.condition(state, role, each.id) == "alive"]
+
+    def _majority(self, state: LabState) -> bool:
+        return 2 * len(self._alive(state)) > len(state.controllers)
 
     def _serve(self, wanted: frozenset[int]) -> bool:
         if not self._majority(self.state):
