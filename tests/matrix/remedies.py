@@ -12,7 +12,7 @@ from kfix.lab.clients.asking_controllers import set_feature, unregister
 from kfix.lab.incidents.setup.result import Broken
 from kfix.lab.nodes.second_disks import repair_disks
 from kfix.runbook.file.catalogue import load_all
-from tests.cluster.remedy import Operator, Ran
+from tests.cluster.remedy import Operator, Planned, Ran
 from tests.cluster.seen import wait_until
 
 _ELR = "eligible.leader.replicas.version"
@@ -60,15 +60,9 @@ class Apply(Remedy):
             scene.lab.mend()
             return f"runbook `{self.runbook}` is refused: it does not act on this mode"
         planned = scene.operator.plan(self.runbook, *self._one_of(scene), params=params)
+        carried_out(scene, planned, self.by_hand)
         if self.by_hand is None:
-            scene.operator.healed(planned)
             return f"runbook `{self.runbook}`"
-        going = scene.operator.begin(planned)
-        run = scene.operator.ran(planned)
-        wait_until(lambda: waits_for_a_person(run) or run.end, "the run waits for a person, or ends", 60)
-        self.by_hand(scene)
-        said = going.over(120)
-        assert (said.code, run.end) == (0, "proved"), said.out + said.err
         return f"runbook `{self.runbook}`, which names the broker to start"
 
     def _one_of(self, scene: Scene) -> tuple[str, ...]:
@@ -91,6 +85,19 @@ class RemoveRegistration(Apply):
         ghost, address = int(params["broker"]), scene.lab.address(scene.lab.broker_ids[0])
         assert [unregister(address, ghost) for _ in range(2)] == [0, _NOT_REGISTERED]
         return f"runbook `{self.runbook}` is refused; by hand: kafka-cluster.sh unregister"
+
+
+def carried_out(scene: Scene, planned: Planned, by_hand: Callable[[Scene], None] | None) -> None:
+    """Applies a plan to its proof; where its run waits for a person, `by_hand` is what that person does."""
+    if by_hand is None:
+        scene.operator.healed(planned)
+        return
+    going = scene.operator.begin(planned)
+    run = scene.operator.ran(planned)
+    wait_until(lambda: waits_for_a_person(run) or run.end, "the run waits for a person, or ends", 60)
+    by_hand(scene)
+    said = going.over(120)
+    assert (said.code, run.end) == (0, "proved"), said.out + said.err
 
 
 @cache
