@@ -35,7 +35,7 @@ from kfix.model.diagnosis.exit_codes import CANNOT_TELL, HEALTHY
 from kfix.model.timing import TIMING
 from kfix.model.watch import WatchState
 from kfix.report.plain import PlainConsole
-from kfix.report.terminal import reader_is_gone, say_json
+from kfix.report.terminal import reader_is_gone, say, say_json
 from kfix.report.watch.json_turn import WatchJson
 from kfix.report.watch.view import WatchLog, WatchScreen
 
@@ -168,7 +168,7 @@ def _view(*, lines: bool, json: bool, drawn: bool) -> WatchJson | WatchScreen | 
     if lines and json:
         raise UsageError("--lines is for people, and --json for programs", hint="give one of them")
     if json:
-        return WatchJson(partial(say_json, ascii_only=False))
+        return WatchJson(partial(say_json, ascii_only=False), lambda text: say(f"kfix: {text}", err=True))
     console = PlainConsole(sys.stdout)
     return WatchScreen(console) if drawn and not lines and sys.stdout.isatty() else WatchLog(console)
 
