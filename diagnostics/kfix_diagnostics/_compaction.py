@@ -38,7 +38,10 @@ def short_copies(case: CaseFile, log: OffsetsLogSize) -> tuple[int, ...]:
     return tuple(
         each.broker
         for each in case.snapshot.offsets_sizes
-        if each.partition == log.partition and each.broker in isr and not should_be_compacted(each.size, limit)
+        if each.partition == log.partition
+        and each.broker in isr
+        and each.size >= 0
+        and not should_be_compacted(each.size, limit)
     )
 
 

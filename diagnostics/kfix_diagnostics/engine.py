@@ -71,6 +71,7 @@ def examine(snapshot: Snapshot, options: Options = DEFAULTS) -> Examination:
 
 def examine_case(case: CaseFile, options: Options = DEFAULTS) -> Examination:
     """Gives each check the rows that it declares, and no others; a stored cluster is judged by the same loop."""
+    case = case if case.prevention == options.prevention else replace(case, prevention=options.prevention)
     checks = partition_checks(prevention=options.prevention)
     match = matcher(prevention=options.prevention)
     matched = match(case.partitions.candidates(predicates(checks)), options.expected)

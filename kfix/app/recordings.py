@@ -35,7 +35,7 @@ class RecordedPeriod:
             if record.snapshot is not None:
                 self._snapshots += 1
                 self._quiet += quiet
-            elif record.what in {"clock", "paused"}:
+            elif record.what in {"clock", "paused", "dropped"}:
                 self._notes.append(f"{utc_text(record.at)}: {record.text}")
             if waiting is not None and not quiet:
                 yield waiting

@@ -27,15 +27,16 @@ from kfix.cli.options import (
     TransactionGrace,
     ZooKeeper,
 )
-from kfix.cli.reaching import access_of, is_given
+from kfix.cli.reaching import access_of, is_given, named_outright, typed
 from kfix.cli.seam import the_app
 from kfix.cli.times import moment
 from kfix.errors import UsageError
 from kfix.model.diagnosis.exit_codes import CANNOT_TELL, HEALTHY
+from kfix.model.expected import EXPECTED
 from kfix.model.timing import TIMING
 from kfix.model.watch import WatchState
 from kfix.report.plain import PlainConsole
-from kfix.report.terminal import reader_is_gone, say_json
+from kfix.report.terminal import reader_is_gone, say, say_json
 from kfix.report.watch.json_turn import WatchJson
 from kfix.report.watch.view import WatchLog, WatchScreen
 
@@ -125,7 +126,9 @@ def watch(
         raise UsageError(f"--keep-hours must be greater than 0 and at most {_MOST_HOURS}")
     view = _view(lines=lines, json=json_output, drawn=from_recorder is None)
     if from_recorder is not None:
-        if any((bootstrap_server, cluster, zookeeper, bootstrap_controller, recorder, exporter, notify)):
+        live = (zookeeper, bootstrap_controller, recorder, exporter, notify)
+        # What the environment names for other commands is not meant.
+        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or any(live):
             raise UsageError("--from-recorder reads a recording; leave out the options for a live cluster")
         period = (moment("--since", since), moment("--until", until))
         judging = JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention)
@@ -135,8 +138,9 @@ def watch(
     access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
     if access.listed is not None and not is_given(ctx, "restart_grace"):
         restart_grace = access.listed.entry.restart_grace
+    expected = EXPECTED if access.listed is None else access.listed.entry.expected
     options = WatchOptions(
-        JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention, access.zones),
+        JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention, access.zones, expected),
         tuple(group or ()),
         until_healthy=until is not None,
         within=within,
@@ -168,7 +172,7 @@ def _view(*, lines: bool, json: bool, drawn: bool) -> WatchJson | WatchScreen | 
     if lines and json:
         raise UsageError("--lines is for people, and --json for programs", hint="give one of them")
     if json:
-        return WatchJson(partial(say_json, ascii_only=False))
+        return WatchJson(partial(say_json, ascii_only=False), lambda text: say(f"kfix: {text}", err=True))
     console = PlainConsole(sys.stdout)
     return WatchScreen(console) if drawn and not lines and sys.stdout.isatty() else WatchLog(console)
 

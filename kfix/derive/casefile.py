@@ -45,13 +45,15 @@ class CaseFile(ReplicaAnswers):
 
     `restart_grace` is the number of seconds for which a broker that left or came back may be restarting. `expected` is
     what the site requires, for the checks of latent risks. `transaction_grace` is the number of seconds for which an
-    open transaction may be an ordinary one. `zones` are {rack: the name that people know it by}.
+    open transaction may be an ordinary one. `zones` are {rack: the name that people know it by}. `prevention`: latent
+    risks are judged too, so that what only they need and was not read is unknown.
     """
 
     restart_grace: float = TIMING.restart_grace
     expected: Expected = EXPECTED
     transaction_grace: float = TIMING.transaction_grace
     zones: Mapping[str, str] = field(default_factory=dict)
+    prevention: bool = False
 
     # --- the whole cluster -----------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pytest
 
 from kfix.adapters.target import make_target
 from kfix.app.live import open_cluster
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.rights import grant, revoke
@@ -96,8 +96,8 @@ def lab(request, tmp_path_factory):
 def diagnosed(lab, tmp_path):
     kfix = Kfix(lab, tmp_path / "state")
 
-    def diagnose():
-        return kfix.run("diagnose", "--json", "--debounce", "1", "--command-config", lab.client_files[0])
+    def diagnose(*options):
+        return kfix.run("diagnose", "--json", "--debounce", "1", "--command-config", lab.client_files[0], *options)
 
     return diagnose
 
@@ -218,3 +218,27 @@ def refused(access, principal, run, what, right, call):
         assert recorded() == before, what
     finally:
         grant(admin, principal, [right])
+
+
+def test_a_large_offsets_log_that_may_not_be_read_is_unknown_where_latent_risks_are_asked_for(lab, diagnosed):
+    asked, principal = ("--prevention", "--only", "KFX115"), lab.state.spec.principal
+    assert diagnosed(*asked).json["could_not_read"] == []
+    with lab.access() as access:
+        # What `kfix lab break offsets-uncompacted` does, which needs three brokers.
+        where = TopicPartition(OFFSETS_TOPIC, partition_of_group("pay", len(access.assignment(OFFSETS_TOPIC))))
+        access.write_config("topics", OFFSETS_TOPIC, {"segment.bytes": str(1 << 20)})
+        access.write_commits(where, "pay", {PAYMENTS: 1}, 80_000, 2)
+        before = len(denials(lab))
+        said = diagnosed(*asked)
+        assert (said.code, list(said.findings)) == (22, []), said.out
+        [text] = said.json["could_not_read"]
+        assert text.startswith(f"compaction on broker 7: {where}: TOPIC_AUTHORIZATION_FAILED (missing right: Read ")
+        assert granting(principal, READ_TOPICS) in text
+        assert len(denials(lab)) > before
+        assert (diagnosed().code, diagnosed().json["could_not_read"]) == (0, [])
+        grant(access.admin(), principal, [READ_TOPICS])
+        try:
+            wait_until(lambda: diagnosed(*asked).code == 20, "the log is read", 10)
+            assert list(diagnosed(*asked).findings) == ["KFX115"]
+        finally:
+            revoke(access.admin(), principal, [READ_TOPICS])

@@ -11,7 +11,8 @@ How kfix knows
     topic, 100 MB by default), kfix reads a piece of the log that has about 80 % of its bytes behind it: a healthy
     cleaner leaves at most 2/3 of a log uncompacted, and every key occurs once in the rest. If there are at least two
     records for each key there, and the last of them is older than an hour, the cleaner does not run there. The log
-    start offset shows nothing: compaction does not move it.
+    start offset shows nothing: compaction does not move it. The piece needs the right Read on the topic; without it,
+    and where a broker gives no answer, the partitions count as not read.
 
 Remedies, safest first
     Move the leadership to a copy that is compacted, if there is one: each replica is compacted on its own. Otherwise

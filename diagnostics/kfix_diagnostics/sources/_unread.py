@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Source
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.offsets_size import OffsetsLogSize
+from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Source, TopicPartition
 
 _BROKER = re.compile(r"\bbroker ([0-9]{1,10})\b")
 _LEAVES_OPEN = {
@@ -19,6 +22,7 @@ _LEAVES_OPEN = {
     "offset": "whether coordinators on this broker respond",
     "groups": "which groups this broker coordinates",
     "topic": "min.insync.replicas of the topics, and so whether producers with acks=all fail",
+    "compaction": "whether the log cleaner compacts these partitions (KFX115)",
     "configs": "the defaults of this broker",
     "eligible": "which dead brokers may lead these partitions without a loss",
     "settings": "whether this controller elects replicas that lack records by itself (unclean elections)",
@@ -32,7 +36,20 @@ _LEAVES_OPEN = {
 
 
 def unread(case: CaseFile) -> tuple[Source, ...]:
-    return tuple(s for s in case.failed_sources if not _known_otherwise(s.name, case))
+    failed = (*case.failed_sources, *(_compaction(case) if case.prevention else ()))
+    return tuple(s for s in failed if not _known_otherwise(s.name, case))
+
+
+def _compaction(case: CaseFile) -> Iterator[Source]:
+    """Yields a source for each leader of offsets partitions of which it is unknown whether they are compacted."""
+    failed: dict[int, list[OffsetsLogSize]] = {}
+    for each in case.snapshot.offsets_sizes:
+        if each.error:
+            failed.setdefault(each.broker, []).append(each)
+    for broker, logs in sorted(failed.items()):
+        more = f" and {len(logs) - 1} more" if len(logs) > 1 else ""
+        first = TopicPartition(OFFSETS_TOPIC, logs[0].partition)
+        yield Source(f"compaction on broker {broker}", ok=False, error=f"{first}{more}: {logs[0].error}")
 
 
 def leaves_open(name: str) -> str:

@@ -311,7 +311,7 @@ class _Collection:
         # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
         defaults = next((a.configs for a in self._answers.values() if a.configs), {})
         topic_configs, own = round_.topic_configs(mode, defaults)
-        sizes = round_.offsets_sizes(own)
+        sizes = round_.offsets_sizes(own, self._target.security.principal)
         configs = [a.configs for a in self._answers.values()]
         note_hidden_topics(self._questions, lines, configs, lambda: topics_of(views), self._deadline)
         quorum = None

@@ -6,17 +6,21 @@ since compaction leaves one record of each key (docs/adr/021-an-uncompacted-log-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, resources, responses
 from kfix.adapters.kafka.batches import batches_in
 from kfix.adapters.kafka.codec import ProtocolError
+from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
+from kfix.adapters.kafka.rights import CLUSTER, with_right
 from kfix.derive.compaction import SAMPLED_SHARE, should_be_compacted
+from kfix.errors import UnreachableError
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -27,78 +31,111 @@ _PIECE_BYTES, _PARTS, _PIECES, _ENOUGH = 1 << 19, 16, 3, 1_000
 _TAIL_RECORDS = 2_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one broker is asked: the offsets partitions that it hosts, and those of them that it leads."""
+
+    tps: tuple[TopicPartition, ...]
+    led: tuple[TopicPartition, ...]
+    segment_bytes: int
+    principal: str
+
+
 def read_sizes(
     connections: Mapping[int, BrokerConnection],
     places: Mapping[TopicPartition, tuple[int, tuple[int, ...]]],
     segment_bytes: int,
+    principal: str,
     deadline: Deadline,
 ) -> tuple[OffsetsLogSize, ...]:
-    """Returns the sizes; empty for brokers that refuse or fail. `places` is {partition: (leader, replicas)}."""
-    # Questions of their own: a broker that refuses them has not failed as a source.
+    """Returns the sizes; of a broker that refuses or fails, rows with the error for the partitions that it leads.
+
+    `places` is {partition: (leader, replicas)}; the error names the right that `principal` lacks.
+    """
+    # Questions of their own: only the checks of latent risks need the answers, so no source of the cluster has failed.
     questions, hosted = Questions(), dict[int, list[TopicPartition]]()
     for tp, (_, replicas) in places.items():
         for broker in replicas:
             hosted.setdefault(broker, []).append(tp)
-    led = {tp: leader for tp, (leader, _) in places.items()}
-    tasks = [
-        questions.start(f"broker {b}", _asking(connections[b], b, tuple(tps), led, segment_bytes, deadline))
+    asked = {
+        b: _Asked(tuple(tps), tuple(tp for tp in tps if places[tp][0] == b), segment_bytes, principal)
         for b, tps in hosted.items()
         if b in connections
-    ]
-    return tuple(sorted(size for task in tasks for size in task.result(deadline) or ()))
+    }
+    tasks = {
+        b: questions.start(f"broker {b}", partial(_read, connections[b], b, each, deadline))
+        for b, each in asked.items()
+    }
+    found: list[OffsetsLogSize] = []
+    for b, task in tasks.items():
+        answer = task.result(deadline)
+        found += _unknown(b, asked[b], task.error or "no answer") if answer is None else answer
+    return tuple(sorted(found))
 
 
-def _asking(
-    line: BrokerConnection,
-    broker: int,
-    tps: tuple[TopicPartition, ...],
-    led: Mapping[TopicPartition, int],
-    segment_bytes: int,
-    deadline: Deadline,
-) -> Callable[[], list[OffsetsLogSize]]:
-    return lambda: _read(line, broker, tps, led, segment_bytes, deadline)
+def _unknown(broker: int, asked: _Asked, error: str) -> list[OffsetsLogSize]:
+    return [OffsetsLogSize(tp.partition, broker, -1, error=error) for tp in asked.led]
 
 
-def _read(
-    line: BrokerConnection,
-    broker: int,
-    tps: tuple[TopicPartition, ...],
-    led: Mapping[TopicPartition, int],
-    segment_bytes: int,
-    deadline: Deadline,
-) -> list[OffsetsLogSize]:
-    hosted = frozenset(tps)
+def _read(line: BrokerConnection, broker: int, asked: _Asked, deadline: Deadline) -> list[OffsetsLogSize]:
+    tps, segment = asked.tps, asked.segment_bytes
     _, dirs = line.call(requests.describe_log_dirs(with_room=False, tps=tps), resources.log_dirs, deadline)
+    if not dirs:  # version 1 has no error of its own
+        return _unknown(broker, asked, with_right(name_of(CLUSTER), requests.DESCRIBE_LOG_DIRS, asked.principal))
+    hosted = frozenset(tps)
     sizes = {tp: size for each in dirs if not each.error for tp, size in each.sizes.items() if tp in hosted}
-    large = [tp for tp in tps if led[tp] == broker and should_be_compacted(sizes.get(tp, 0), segment_bytes)]
+    large = [tp for tp in asked.led if should_be_compacted(sizes.get(tp, 0), segment)]
     sampled = sorted(large, key=lambda tp: -sizes[tp])[:MOST_SAMPLED]
     found = {tp: OffsetsLogSize(tp.partition, broker, size) for tp, size in sizes.items()}
-    if sampled:
-        asked = [requests.list_offsets(tuple(sampled), when) for when in (requests.EARLIEST, requests.LATEST)]
-        starts, ends = line.call_many(asked, responses.list_offsets, deadline)
-        for tp in sampled:
-            if tp in starts and tp in ends and not (starts[tp].error or ends[tp].error):
-                found[tp] = _sampled(line, tp, (starts[tp].offset, ends[tp].offset), found[tp], deadline)
+    if not sampled:
+        return list(found.values())
+    starts, ends = line.call_many(
+        [requests.list_offsets(tuple(sampled), when) for when in (requests.EARLIEST, requests.LATEST)],
+        responses.list_offsets,
+        deadline,
+    )
+    for tp in sampled:
+        try:
+            start, end = (_offset(each.get(tp), asked.principal) for each in (starts, ends))
+            found[tp] = _sampled(_Log(line, tp, start, end, asked.principal), found[tp], deadline)
+        except UnreachableError as error:
+            found[tp] = found[tp]._replace(error=str(error))
     return list(found.values())
 
 
-def _sampled(
-    line: BrokerConnection, tp: TopicPartition, log: tuple[int, int], size: OffsetsLogSize, deadline: Deadline
-) -> OffsetsLogSize:
-    """Reads a piece of the log that the cleaner of a healthy broker has compacted; `log` is its start and end.
+def _offset(answer: responses.PartitionOffset | None, principal: str) -> int:
+    if answer is None or answer.error:
+        why = "no offset" if answer is None else name_of(answer.error)
+        raise UnreachableError(with_right(why, requests.LIST_OFFSETS, principal))
+    return answer.offset
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The log of a partition at its leader, with its first offset and the one behind its last."""
+
+    line: BrokerConnection
+    tp: TopicPartition
+    start: int
+    end: int
+    principal: str
+
+
+def _sampled(log: _Log, size: OffsetsLogSize, deadline: Deadline) -> OffsetsLogSize:
+    """Reads a piece of the log that the cleaner of a healthy broker has compacted. Raises UnreachableError.
 
     Behind its first part, a log that is not compacted is dense: as many records as offsets. So the size of a record at
     the end of the log leads from the end to the offset behind which SAMPLED_SHARE of the bytes are, if all are dense.
     """
-    (start, end), most = log, min(_PIECE_BYTES, size.size // _PARTS)
-    tail = _piece(line, tp, max(start, end - _TAIL_RECORDS), end, most, deadline)
+    most = min(_PIECE_BYTES, size.size // _PARTS)
+    tail = _piece(log, max(log.start, log.end - _TAIL_RECORDS), most, deadline)
     if tail is None:
         return size
-    at = max(start, end - int(SAMPLED_SHARE * size.size / tail.record_bytes))
-    found = _piece(line, tp, at, end, most, deadline)
+    at = max(log.start, log.end - int(SAMPLED_SHARE * size.size / tail.record_bytes))
+    found = _piece(log, at, most, deadline)
     if found is None:
         return size
-    behind = int((end - found.first) * found.record_bytes)
+    behind = int((log.end - found.first) * found.record_bytes)
     return size._replace(records=found.records, keys=len(found.keys), last_ms=found.last_ms, behind=behind)
 
 
@@ -111,13 +148,16 @@ class _Piece:
     record_bytes: float
 
 
-def _piece(
-    line: BrokerConnection, tp: TopicPartition, at: int, end: int, most: int, deadline: Deadline
-) -> _Piece | None:
-    """Returns records from this offset on, across the end of a segment; None if there are none, or they are unread."""
+def _piece(log: _Log, at: int, most: int, deadline: Deadline) -> _Piece | None:
+    """Returns records from this offset on, across the end of a segment; None if there are none.
+
+    Raises UnreachableError if they cannot be read, with the missing right if the broker refuses them.
+    """
     first, count, keys, last_ms, size = -1, 0, set[bytes | None](), -1, 0
     for _ in range(_PIECES):
-        piece = line.call(requests.fetch(tp, at, most), responses.fetch, deadline)
+        piece = log.line.call(requests.fetch(log.tp, at, most), responses.fetch, deadline)
+        if piece.error:
+            raise UnreachableError(with_right(name_of(piece.error), requests.FETCH, log.principal))
         before = at
         for batch, raw in batches_in(piece.batches):
             at = batch.last + 1
@@ -126,11 +166,11 @@ def _piece(
             try:
                 require_readable(batch)
                 rows = list(records(batch, raw))
-            except (UnreadBatchError, ProtocolError):
-                return None
+            except (UnreadBatchError, ProtocolError) as error:
+                raise UnreachableError(f"the batch of offsets {batch.base} to {batch.last}: {error}") from None
             first, last_ms = batch.base if first < 0 else first, batch.last_ms
             count, size = count + len(rows), size + batch.size
             keys.update(row.key for row in rows)
-        if count >= _ENOUGH or at >= end or at == before:
+        if count >= _ENOUGH or at >= log.end or at == before:
             break
     return _Piece(first, count, frozenset(keys), last_ms, size / count) if count else None

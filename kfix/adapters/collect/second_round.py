@@ -136,10 +136,13 @@ class SecondRound:
         found = self._details.topic_configs(topics, self.deadline)
         return ({}, None) if found is None else found
 
-    def offsets_sizes(self, own: _Settings | None) -> tuple[OffsetsLogSize, ...]:
-        """Returns the sizes of the logs of the offsets topic; `own` are the settings that topics have of their own."""
+    def offsets_sizes(self, own: _Settings | None, principal: str) -> tuple[OffsetsLogSize, ...]:
+        """Returns the sizes of the logs of the offsets topic; `own` are the settings that topics have of their own.
+
+        `principal` is named where it lacks a right.
+        """
         segment = segment_bytes_of((own or {}).get(OFFSETS_TOPIC, {}).get("segment.bytes", ""))
-        return read_sizes(self.lines, self._places, segment, self.deadline)
+        return read_sizes(self.lines, self._places, segment, principal, self.deadline)
 
     def _offsets_logs(self, groups: tuple[Group, ...]) -> tuple[OffsetsLog, ...]:
         places = self._places

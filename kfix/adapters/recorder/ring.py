@@ -1,8 +1,9 @@
-"""Writes the ring. What `store` or `remark` has returned is on the disk, and no later failure takes it away.
+"""Writes the ring. A snapshot for which `store` returned True is on the disk, and no later failure takes it away.
 
 - A record is synced before the call returns. A torn record, left behind by a kill or a power failure, is cut off when
   the ring is opened, and before the next record is written.
-- On a full disk nothing is deleted: recording pauses, and is tried again with the next snapshot.
+- On a full disk nothing is deleted: recording pauses, and is tried again with the next snapshot. Remarks wait in memory
+  with their times, and are written before anything newer.
 - Only a whole segment is deleted, the oldest, and only because newer records would exceed the bound of bytes or hours.
 - Hours are hours of recording, by a clock that is never set, so that no step of a clock can make records old.
 """
@@ -12,8 +13,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +25,7 @@ from kfix.adapters.recorder.patches import difference
 from kfix.adapters.saved.encode import encode
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
-from kfix.wording import size_text
+from kfix.wording import several, size_text
 
 #: The ring is this many segments at least, so that deleting one leaves most of the time.
 _SEGMENTS: Final = 16
@@ -36,9 +38,14 @@ _SMALLEST: Final = 64 * 1024
 _LARGEST_SHARE: Final = 4
 #: A clock that differs by more than this from the time that has passed was set.
 CLOCK_STEP: Final = 2.0
-#: Remarks that the reader needs: a process begins to record, the clock of its host was set.
+#: Remarks that the reader needs: a process begins to record, the clock of its host was set, remarks are missing.
 BEGAN: Final = "began"
 CLOCK: Final = "clock"
+DROPPED: Final = "dropped"
+#: The remarks that wait for space at most; of more, the oldest are dropped.
+MOST_WAITING: Final = 1000
+#: A remark of so many characters fits into the smallest ring.
+_LONGEST_REMARK: Final = 10_000
 
 
 def steady() -> float:
@@ -61,6 +68,16 @@ class _Segment:
     size: int
     last: float
     intact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Remark:
+    """`at` is when it was made, `recorded` the seconds of recording before it; both as in its record."""
+
+    what: str
+    text: str
+    at: float
+    recorded: float
 
 
 class Recorder:
@@ -91,7 +108,8 @@ class Recorder:
         self._base_sequence = 0
         self._whole_size = self._since_whole = 0
         self._before: tuple[float, float] | None = None
-        self._begun = False
+        self._waiting: deque[_Remark] = deque()
+        self._dropped = 0
         self.cluster = ""
         #: Why nothing is recorded at present; "" while recording works.
         self.paused = ""
@@ -130,45 +148,71 @@ class Recorder:
                 hint="give each cluster a folder of its own",
             )
         self._note_clock()
-        if not self._store(encode(snapshot)):
+        if not self.write_waiting() or not self._store(encode(snapshot)):
             return False
         self.cluster = self.cluster or known
         return True
 
-    def remark(self, what: str, text: str) -> bool:
-        """Stores a remark of the watch, such as that the cluster cannot be reached."""
+    def remark(self, what: str, text: str) -> None:
+        """Stores a remark, such as that the cluster cannot be reached, or keeps it until there is space."""
         self._note_clock()
+        self._keep(what, text)
+        self.write_waiting()
+
+    def write_waiting(self) -> bool:
+        """Writes the remarks that wait for space, and returns False and sets `paused` if one has to wait longer."""
+        while self._waiting:
+            first = self._waiting[0]
+            if self._dropped:
+                text = (
+                    f"{several(self._dropped, 'remark')} of the watch {'is' if self._dropped == 1 else 'are'} missing "
+                    f"here: at most {MOST_WAITING} wait for space on the disk"
+                )
+                if not self._write_remark(replace(first, what=DROPPED, text=text)):
+                    return False
+                self._dropped = 0
+            if not self._write_remark(first):
+                return False
+            self._waiting.popleft()
+        return True
+
+    def _keep(self, what: str, text: str) -> None:
+        if len(self._waiting) == MOST_WAITING:
+            self._waiting.popleft()
+            self._dropped += 1
+        self._waiting.append(_Remark(what, text[:_LONGEST_REMARK], self._wall(), self._recorded))
+
+    def _write_remark(self, remark: _Remark) -> bool:
         self._roll()
-        return self._append(RecordKind.REMARK, {"what": what, "text": text})
+        held = {"what": remark.what, "text": remark.text}
+        return self._append(RecordKind.REMARK, held, remark.at, remark.recorded)
 
     def _store(self, encoded: dict[str, Any]) -> bool:
         self._roll()
-        if self._base is None or self._since_whole > _WHOLES * self._whole_size:
-            whole = {"snapshot": encoded}
-            if not self._append(RecordKind.WHOLE, whole):
-                return False
-        else:
-            patch = difference(self._base, encoded) or {}
-            if not self._append(RecordKind.DIFFERENCE, {"of": self._base_sequence, "patch": patch}):
-                return False
+        whole = self._base is None or self._since_whole > _WHOLES * self._whole_size
+        kind = RecordKind.WHOLE if whole else RecordKind.DIFFERENCE
+        held: dict[str, Any] = {"snapshot": encoded}
+        if not whole:
+            held = {"of": self._base_sequence, "patch": difference(self._base, encoded) or {}}
+        if not self._append(kind, held, self._wall(), self._recorded):
+            return False
         self._base, self._base_sequence = encoded, self._sequence
         return True
 
     def _note_clock(self) -> None:
-        """Advances the time of recording, and stores a remark if the clock of the host was set meanwhile."""
+        """Advances the time of recording, and makes a remark if the clock of the host was set meanwhile."""
         now = self._wall(), self._clock()
         before, self._before = self._before, now
-        if before is None or not self._begun:
+        if before is None:
             # The clock that is never set counts from the start of the machine: another process cannot use its times.
-            self._begun = self._append(RecordKind.REMARK, {"what": BEGAN, "text": "the watch began to record"})
+            self._keep(BEGAN, "the watch began to record")
             return
         passed = max(now[1] - before[1], 0.0)
         self._recorded += passed
         step = now[0] - before[0] - passed
         if abs(step) > CLOCK_STEP:
             which = "ahead" if step > 0 else "back"
-            text = f"the clock of this host was set {which} by {abs(step):.0f} s"
-            self._append(RecordKind.REMARK, {"what": CLOCK, "text": text})
+            self._keep(CLOCK, f"the clock of this host was set {which} by {abs(step):.0f} s")
 
     # -- files
 
@@ -219,8 +263,11 @@ class Recorder:
             os.close(handle)
 
     def _roll(self) -> None:
-        """Ends the current segment if it is large or old enough; the next record begins another one."""
-        if self._handle < 0 or not self._segments:
+        """Ends the current segment if it is large or old enough; the next record begins another one.
+
+        An empty segment stays the current one: its first record found no space, and the next one has the same name.
+        """
+        if self._handle < 0 or not self._segments or not self._segments[-1].size:
             return
         limit = min(max(self.bounds.size // _SEGMENTS, _SMALLEST, _WHOLES * self._whole_size), self.bounds.size // 3)
         current = self._segments[-1]
@@ -230,8 +277,8 @@ class Recorder:
         os.close(self._handle)
         self._handle, self._base = -1, None
 
-    def _append(self, kind: RecordKind, held: Any) -> bool:
-        record = framed(kind, self._sequence + 1, self._wall(), self._recorded, held)
+    def _append(self, kind: RecordKind, held: Any, at: float, recorded: float) -> bool:
+        record = framed(kind, self._sequence + 1, at, recorded, held)
         if len(record) > self.bounds.size // _LARGEST_SHARE:
             fits = size_text(self.bounds.size // _LARGEST_SHARE)
             self.paused = f"a record of {size_text(len(record))} is larger than a quarter of the bound ({fits})"
@@ -239,9 +286,10 @@ class Recorder:
         try:
             self._make_room(len(record))
             if self._handle < 0:
-                self._begin()
+                self._begin(recorded)
             current = self._segments[-1]
             self._write(current, record)
+            current.last = recorded
         except OSError as error:
             self.paused = f"{self.folder}: {(error.strerror or 'cannot be written').lower()}"
             return False
@@ -261,15 +309,14 @@ class Recorder:
                 self._files.cut(self._handle, current.size)
             raise
         current.size += len(record)
-        current.last = self._recorded
 
-    def _begin(self) -> None:
+    def _begin(self, recorded: float) -> None:
         path = segment_path(self.folder, self._sequence + 1)
         self._handle = self._files.create(path)
         self._base = None
         if not self._segments:
-            self._first_recorded = self._recorded
-        self._segments.append(_Segment(path, 0, self._recorded))
+            self._first_recorded = recorded
+        self._segments.append(_Segment(path, 0, recorded))
         self._files.sync_folder(self.folder)
 
     def _make_room(self, more: int) -> None:

@@ -41,7 +41,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "probes": [asdict(p) for p in snapshot.probes],
         "offsets_logs": [asdict(log) for log in snapshot.offsets_logs],
         "group_readings": [_group_reading(each) for each in snapshot.group_readings],
-        "offsets_sizes": [list(each) for each in snapshot.offsets_sizes],
+        "offsets_sizes": [list(each if each.error else each[:-1]) for each in snapshot.offsets_sizes],
         "transaction_log": None if snapshot.transaction_log is None else _transaction_log(snapshot.transaction_log),
         "log_ends": _by_topic({tp: [[b, *end] for b, end in ends.items()] for tp, ends in snapshot.log_ends.items()}),
         "visible": _by_topic(_pairs(snapshot.visible)),

@@ -181,8 +181,9 @@ LoggedGroupRow = _Logged | tuple[str, Int32, _Partitions | None, _Partitions | N
 TransactionRow = tuple[Int64, Int64, tuple[str, ...]]
 
 
-#: The fields of OffsetsLogSize.
-OffsetsLogSizeRow = tuple[Int32, Int32, Int64, Int64, Int64, Int64, Int64]
+#: The fields of OffsetsLogSize; the last one, the error, is there only if it is not empty.
+_Size = tuple[Int32, Int32, Int64, Int64, Int64, Int64, Int64]
+OffsetsLogSizeRow = _Size | tuple[Int32, Int32, Int64, Int64, Int64, Int64, Int64, str]
 
 
 class OffsetsLogShape(StrictModel):

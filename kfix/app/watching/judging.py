@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kfix.app.diagnosis import combined
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class JudgeOptions:
     transaction_grace: float = TIMING.transaction_grace
     prevention: bool = False
     zones: Mapping[str, str] = field(default_factory=dict)
+    expected: Expected = EXPECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,12 @@ class RoundJudge:
 
         asked = self._options
         options = Options(
-            asked.restart_grace, asked.prevention, transaction_grace=asked.transaction_grace, zones=asked.zones
+            asked.restart_grace,
+            asked.prevention,
+            asked.expected.rf,
+            asked.expected.min_isr,
+            asked.transaction_grace,
+            asked.zones,
         )
         seen = examine(snapshot, options)
         pause = settle_seconds(seen, asked.debounce)

@@ -24,6 +24,7 @@ from kfix.model.diagnosis.finding import Diagnosis, Severity
 from kfix.model.watch import RecorderState, ServerCost, Turn, Watched, WatchState
 from kfix.report.findings.verdict import exit_code
 from kfix.watch.turns import compare, lose
+from kfix.wording import ago
 
 if TYPE_CHECKING:
     from kfix.adapters.recorder.ring import Recorder
@@ -76,7 +77,8 @@ class ClusterWatch:
         self._names: dict[str, str] = {}
         #: {broker: when it answered last, by the clock that is never set}
         self._answered: dict[int, float] = {}
-        self._unrecorded = ""
+        #: When snapshots began to be missing in the recording, by the clock that is never set, and why.
+        self._unrecorded: tuple[float, str] | None = None
         self._lost = False
         self._state = WatchState(
             options.name, app.clock.now(), options.judging.every, target=options.name, began=app.clock.now()
@@ -154,8 +156,12 @@ class ClusterWatch:
     def _lose(self, error: str) -> None:
         now = self._app.clock.now()
         self._watched, turns = lose(self._watched, now, error)
-        if self._recorder is not None and not self._lost:
-            self._lost = self._recorder.remark("lost", error)
+        if self._recorder is not None:
+            if self._lost:
+                self._recorder.write_waiting()
+            else:
+                self._recorder.remark("lost", error)
+                self._lost = True
         self._state = replace(
             self._state,
             at=now,
@@ -174,12 +180,13 @@ class ClusterWatch:
         if self._lost:
             self._recorder.remark("back", "a source of the cluster answers again")
             self._lost = False
-        before = self._recorder.paused
+        now = self._app.clock.monotonic()
         if not self._recorder.store(snapshot):
-            self._unrecorded = self._unrecorded or before or self._recorder.paused
-        elif self._unrecorded:
-            self._recorder.remark("paused", f"nothing was recorded for a while: {self._unrecorded}")
-            self._unrecorded = ""
+            self._unrecorded = self._unrecorded or (now, self._recorder.paused)
+        elif self._unrecorded is not None:
+            since, why = self._unrecorded
+            self._recorder.remark("paused", f"no snapshot was recorded for {ago(now - since)}: {why}")
+            self._unrecorded = None
 
     def _count(self, snapshot: Snapshot) -> None:
         self._costs = in_all(self._costs, snapshot.traffic)

@@ -58,6 +58,7 @@ def watch(
 
             recorder = Recorder(request.recorder, RingBounds(request.size, request.hours))
             opened.callback(recorder.close)
+            opened.callback(recorder.write_waiting)
         notifying = None
         if receivers:
             from kfix.app.watching.notifying import Notifying  # noqa: PLC0415 - as above

@@ -146,11 +146,15 @@ def _completeness(reading: GroupReading) -> tuple[bool, bool, float]:
 
 
 def offsets_sizes(now: Snapshots) -> tuple[OffsetsLogSize, ...]:
-    """Returns the newest size of each replica, if possible one with a piece of the log that was read."""
+    """Returns the newest size of each replica, if possible one without an error, with a piece of the log."""
     best: dict[tuple[int, int], OffsetsLogSize] = {}
+
+    def content(size: OffsetsLogSize) -> tuple[bool, bool]:
+        return not size.error, size.records >= 0
+
     for each in (each for s in now for each in s.offsets_sizes):
         place = (each.partition, each.broker)
-        if place not in best or each.records >= 0 or best[place].records < 0:
+        if place not in best or content(each) >= content(best[place]):
             best[place] = each
     return tuple(best[place] for place in sorted(best))
 

@@ -21,20 +21,31 @@ from typing import Any, Final
 
 from kfix.model.watch import Turn, TurnKind, WatchState
 from kfix.report.findings.json_findings import finding_dict
-from kfix.report.watch.words import turn_text
+from kfix.report.watch.words import trouble_texts, turn_text
 
 SCHEMA: Final = "kfix.watch/v1"
 
 
 class WatchJson:
-    """Writes each change by `write`, which gets one object and must not keep it back."""
+    """Writes each change by `write`, which gets one object and must not keep it back.
 
-    def __init__(self, write: Callable[[Mapping[str, Any]], None]) -> None:
-        self._write = write
+    `warn` gets one line where the watch cannot record or notify any more, and one when it can again.
+    """
+
+    def __init__(self, write: Callable[[Mapping[str, Any]], None], warn: Callable[[str], None]) -> None:
+        self._write, self._warn = write, warn
+        self._troubles: tuple[str, ...] = ()
 
     def show(self, state: WatchState) -> None:
         for turn in state.turns:
             self._write(turn_json(turn, state))
+        troubles = tuple(trouble_texts(state))
+        for text in troubles:
+            if text not in self._troubles:
+                self._warn(text)
+        if self._troubles and not troubles:
+            self._warn("recording and notifications work again")
+        self._troubles = troubles
 
 
 def turn_json(turn: Turn, state: WatchState) -> Mapping[str, Any]:

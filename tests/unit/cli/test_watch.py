@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -17,6 +18,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from kfix.adapters.recorder.folder import SegmentFiles
+from kfix.adapters.recorder.reading import Recording
 from kfix.app.application import App
 from kfix.cli.app import app
 from kfix.cli.watch import size_of
@@ -188,6 +191,31 @@ def test_json_is_one_object_a_line_for_each_change_and_nothing_else(tmp_path: Pa
     assert [(row["kind"], row["key"], row["text"]) for row in again] == [
         (row["kind"], row["key"], row["text"]) for row in (new, fixed)
     ]
+
+
+def test_json_reports_a_recording_that_is_paused_on_standard_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    intact = SegmentFiles.write
+
+    def write(self: SegmentFiles, handle: int, data: bytes, offset: int) -> None:
+        if 30 <= clock.monotonic() < 75:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        intact(self, handle, data, offset)
+
+    monkeypatch.setattr(SegmentFiles, "write", write)
+    story = Story(clock, lambda _: healthy())
+    ring = str(tmp_path / "ring")
+    words = ("--bootstrap-server", "localhost:1", "--snapshots", "8", "--recorder", ring, "--json")
+    done = watch(*words, story=story, clock=clock)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.splitlines() == [
+        f"kfix: recording is paused: {ring}: no space left on device",
+        "kfix: recording and notifications work again",
+    ]
+    [paused] = [r for r in Recording(tmp_path / "ring").records() if r.what == "paused"]
+    assert paused.text == f"no snapshot was recorded for 45 s: {ring}: no space left on device"
 
 
 def test_json_shows_that_the_cluster_is_lost_and_back() -> None:

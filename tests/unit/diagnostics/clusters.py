@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from kfix.adapters.pasted.reader import parse_pasted
 from kfix.derive.coordinator import OFFSETS_TOPIC
@@ -63,7 +64,7 @@ def coordinator_loading(age: float = 86_400.0) -> Paper:
 
 
 def offsets_uncompacted(
-    paper: Paper | None = None, *, copy: int = 400 << 20, settings: Mapping[str, str] = {}, **changes: int
+    paper: Paper | None = None, *, copy: int = 400 << 20, settings: Mapping[str, str] = {}, **changes: Any
 ) -> Snapshot:
     """Partition 43, of g2, has four segments and repeated keys on its leader 2; `copy` is the size on broker 1."""
     log = OffsetsLogSize(43, 2, 400 << 20, 5_000, 100, int((NOW - 7200) * 1000), 320 << 20)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -128,6 +129,21 @@ def test_an_open_transaction_explains_an_uncompacted_log_and_no_restart_helps() 
     finding = find(diagnose(prevention_cases.offsets_held_by_a_transaction(), options=WIDE), "KFX115")
     assert finding.cause.text.startswith("producer id 4000 has an open transaction there")
     assert not any("estart" in remedy.text for remedy in finding.remedies)
+
+
+def test_a_large_log_that_may_not_be_read_is_unknown_only_where_latent_risks_are_judged() -> None:
+    snapshot = offsets_uncompacted(error="TOPIC_AUTHORIZATION_FAILED", records=-1, keys=-1, last_ms=-1, behind=-1)
+    more = snapshot.offsets_sizes[-1]._replace(partition=47)
+    snapshot = replace(snapshot, offsets_sizes=(*snapshot.offsets_sizes, more))
+    assert diagnose(snapshot).could_not_read == ()
+    found = diagnose(snapshot, options=WIDE)
+    assert found.could_not_read == (
+        "compaction on broker 2: __consumer_offsets-43 and 1 more: TOPIC_AUTHORIZATION_FAILED",
+    )
+    assert (exit_code(diagnose(snapshot)), exit_code(found)) == (0, 22)
+    assert find(found, "KFX901").summary == (
+        "compaction on broker 2 was not read. Still unknown: whether the log cleaner compacts these partitions (KFX115)"
+    )
 
 
 def test_the_compacted_copy_of_one_partition_is_no_remedy_for_another() -> None:

@@ -25,21 +25,29 @@ def row(key):
 
 
 class Leader:
-    """A broker with a log of these batches, [(base offset, bytes)], that answers as a real one."""
+    """A broker with a log of these batches, [(base offset, bytes)], that answers as a real one.
 
-    def __init__(self, batches, *, refuses=False):
-        self.batches, self.refuses = batches, refuses
+    `refuses` are {API: the error of its answer, or the text of a connection that it closes}.
+    """
+
+    def __init__(self, batches, refuses=()):
+        self.batches, self.refuses = batches, dict(refuses)
 
     @property
     def size(self):
         return sum(len(data) for _, data in self.batches)
 
     def call(self, request, *_):
+        error = self.refuses.get(request.api_key)
+        if isinstance(error, str):
+            raise UnreachableError(error)
         if request.api_key == requests.DESCRIBE_LOG_DIRS:
-            if self.refuses:
-                raise UnreachableError("closed the connection")
+            if error:
+                return 0, []
             return 0, [LogDirUsage("/a", 0, {TP: self.size, OTHER: 10}), LogDirUsage("/b", 56, {OTHER: 99})]
         assert request.api_key == requests.FETCH
+        if error:
+            return FetchedRecords(error, -1, -1, b"")
         reader = ByteReader(request.body, 25 + 4 + 2 + len(TP.topic) + 4 + 4 + 4)
         at = reader.i64()
         found = [data for base, data in self.batches if base + BATCH > at]
@@ -49,7 +57,8 @@ class Leader:
     def call_many(self, asked, *_):
         assert len(asked) == 2
         end = self.batches[-1][0] + BATCH
-        return [{TP: PartitionOffset(0, 0)}, {TP: PartitionOffset(0, end)}]
+        error = self.refuses.get(requests.LIST_OFFSETS, 0)
+        return [{TP: PartitionOffset(error, 0)}, {TP: PartitionOffset(error, end)}]
 
 
 def log(*keys_of_batches, first=0):
@@ -62,7 +71,7 @@ def repeated(count, first=0):
 
 def sizes(leader, broker=1):
     places = {TP: (1, (1,)), OTHER: (1, (1,))}
-    return read_sizes({broker: leader}, places, SEGMENT, Deadline.after(5))
+    return read_sizes({broker: leader}, places, SEGMENT, "User:kfix", Deadline.after(5))
 
 
 def test_a_log_that_was_never_compacted_has_repeated_keys_behind_its_first_fifth():
@@ -90,12 +99,43 @@ def test_a_log_with_repeated_keys_in_its_second_half_only_is_healthy():
     assert not is_uncompacted(found, SEGMENT, now=4_000)
 
 
-def test_a_short_log_and_a_follower_are_not_read_and_a_broker_that_refuses_has_no_sizes():
+def test_a_short_log_and_a_follower_are_not_read():
     assert [each.records for each in sizes(Leader(repeated(2)))] == [-1, -1]
     places = {TP: (2, (1, 2))}
-    [found] = read_sizes({1: Leader(repeated(40))}, places, SEGMENT, Deadline.after(5))
-    assert (found.broker, found.records) == (1, -1)
-    assert sizes(Leader(repeated(40), refuses=True)) == ()
+    [found] = read_sizes({1: Leader(repeated(40))}, places, SEGMENT, "User:kfix", Deadline.after(5))
+    assert (found.broker, found.records, found.error) == (1, -1, "")
+
+
+GRANT = "(missing right: {0} for User:kfix; kafka-acls.sh --add --allow-principal 'User:kfix' --operation {0} {1})"
+
+
+@pytest.mark.parametrize(
+    ("api", "error", "why"),
+    [
+        (requests.FETCH, 29, "TOPIC_AUTHORIZATION_FAILED " + GRANT.format("Read", "--topic '*'")),
+        (requests.LIST_OFFSETS, 29, "TOPIC_AUTHORIZATION_FAILED " + GRANT.format("Describe", "--topic '*'")),
+        (requests.FETCH, "closed the connection", "closed the connection"),
+    ],
+)
+def test_a_large_log_that_may_not_be_read_names_why_and_a_short_one_is_not_asked_for(api, error, why):
+    leader = Leader(repeated(40), {api: error})
+    assert sizes(leader) == (OffsetsLogSize(0, 1, leader.size, error=why), OffsetsLogSize(1, 1, 10))
+    short = Leader(repeated(2), {api: error})
+    assert [each.error for each in sizes(short)] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (31, "CLUSTER_AUTHORIZATION_FAILED " + GRANT.format("Describe", "--cluster")),
+        ("closed the connection", "closed the connection"),
+    ],
+)
+def test_of_a_broker_that_shows_no_sizes_those_of_the_partitions_that_it_leads_are_unknown(error, why):
+    leader = Leader(repeated(40), {requests.DESCRIBE_LOG_DIRS: error})
+    assert sizes(leader) == (OffsetsLogSize(0, 1, -1, error=why), OffsetsLogSize(1, 1, -1, error=why))
+    places = {TP: (2, (1, 2)), OTHER: (2, (1, 2))}
+    assert read_sizes({1: leader}, places, SEGMENT, "User:kfix", Deadline.after(5)) == ()
 
 
 @pytest.mark.parametrize(

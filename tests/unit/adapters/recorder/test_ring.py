@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import shutil
@@ -208,41 +207,6 @@ def test_a_file_cut_at_any_byte_holds_every_record_before_the_cut(tmp_path: Path
         assert recorder.size == max((end for end in ends if end <= size), default=0)
         recorder.close()
         shutil.rmtree(copy)
-
-
-class Full(SegmentFiles):
-    """A disk that has no space for a while; a write gets as far as it can."""
-
-    def __init__(self) -> None:
-        self.full = False
-        self.removed = 0
-
-    def write(self, handle: int, data: bytes, offset: int) -> None:
-        if self.full:
-            super().write(handle, data[: len(data) // 2], offset)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        super().write(handle, data, offset)
-
-    def remove(self, path: Path) -> None:
-        self.removed += 1
-        super().remove(path)
-
-
-def test_a_full_disk_pauses_the_recording_and_loses_nothing(tmp_path: Path) -> None:
-    times, snapshots, disk = Times(), flapping(30), Full()
-    recorder = times.recorder(tmp_path / "ring", files=disk)
-    record(recorder, snapshots[:10], times)
-    disk.full = True
-    for snapshot in snapshots[10:20]:
-        assert not recorder.store(replace(snapshot, taken_at=times.now))
-        assert "no space left on device" in recorder.paused
-        times.pass_()
-    assert held(tmp_path / "ring") == [encode(s) for s in snapshots[:10]]
-    disk.full = False
-    record(recorder, snapshots[20:], times)
-    assert recorder.paused == ""
-    assert held(tmp_path / "ring") == [encode(s) for s in (*snapshots[:10], *snapshots[20:])]
-    assert disk.removed == 0
 
 
 def test_a_record_that_is_too_large_for_the_bound_pauses_the_recording(tmp_path: Path) -> None:

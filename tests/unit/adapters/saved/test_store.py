@@ -110,7 +110,11 @@ def whole(**changes):
             ),
         ),
         transaction_log=TransactionLog((TransactionState("ledger", 7, 3, 60_000, "Ongoing", 1000),), "no leader"),
-        offsets_sizes=(OffsetsLogSize(0, 1, 400, 50, 2, 1000, 320), OffsetsLogSize(0, 2, 400)),
+        offsets_sizes=(
+            OffsetsLogSize(0, 1, 400, 50, 2, 1000, 320),
+            OffsetsLogSize(0, 2, 400),
+            OffsetsLogSize(1, 2, -1, error="no answer"),
+        ),
         stated_partitions={"t": 3},
         log_ends={TP: {1: LogEnd(0, 9, ""), 2: LogEnd(-1, -1, "gone")}},
         visible={TP: {1: 8}},

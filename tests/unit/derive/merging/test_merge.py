@@ -348,6 +348,9 @@ def test_a_log_that_one_place_found_uncompacted_stays_so_where_another_did_not_r
     short = tuple(size._replace(records=-1, keys=-1, last_ms=-1, behind=-1) for size in found.offsets_sizes)
     unread = replace(found, origin="b.json", taken_at=found.taken_at + 1, offsets_sizes=short)
     assert merge([found, unread]).offsets_sizes == found.offsets_sizes
+    refused = replace(unread, offsets_sizes=tuple(size._replace(error="refused") for size in short))
+    assert merge([found, refused]).offsets_sizes == found.offsets_sizes
+    assert merge([replace(unread, taken_at=found.taken_at), refused]).offsets_sizes == short
 
 
 def _at(snapshot: Snapshot, origin: str, later: float) -> Snapshot:
