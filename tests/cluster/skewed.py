@@ -25,7 +25,7 @@ def restarted(lab, node, seconds, folder, patch):
             elsewhere.setenv(name, value)
         lab.restart(node)
     *_, last = re.findall(r"^\[([-\d]+ [:\d]+),\d+\]", lab.store.log_file("broker", node).read_text(), re.MULTILINE)
-    shown = dt.datetime.strptime(last, "%Y-%m-%d %H:%M:%S").timestamp()
+    shown = dt.datetime.strptime(last, "%Y-%m-%d %H:%M:%S").astimezone().timestamp()
     assert abs(shown - time.time() - seconds) < _LATELY, f"the broker's log has the time {last}"
 
 

@@ -76,9 +76,7 @@ def test_a_watch_of_a_context_has_its_mutes_its_window_and_what_it_expects(kfix,
     assert (said.code, "KFX101" in new) == (21, True)
 
     day = (datetime.now(UTC) + timedelta(days=30)).date()
-    site.write_text(
-        f"{plain}mutes:\n  - {{clusters: [orders], findings: [KFX*], reason: known, until: {day}}}\n"
-    )
+    site.write_text(f"{plain}mutes:\n  - {{clusters: [orders], findings: [KFX*], reason: known, until: {day}}}\n")
     said, new = watched(kfix, "--snapshots", "3")
     assert (said.code, new) == (kfix.run("diagnose", "-c", "orders", "--restart-grace", "0").code, [])
     said, new = watched(kfix, "--until", "healthy", "--within", "4")
@@ -105,7 +103,8 @@ def test_a_watch_of_a_context_has_its_mutes_its_window_and_what_it_expects(kfix,
         assert (again.code, "new critical KFX101" in again.out) == (21, True), again.err
         report = kfix.run("report", "incident", "--recorder", ring, "--json")
         assert (report.code, "KFX101" in {c["code"] for c in report.json["causes"]}) == (0, True), report.err
-    for words in (("watch", "-c", "orders", "--from-recorder", ring), ("-c", "orders", "watch", "--from-recorder", ring)):
+    name, recorded = ("-c", "orders"), ("--from-recorder", ring)
+    for words in (("watch", *name, *recorded), (*name, "watch", *recorded)):
         refused = kfix.run(*words)
         assert (refused.code, refused.out) == (2, "")
         assert "--from-recorder reads a recording; leave out the options for a live cluster" in refused.err
