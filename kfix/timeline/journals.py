@@ -30,8 +30,14 @@ def _ended(record: Record) -> tuple[Tone, str]:
     more = f"; still in place: {'; '.join(map(str, left))}" if left else ""
     return (
         Tone.GOOD if good else Tone.BAD,
-        f"run ended: {record.get('outcome')} (exit {record.get('exit')}){took}{more}",
+        f"run ended: {record.get('outcome')} (exit {record.get('exit')}){took}{_why(record)}{more}",
     )
+
+
+def _why(record: Record) -> str:
+    """Returns the first line of the reason, which a run that was stopped has."""
+    why = str(record.get("why") or "").partition("\n")[0]
+    return f": {why}" if why and why != record.get("outcome") else ""
 
 
 def _result(record: Record) -> tuple[Tone, str]:

@@ -55,13 +55,14 @@ class Endings:
             rollback=rollback_command(self.plan, self.run + self.at, progress, self.moving),
         )
 
-    def write(self, journal: Journal, outcome: Outcome, exit_code: int) -> None:
-        """Journals the end of the run. An end that cannot be recorded is still reported to the caller."""
+    def write(self, journal: Journal, outcome: Outcome, exit_code: int, why: str) -> None:
+        """Journals the end of the run and why. An end that cannot be recorded is still reported to the caller."""
         with suppress(JournalError, KeyboardInterrupt):
             journal.write(
                 "run.end",
                 outcome=outcome.value,
                 exit=exit_code,
+                why=why,
                 changed=list(self.progress.standing),
                 put_back=list(self.progress.put_back),
                 left=self.left_on,

@@ -72,7 +72,7 @@ class Execution:
             journal.write("note", text=f"aborted: {reason}")
             if self.endings.left_on:
                 raise Stop(Outcome.STEP_FAILED, "not everything was restored")
-            self.endings.write(journal, Outcome.ABORTED, 0)
+            self.endings.write(journal, Outcome.ABORTED, 0, reason)
             return self.endings.aborted()
 
     @property
@@ -144,11 +144,11 @@ class Execution:
             yield
         except Stop as stop:
             error = self.error(stop)
-            self.endings.write(journal, stop.outcome, error.exit_code)
+            self.endings.write(journal, stop.outcome, error.exit_code, str(stop))
             raise error from stop
         except KeyboardInterrupt as interrupt:
             error = self.error(Stop(Outcome.INTERRUPTED, "interrupted"))
-            self.endings.write(journal, Outcome.INTERRUPTED, error.exit_code)
+            self.endings.write(journal, Outcome.INTERRUPTED, error.exit_code, "interrupted")
             raise error from interrupt
         except JournalError as broken:
             if self.progress.issued and not self.endings.left_on:
@@ -157,7 +157,7 @@ class Execution:
         except UnreachableError as error:
             # A source stopped answering at a point without handling of its own: the run ends in order.
             ended = self.error(Stop(Outcome.UNREACHABLE, str(error)))
-            self.endings.write(journal, Outcome.UNREACHABLE, ended.exit_code)
+            self.endings.write(journal, Outcome.UNREACHABLE, ended.exit_code, str(error))
             raise ended from error
 
     def error(self, stop: Stop) -> KfixError:

@@ -146,6 +146,16 @@ def test_what_a_plan_said_may_be_lost_is_told_for_steps_that_were_sent():
     assert [r.certainty for r in made.losses.rows((replace(run, stakes=(("x", False),)),))] == [Certainty.UNKNOWN]
 
 
+def test_a_run_that_was_stopped_is_told_with_its_reason():
+    from kfix.timeline.journals import events
+
+    *before, end = records()
+    why = "step nudge: its facts could not be read again: gone\nthe second line"
+    stopped = {**end, "outcome": "refused", "exit": 3, "seconds_to_proof": None, "why": why}
+    *_, last = events((*before, stopped), RUN)
+    assert last.text == "run ended: refused (exit 3): step nudge: its facts could not be read again: gone"
+
+
 def test_a_deleted_topic_loses_its_leaders_without_being_a_sign():
     paper = cluster()
     before = at(paper, 0, "a")

@@ -85,6 +85,9 @@ def test_facts_that_cannot_be_read_again_are_not_taken_for_unchanged(stage: Stag
     with pytest.raises(RefusedError):
         stage.run()
     assert stage.methods() == []
+    [end] = [r for r in stage.journal() if r["type"] == "run.end"]
+    assert end["outcome"] == "refused"
+    assert end["why"].startswith("precondition cluster_reachable(): inconclusive: zookeeper: gone")
 
 
 def test_a_slow_disk_makes_the_facts_be_read_again_after_the_intent(stage: Stage) -> None:
