@@ -4,6 +4,7 @@ import datetime as dt
 import re
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 #: More than a diagnosis needs on a busy machine, and far less than the clocks are off.
@@ -18,8 +19,19 @@ def skewed(folder):
     return lambda seconds: {"LD_PRELOAD": str(shim), "KFIX_TEST_CLOCK": str(seconds)}
 
 
+@contextmanager
 def restarted(lab, node, seconds, folder, patch):
-    """Restarts a broker on a host whose wall clock is `seconds` ahead; its next restart has the right clock again."""
+    """Restarts a broker on a host whose wall clock is `seconds` ahead; in the end it has the right clock again."""
+    try:
+        _restart(lab, node, seconds, folder, patch)
+        yield
+    finally:
+        lab.mend()
+        lab.restart(node)
+        lab.mend()
+
+
+def _restart(lab, node, seconds, folder, patch):
     with patch.context() as elsewhere:
         for name, value in skewed(folder)(seconds).items():
             elsewhere.setenv(name, value)

@@ -41,15 +41,20 @@ def kfix(lab, tmp_path):
     return Kfix(lab, tmp_path)
 
 
-def test_controllers_that_restart_in_turn_are_no_alarm(kfix, lab):
-    """Each is the active one once, so that another one is elected each time."""
+def test_active_controllers_that_restart_are_no_alarm(kfix, lab):
+    """The active one each time, so that another one is elected."""
+
+    def active():
+        wait_until(lambda: lab.quorum.active() is not None, "an active controller", 30)
+        return lab.quorum.active()
+
     settled(kfix)
-    epochs = [lab.quorum.active().epoch]
+    epochs = [active().epoch]
     with diagnosed(kfix) as found:
         for _ in lab.quorum.addresses():
-            lab.restart_controller(lab.quorum.active().leader)
+            lab.restart_controller(active().leader)
             settled(kfix)
-            epochs.append(lab.quorum.active().epoch)
+            epochs.append(active().epoch)
     assert found == []
     assert epochs == sorted({*epochs}), "another controller was elected at each restart"
 

@@ -146,14 +146,13 @@ def test_a_host_of_its_own_whose_clock_is_an_hour_off_is_no_fault_and_dates_noth
 ):
     """Broker and controller 2 are in a namespace of their own; as the active controller, its clock dates the others."""
     lab.break_("healthy")
-    restarted(lab, 2, seconds, tmp_path, monkeypatch)
-    if active:
-        made_active(lab, 2)
-    wait_healed(kfix)
-    said = kfix.diagnose("--debounce", "3", "--prevention")
-    assert not [f["summary"] for f in said.every if f["severity"] != "info" and not f["prevention"]]
-    assert said.json["could_not_read"] == []
-    gone = 3 if active else 2
-    lab.kill(gone)
-    gone_for_seconds(kfix, gone)
-    lab.mend()
+    with restarted(lab, 2, seconds, tmp_path, monkeypatch):
+        if active:
+            made_active(lab, 2)
+        wait_healed(kfix)
+        said = kfix.diagnose("--debounce", "3", "--prevention")
+        assert not [f["summary"] for f in said.every if f["severity"] != "info" and not f["prevention"]]
+        assert said.json["could_not_read"] == []
+        gone = 3 if active else 2
+        lab.kill(gone)
+        gone_for_seconds(kfix, gone)

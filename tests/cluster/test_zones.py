@@ -131,11 +131,10 @@ def test_a_host_whose_clock_is_an_hour_off_is_no_fault_and_dates_nothing_wrong(
 ):
     """Broker 2 is in a namespace of its own; registrations and states are dated by ZooKeeper, not by it."""
     lab.break_("healthy")
-    restarted(lab, 2, seconds, tmp_path, monkeypatch)
-    wait_healed(kfix)
-    said = kfix.diagnose("--debounce", "3", "--prevention")
-    assert not [f["summary"] for f in said.every if f["severity"] != "info" and not f["prevention"]]
-    assert said.json["could_not_read"] == []
-    lab.kill(2)
-    gone_for_seconds(kfix, 2)
-    lab.mend()
+    with restarted(lab, 2, seconds, tmp_path, monkeypatch):
+        wait_healed(kfix)
+        said = kfix.diagnose("--debounce", "3", "--prevention")
+        assert not [f["summary"] for f in said.every if f["severity"] != "info" and not f["prevention"]]
+        assert said.json["could_not_read"] == []
+        lab.kill(2)
+        gone_for_seconds(kfix, 2)

@@ -18,7 +18,8 @@ Remedies, safest first
 
 Do not
     Do not restart the leaders of such a topic before that: each restart leaves their partitions without a leader. Where
-    the replicas differ, do not have another controller elected before they are written again.
+    the replicas differ, do not have another controller elected before they are written again, unless the controller
+    does not act.
 
 Sources
     Kafka 2.7.1: KafkaController.processTopicChange removes a topic without a znode from its memory and sends nothing
@@ -107,6 +108,7 @@ def _leaderless(tps: list[TopicPartition], case: CaseFile) -> Finding:
 def _other_replicas(tps: list[TopicPartition], case: CaseFile) -> Finding:
     first, one = tps[0], len(tps) == 1
     now = () if case.controller is None or case.controller.broker is None else (case.controller.broker,)
+    restart = f"restart {brokers_named(now)}, or " if now else ""
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
@@ -122,10 +124,16 @@ def _other_replicas(tps: list[TopicPartition], case: CaseFile) -> Finding:
                 "another controller is elected: the controller writes the list again",
                 changes=(ChangeKind.REASSIGNMENT,),
             ),
+            runbook(
+                case,
+                "controller-reelect",
+                "Only if the controller does not carry that out (KFX202): note the replicas that the brokers report, "
+                "have another controller elected, and reassign at once",
+            ),
         ),
         never=(
             "Do not edit the topic's znode by hand: the controller does not read the replicas again",
-            f"Do not {f'restart {brokers_named(now)}, or ' if now else ''}have another controller elected before that",
+            f"Do not {restart}have another controller elected until the replicas agree",
         ),
         forbids=(NO_OTHER_CONTROLLER, no_restart(now)),
         partitions=tuple(tps),

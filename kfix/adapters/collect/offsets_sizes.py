@@ -87,6 +87,9 @@ def _read(line: BrokerConnection, broker: int, asked: _Asked, deadline: Deadline
     large = [tp for tp in asked.led if should_be_compacted(sizes.get(tp, 0), segment)]
     sampled = sorted(large, key=lambda tp: -sizes[tp])[:MOST_SAMPLED]
     found = {tp: OffsetsLogSize(tp.partition, broker, size) for tp, size in sizes.items()}
+    found |= {
+        tp: OffsetsLogSize(tp.partition, broker, -1, error="no size of its log") for tp in asked.led if tp not in sizes
+    }
     if not sampled:
         return list(found.values())
     starts, ends = line.call_many(
@@ -100,6 +103,9 @@ def _read(line: BrokerConnection, broker: int, asked: _Asked, deadline: Deadline
             found[tp] = _sampled(_Log(line, tp, start, end, asked.principal), found[tp], deadline)
         except UnreachableError as error:
             found[tp] = found[tp]._replace(error=str(error))
+    if all(found[tp].error for tp in sampled):
+        # What refuses or fails for the largest does so for the others.
+        found |= {tp: found[tp]._replace(error=found[sampled[0]].error) for tp in large}
     return list(found.values())
 
 

@@ -183,12 +183,12 @@ class Recorder:
         self._waiting.append(_Remark(what, text[:_LONGEST_REMARK], self._wall(), self._recorded))
 
     def _write_remark(self, remark: _Remark) -> bool:
-        self._roll()
+        self._roll(remark.recorded)
         held = {"what": remark.what, "text": remark.text}
         return self._append(RecordKind.REMARK, held, remark.at, remark.recorded)
 
     def _store(self, encoded: dict[str, Any]) -> bool:
-        self._roll()
+        self._roll(self._recorded)
         whole = self._base is None or self._since_whole > _WHOLES * self._whole_size
         kind = RecordKind.WHOLE if whole else RecordKind.DIFFERENCE
         held: dict[str, Any] = {"snapshot": encoded}
@@ -262,8 +262,8 @@ class Recorder:
         finally:
             os.close(handle)
 
-    def _roll(self) -> None:
-        """Ends the current segment if it is large or old enough; the next record begins another one.
+    def _roll(self, recorded: float) -> None:
+        """Ends the current segment if it is large or old enough for a record of this time, which begins another one.
 
         An empty segment stays the current one: its first record found no space, and the next one has the same name.
         """
@@ -272,7 +272,7 @@ class Recorder:
         limit = min(max(self.bounds.size // _SEGMENTS, _SMALLEST, _WHOLES * self._whole_size), self.bounds.size // 3)
         current = self._segments[-1]
         began = self._segments[-2].last if len(self._segments) > 1 else self._first_recorded
-        if current.size < limit and self._recorded - began < self.bounds.hours * 3600 / _SEGMENTS_BY_TIME:
+        if current.size < limit and recorded - began < self.bounds.hours * 3600 / _SEGMENTS_BY_TIME:
             return
         os.close(self._handle)
         self._handle, self._base = -1, None

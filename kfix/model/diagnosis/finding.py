@@ -69,7 +69,7 @@ class ChangeKind(StrEnum):
     """A kind of change that one finding may forbid while the remedy of another one makes it."""
 
     ELECTION = "election"
-    #: Another broker becomes the controller, reads everything from ZooKeeper, and elects leaders where it can.
+    #: With ZooKeeper: another broker becomes the controller, reads all of it again, and elects leaders where it can.
     CONTROLLER_ELECTION = "controller election"
     UNCLEAN_ELECTION = "unclean election"
     REASSIGNMENT = "reassignment"

@@ -29,7 +29,7 @@ SCHEMA: Final = "kfix.watch/v1"
 class WatchJson:
     """Writes each change by `write`, which gets one object and must not keep it back.
 
-    `warn` gets one line where the watch cannot record or notify any more, and one when it can again.
+    `warn` gets one line where the watch cannot record or notify any more, and one for each of these that is resolved.
     """
 
     def __init__(self, write: Callable[[Mapping[str, Any]], None], warn: Callable[[str], None]) -> None:
@@ -43,8 +43,9 @@ class WatchJson:
         for text in troubles:
             if text not in self._troubles:
                 self._warn(text)
-        if self._troubles and not troubles:
-            self._warn("recording and notifications work again")
+        for text in self._troubles:
+            if text not in troubles:
+                self._warn(f"resolved: {text}")
         self._troubles = troubles
 
 

@@ -212,7 +212,7 @@ def test_json_reports_a_recording_that_is_paused_on_standard_error(
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr.splitlines() == [
         f"kfix: recording is paused: {ring}: no space left on device",
-        "kfix: recording and notifications work again",
+        f"kfix: resolved: recording is paused: {ring}: no space left on device",
     ]
     [paused] = [r for r in Recording(tmp_path / "ring").records() if r.what == "paused"]
     assert paused.text == f"no snapshot was recorded for 45 s: {ring}: no space left on device"

@@ -124,6 +124,30 @@ def test_a_large_log_that_may_not_be_read_names_why_and_a_short_one_is_not_asked
     assert [each.error for each in sizes(short)] == ["", ""]
 
 
+class Many(Leader):
+    """It leads twelve large logs, and one more whose log directory reports no size."""
+
+    tps = tuple(TopicPartition("__consumer_offsets", number) for number in range(13))
+
+    def call(self, request, *more):
+        if request.api_key == requests.DESCRIBE_LOG_DIRS:
+            return 0, [LogDirUsage("/a", 0, {tp: self.size + tp.partition for tp in self.tps[:12]})]
+        return super().call(request, *more)
+
+    def call_many(self, asked, *more):
+        return [dict.fromkeys(self.tps, answer[TP]) for answer in super().call_many(asked, *more)]
+
+
+def test_what_was_not_asked_for_is_unknown_too_where_nothing_could_be_read():
+    def errors(leader):
+        places = dict.fromkeys(Many.tps, (1, (1,)))
+        return [each.error for each in read_sizes({1: leader}, places, SEGMENT, "User:kfix", Deadline.after(5))]
+
+    refused = "TOPIC_AUTHORIZATION_FAILED " + GRANT.format("Read", "--topic '*'")
+    assert errors(Many(repeated(40), {requests.FETCH: 29})) == [refused] * 12 + ["no size of its log"]
+    assert errors(Many(repeated(40))) == [""] * 12 + ["no size of its log"]
+
+
 @pytest.mark.parametrize(
     ("error", "why"),
     [

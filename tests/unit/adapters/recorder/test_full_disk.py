@@ -79,6 +79,19 @@ def test_remarks_wait_for_space_with_their_times_and_more_than_fit_are_counted(
     assert held(tmp_path / "ring") == [encode(snapshot), {**encode(snapshot), "taken_at": times.now - EVERY}]
 
 
+def test_remarks_that_waited_for_hours_begin_no_segment_each(tmp_path: Path) -> None:
+    times, [snapshot], disk = Times(), flapping(1), Full()
+    recorder = times.recorder(tmp_path / "ring", hours=48.0, files=disk)
+    record(recorder, [snapshot], times)
+    disk.full = True
+    for number in range(300):
+        times.pass_(60)
+        recorder.remark("lost", f"refused {number}")
+    disk.full = False
+    record(recorder, [snapshot], times)
+    assert len([*(tmp_path / "ring").glob("segment-*")]) <= 4
+
+
 def test_a_disk_that_is_full_for_hours_at_the_start_of_a_segment_is_recorded_on_again(tmp_path: Path) -> None:
     times, [snapshot], disk = Times(), flapping(1), Full()
     recorder = times.recorder(tmp_path / "ring", hours=24.0, files=disk)
