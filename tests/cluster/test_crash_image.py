@@ -26,13 +26,18 @@ def run(*words):
     subprocess.run([str(word) for word in words], check=True, timeout=60, capture_output=True)
 
 
+def succeeds(*words):
+    return subprocess.run([str(word) for word in words], check=False, timeout=60, capture_output=True).returncode == 0
+
+
 @contextmanager
 def mounted(image, at, *options):
     run("mount", *options, image, at)
     try:
         yield at
     finally:
-        run("umount", at)
+        # The kernel may still close the files of a broker that was just killed.
+        wait_until(lambda: succeeds("umount", at), f"{at} is unmounted", 30)
 
 
 class Disk:

@@ -230,17 +230,22 @@ def test_a_large_offsets_log_that_may_not_be_read_is_unknown_where_latent_risks_
         access.write_config("topics", OFFSETS_TOPIC, {"segment.bytes": str(1 << 20)})
         access.write_commits(where, "pay", {PAYMENTS: 1}, 80_000, 2)
         before = len(denials(lab))
-        wait_until(lambda: diagnosed(*asked).code == 22, "the log is large", _QUIET_SECONDS)
+        wait_until(lambda: of_compaction(diagnosed(*asked)), "the log is large", _QUIET_SECONDS)
         said = diagnosed(*asked)
         assert (said.code, list(said.findings)) == (22, []), said.out
-        [text] = said.json["could_not_read"]
+        [text] = of_compaction(said)
         assert text.startswith(f"compaction on broker 7: {where}: TOPIC_AUTHORIZATION_FAILED (missing right: Read ")
         assert granting(principal, READ_TOPICS) in text
         assert len(denials(lab)) > before
-        wait_until(lambda: diagnosed().code == 0, "without latent risks, all that is asked for is read", _QUIET_SECONDS)
+        assert of_compaction(diagnosed()) == [], "only latent risks need it"
         grant(access.admin(), principal, [READ_TOPICS])
         try:
             wait_until(lambda: diagnosed(*asked).code == 20, "the log is read", _QUIET_SECONDS)
             assert list(diagnosed(*asked).findings) == ["KFX115"]
         finally:
             revoke(access.admin(), principal, [READ_TOPICS])
+
+
+def of_compaction(said):
+    """Other tests of this lab leave a doubt in the offsets topic, whose log may not be read either."""
+    return [text for text in said.json["could_not_read"] if text.startswith("compaction ")]
