@@ -41,8 +41,12 @@ def _restart(lab, node, seconds, folder, patch):
     assert abs(shown - time.time() - seconds) < _LATELY, f"the broker's log has the time {last}"
 
 
-def gone_for_seconds(kfix, broker):
-    """A killed broker is dated right, by which it may be restarting: no alarm, whatever its clock or another's is."""
+def no_fault_until_killed(kfix, broker):
+    """Nothing is found or unread. Once killed, the broker is dated right, and so may be restarting: no alarm either."""
+    said = kfix.diagnose("--debounce", "3", "--prevention")
+    assert not [f["summary"] for f in said.every if f["severity"] != "info" and not f["prevention"]]
+    assert said.json["could_not_read"] == []
+    kfix.lab.kill(broker)
     said = kfix.on("diagnose", "--debounce", "0", "--restart-grace", "600")
     assert said.code == 0, said.out
     found = re.search(rf"no alarm, but broker {broker} has been gone for (\d+) s", said.out)

@@ -22,12 +22,9 @@ WHERE = TopicPartition("ledger", 0)
 MEGABYTES = 192
 
 
-def run(*words):
-    subprocess.run([str(word) for word in words], check=True, timeout=60, capture_output=True)
-
-
-def succeeds(*words):
-    return subprocess.run([str(word) for word in words], check=False, timeout=60, capture_output=True).returncode == 0
+def run(*words, check=True):
+    """Returns whether it succeeded; with `check`, raises CalledProcessError if it did not."""
+    return subprocess.run([str(word) for word in words], check=check, timeout=60, capture_output=True).returncode == 0
 
 
 @contextmanager
@@ -37,7 +34,7 @@ def mounted(image, at, *options):
         yield at
     finally:
         # The kernel may still close the files of a broker that was just killed.
-        wait_until(lambda: succeeds("umount", at), f"{at} is unmounted", 30)
+        wait_until(lambda: run("umount", at, check=False), f"{at} is unmounted", 30)
 
 
 class Disk:

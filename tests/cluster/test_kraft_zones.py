@@ -11,7 +11,7 @@ from kfix.lab import LabSpec
 from tests.cluster.conftest import Kfix, WatchedLab, again
 from tests.cluster.cutting import cut_off, log_end, nothing_left, refused, told, wait_healed
 from tests.cluster.seen import wait_until
-from tests.cluster.skewed import gone_for_seconds, restarted
+from tests.cluster.skewed import no_fault_until_killed, restarted
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-kraft-zones")]
 
@@ -149,9 +149,4 @@ def test_a_host_of_its_own_whose_clock_is_an_hour_off_is_no_fault_and_dates_noth
         if active:
             made_active(lab, 2)
         wait_healed(kfix)
-        said = kfix.diagnose("--debounce", "3", "--prevention")
-        assert not [f["summary"] for f in said.every if f["severity"] != "info" and not f["prevention"]]
-        assert said.json["could_not_read"] == []
-        gone = 3 if active else 2
-        lab.kill(gone)
-        gone_for_seconds(kfix, gone)
+        no_fault_until_killed(kfix, 3 if active else 2)

@@ -7,20 +7,20 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-import confluent_kafka
 import pytest
 
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.rights import grant, revoke
 from tests.cluster.kraft_healing.conftest import CLEANER
-from tests.cluster.remedy import Operator, Planned, moves_file
+from tests.cluster.remedy import Operator, Planned
 from tests.cluster.seen import wait_until
 from tests.cluster.test_missing_rights import denials
-from tests.matrix.remedies import Scene, carried_out, modes_of, start_brokers
+from tests.deaths.cases import CASES as KILLED
+from tests.deaths.cases import Case, offsets_to_restore
+from tests.matrix.remedies import Scene, carried_out, modes_of
 from tests.security.rights import of_runbooks
 
 #: What a broker needs, at most, to take over a right.
@@ -31,78 +31,33 @@ _IN_DOUBT = re.compile(r"Operation = Read .* on resource = Topic:LITERAL:__consu
 _MADE = {"strong", "cargo"}
 
 
-@dataclass(frozen=True)
-class Case:
-    """The incident of a runbook, and its parameters, which may name its details in braces.
-
-    `prepare` makes what the incident does not, and returns further words of `runbook plan`; `by_hand` is what a person
-    does when the run waits for one. `otherwise`: a later step, which writes to ZooKeeper, heals without a right of
-    Kafka.
-    """
-
-    incident: str
-    params: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
-    prepare: Callable[[Scene, object], tuple[object, ...]] = lambda _scene, _access: ()
-    by_hand: Callable[[Scene], None] | None = None
-    otherwise: bool = False
-
-
-def _durable(_scene, access):
-    access.create_topic("strong", [[1, 2, 3]], {})
+def _strong(scene):
+    with scene.lab.access() as access:
+        access.create_topic("strong", [[1, 2, 3]], {})
     return ()
 
 
-def _moves(scene, access):
-    access.create_topic("cargo", [[1], [2]], {})
-    return "--json-in", moves_file(scene.operator, {("cargo", 0): [2, 3]})
+def _set_back(scene):
+    """Saving needs the rights of the runbook, too."""
+    lab = scene.lab
+    with lab.access() as access, granted(access, lab.state.spec.principal, of_runbooks()["restore-offsets"]):
+        return offsets_to_restore(scene)
 
 
-def _set_back(scene, access):
-    """Offsets that were saved, and set back to 0 since."""
-    ann, group = scene.operator, scene.broken.group
-    path = ann.folder / f"{ann.name}-offsets.json"
-    principal, rights = scene.lab.state.spec.principal, of_runbooks()["restore-offsets"]
-    with granted(access, principal, rights):
-        said = ann.on("offsets", "save", "--partition", "all", "-o", path)
-    assert said.code == 0, said.out + said.err
-    admin = access.admin()
-    [stored] = [
-        done.result(10)
-        for done in admin.list_consumer_group_offsets([confluent_kafka.ConsumerGroupTopicPartitions(group)]).values()
-    ]
-    back = [confluent_kafka.TopicPartition(each.topic, each.partition, 0) for each in stored.topic_partitions]
-    assert any(each.offset > 0 for each in stored.topic_partitions)
-    [done] = admin.alter_consumer_group_offsets([confluent_kafka.ConsumerGroupTopicPartitions(group, back)]).values()
-    done.result(10)
-    return "--offsets", path
-
-
-ON_KRAFT = {
-    "abort-transaction": Case("pending-offsets"),
-    "cancel-reassignment": Case("stuck-reassignment"),
-    "coordinator-failed": Case("coordinator-failed"),
-    "durable-defaults": Case("healthy", {"topic": "strong"}, prepare=_durable),
-    "evict-member": Case("rebalance-held", {"group": "{group}", "member": "{member}"}),
-    "isr-dead": Case("offsets-rf1", {"within": "90s"}, by_hand=start_brokers),
-    "leader-balance": Case("leader-skew"),
-    "move-replicas": Case("healthy", prepare=_moves),
-    "raise-offsets-rf": Case("offsets-rf1", options={"kill": "no"}),
-    "raise-topic-rf": Case("weak-topic", {"topic": "ledger"}),
-    "remove-ghost-registration": Case("ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),
-    "replace-broker": Case("broker-ids-gone", {"renamed": "{dead}={new_id}"}, options={"copies": "2"}),
-    "restore-offsets": Case("healthy", {"group": "{group}"}, prepare=_set_back),
-    "spread-replicas": Case("replicas-in-one-rack"),
-    "sweep-throttles": Case("left-over-throttles"),
-    "unclean-election": Case("elr-struck", {"max_loss": "-1"}),
-}
 ON_ZOOKEEPER = {
     "controller-reelect": Case("metadata-divergence"),
     "coordinator-not-answering": Case("coordinator-silent", {"settle": "2s"}),
-    "coordinator-stuck": Case("coordinator-stuck", otherwise=True),
-    "metadata-divergence": Case("metadata-divergence", otherwise=True),
+    "coordinator-stuck": Case("coordinator-stuck"),
+    "metadata-divergence": Case("metadata-divergence"),
     "under-min-isr": Case("under-min-isr", {"settle": "1s", "relax_to": "1"}),
 }
+#: The others, on the incidents on which they are killed, but for two whose preparation there needs further rights.
+ON_KRAFT = {book: case for book, case in KILLED.items() if book not in ON_ZOOKEEPER} | {
+    "durable-defaults": Case("healthy", {"topic": "strong"}, prepare=_strong),
+    "restore-offsets": replace(KILLED["restore-offsets"], prepare=_set_back),
+}
+#: A later step of these, which writes to ZooKeeper, heals without a right of Kafka.
+HEALED_OTHERWISE = {"coordinator-stuck", "metadata-divergence"}
 CASES = {("4.3.1", book): case for book, case in ON_KRAFT.items()}
 CASES |= {("2.7.1", book): case for book, case in ON_ZOOKEEPER.items()}
 CORE = (("4.3.1", "evict-member"), ("4.3.1", "raise-topic-rf"))
@@ -150,11 +105,11 @@ def _operator(lab, folder, name):
     return one
 
 
-def _made(case, lab, operator, access):
+def _made(case, lab, operator):
     """Makes the incident; returns (scene, further words of `runbook plan`, parameters)."""
     scene = Scene(lab, operator, lab.break_(case.incident, **case.options))
     params = {name: scene.filled(value) for name, value in case.params.items()}
-    words = case.prepare(scene, access)
+    words = case.prepare(scene)
     time.sleep(_TAKEN_OVER_SECONDS)
     return scene, words, params
 
@@ -162,18 +117,18 @@ def _made(case, lab, operator, access):
 @pytest.mark.parametrize(("acl_lab", "book"), TRIED, indirect=["acl_lab"])
 def test_a_runbook_needs_the_documented_rights_and_no_other(acl_lab, tmp_path, book):
     lab, rights = acl_lab, of_runbooks()[book]
-    case = CASES[lab.state.spec.recipe.kafka, book]
+    case, otherwise = CASES[lab.state.spec.recipe.kafka, book], book in HEALED_OTHERWISE
     assert lab.state.spec.recipe.mode in modes_of(book)
     principal = lab.state.spec.principal
     eve, ann = (_operator(lab, tmp_path, name) for name in ("eve", "ann"))
     try:
         with lab.access() as access:
-            scene, words, params = _made(case, lab, ann, access)
+            scene, words, params = _made(case, lab, ann)
             if rights:
-                refused_without(eve, book, words, params, otherwise=case.otherwise)
-            if case.otherwise:
+                refused_without(eve, book, words, params, otherwise=otherwise)
+            if otherwise:
                 lab.mend()
-                scene, words, params = _made(case, lab, ann, access)
+                scene, words, params = _made(case, lab, ann)
             with granted(access, principal, rights):
                 before = {*denials(lab)}
                 planned = wait_until(lambda: ann.plan(book, *words, params=params), "planned", 5)

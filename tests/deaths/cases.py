@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import confluent_kafka
-from confluent_kafka.admin import AdminClient
 
 from kfix.lab.clients.asking_controllers import set_feature
 from tests.cluster.remedy import moves_file
@@ -44,15 +43,22 @@ def _a_topic_to_move(scene: Scene) -> Words:
     return "--json-in", moves_file(scene.operator, {("cargo", 0): [2, 3], ("cargo", 1): [3, 1]})
 
 
-def _offsets_to_restore(scene: Scene) -> Words:
-    path = scene.operator.folder / "offsets.json"
-    assert scene.operator.on("offsets", "save", "--partition", "all", "-o", path).code == 0
-    assert scene.broken.group is not None
-    admin = AdminClient({"bootstrap.servers": scene.lab.bootstrap_servers})
-    earlier = [confluent_kafka.TopicPartition("orders", number, 0) for number in range(3)]
-    asked = confluent_kafka.ConsumerGroupTopicPartitions(scene.broken.group, earlier)
-    [done] = admin.alter_consumer_group_offsets([asked]).values()
-    done.result(10)
+def offsets_to_restore(scene: Scene) -> Words:
+    """Saves the offsets of the group and sets them back to 0 since."""
+    operator, group = scene.operator, scene.broken.group
+    path = operator.folder / f"{operator.name}-offsets.json"
+    said = operator.on("offsets", "save", "--partition", "all", "-o", path)
+    assert said.code == 0, said.out + said.err
+    assert group is not None
+    with scene.lab.access() as access:
+        admin = access.admin()
+        [stored] = admin.list_consumer_group_offsets([confluent_kafka.ConsumerGroupTopicPartitions(group)]).values()
+        found = stored.result(10).topic_partitions
+        assert any(each.offset > 0 for each in found)
+        earlier = [confluent_kafka.TopicPartition(each.topic, each.partition, 0) for each in found]
+        asked = confluent_kafka.ConsumerGroupTopicPartitions(group, earlier)
+        [done] = admin.alter_consumer_group_offsets([asked]).values()
+        done.result(10)
     return "--offsets", path
 
 
@@ -94,7 +100,7 @@ CASES: Mapping[str, Case] = {
     "raise-topic-rf": Case("weak-topic", _LEDGER),
     "remove-ghost-registration": Case("ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),
     "replace-broker": Case("broker-ids-gone", {"renamed": "{dead}={new_id}"}, options={"copies": "2"}),
-    "restore-offsets": Case("healthy", {"group": "{group}"}, prepare=_offsets_to_restore),
+    "restore-offsets": Case("healthy", {"group": "{group}"}, prepare=offsets_to_restore),
     "spread-replicas": Case("replicas-in-one-rack"),
     "sweep-throttles": Case("left-over-throttles"),
     "unclean-election": Case("elr-struck", {"max_loss": "-1"}),
