@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-core test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test test-long unit proofs real test-core test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -26,7 +26,7 @@ fleet-demo:
 	@$(BIN)/kfix fleet demo --store $(FLEET)/store --html $(FLEET)/report.html
 	@echo "open $(FLEET)/report.html in a browser"
 
-# All tests, about 40 minutes on two cores. Those on real brokers are groups, one a worker; the tests of a group share one
+# All tests but the long ones, about half an hour on two cores. Those on real brokers are groups, one a worker; the tests of a group share one
 # cluster. Three workers: a test of a cluster waits for its brokers more than it computes.
 test: setup-dev
 	@$(PYTEST)
@@ -43,6 +43,11 @@ proofs: setup-dev
 # Real brokers, real Spark, a real browser.
 real: setup-dev
 	@$(PYTEST) tests/cluster tests/spark tests/browser
+
+# The tests that `make test` leaves out, since they take long: further lines of Kafka, mechanisms, and ways into the same fault on
+# real brokers and Spark. About half an hour on two cores. One by itself: `python -m pytest -m long PATH -k NAME`.
+test-long: setup-dev
+	@$(PYTEST) -m long tests/cluster tests/spark
 
 # A few incidents on every line of Kafka, of which `make test-matrix` runs all: about eight minutes. A part of `make test`.
 test-core: setup-dev

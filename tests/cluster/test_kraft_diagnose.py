@@ -132,6 +132,7 @@ def test_a_frozen_controller_delays_nothing_beyond_the_deadline(kfix, lab):
     assert is_healthy(once_healthy(kfix))
 
 
+@pytest.mark.long
 def test_a_wrong_address_of_a_controller_hides_nothing(kfix):
     once_healthy(kfix)
     assert is_healthy(kfix.diagnose("--bootstrap-controller", "127.0.0.1:1"))
@@ -282,6 +283,7 @@ def test_a_snapshot_from_before_shows_the_records_that_were_lost(kfix, lab):
     assert "ledger" in saved["log_ends"]
 
 
+@pytest.mark.long
 def test_eligible_leader_replicas_that_are_off_are_a_latent_risk_with_the_command(kfix, lab):
     once_healthy(kfix)
     lab.break_("metadata-version-behind")
@@ -338,6 +340,7 @@ def test_commands_that_read_ask_brokers_and_controllers_for_nothing_that_changes
     assert {"METADATA", "FIND_COORDINATOR", "DESCRIBE_TOPIC_PARTITIONS", "FETCH", "LIST_OFFSETS"} <= brokers
 
 
+@pytest.mark.long
 def test_a_move_without_progress_is_dated_by_earlier_snapshots_and_never_found_by_one(kfix, lab, tmp_path):
     """The earlier snapshot is made older in the memory of kfix: nobody waits ten minutes."""
     once_healthy(kfix)

@@ -19,12 +19,14 @@ def engine(connect):
         yield one
 
 
+@pytest.mark.long
 def test_it_judges_the_same(engine, connect, run, judged):
     assert engine.name.endswith(connect.url)
     done = engine.each(partial(judge_stored, prevention=True), run.stored())
     assert {d.name: d.value() for d in done} == judged
 
 
+@pytest.mark.long
 def test_it_picks_the_same_rows_and_judges_them_the_same(engine, run):
     tasks = tasks_of(run)
     found = {row.pop("cluster"): row for row in answers_of(engine, job_of(run, tasks))}

@@ -24,6 +24,7 @@ def engine(standalone):
         yield one
 
 
+@pytest.mark.long
 def test_the_code_of_the_driver_travels(engine, standalone):
     assert engine.name.endswith(standalone.url)
     [done] = engine.each(whose_code, {"one": 1})
@@ -75,6 +76,7 @@ def test_a_worker_that_dies_in_the_middle_changes_no_finding(engine, standalone,
     assert {n: (d.result, d.error) for n, d in found.items()} == {n: (d, "") for n, d in judged.items()}
 
 
+@pytest.mark.long
 def test_a_master_without_workers_is_one_line(tmp_path):
     with Standalone(tmp_path, workers=0) as empty:
         script = (

@@ -38,7 +38,7 @@ def installed(version, folder):
 def tested(folder, options):
     """Returns (exit code, counts) of pytest."""
     files = [ROOT / "tests" / "spark" / f"test_{name}.py" for name in SLICE]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(options or files)]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider", *(options or files)]
     lines = []
     with subprocess.Popen(
         [*command, "-W", "ignore::FutureWarning", "-v", "--tb=short"],

@@ -12,7 +12,8 @@ How kfix knows
     cleaner leaves at most 2/3 of a log uncompacted, and every key occurs once in the rest. If there are at least two
     records for each key there, and the last of them is older than an hour, the cleaner does not run there. The log
     start offset shows nothing: compaction does not move it. The piece needs the right Read on the topic; without it,
-    and where a broker gives no answer, the partitions count as not read.
+    and where a broker gives no answer, the partitions count as not read. Of each broker the ten largest such logs are
+    read: a smaller one that alone is not compacted, for example because of an open transaction, is not found.
 
 Remedies, safest first
     Move the leadership to a copy that is compacted, if there is one: each replica is compacted on its own. Otherwise
