@@ -64,8 +64,8 @@ def wait_done(lab, number, seconds=60):
 @pytest.mark.parametrize(
     ("incident", "code", "options"),
     [
-        long("zone-isolated-with-leader", "KFX803", {}),
-        ("zone-isolated-with-leader", "KFX803", {"acks": "all"}),
+        ("zone-isolated-with-leader", "KFX803", {}),
+        long("zone-isolated-with-leader", "KFX803", {"acks": "all"}),
         ("controller-zone-isolated-with-leader", "KFX804", {}),
         long("leader-cut-from-followers", "KFX803", {"outcome": "leader-moved"}),
     ],
@@ -97,9 +97,8 @@ def test_two_leaders_and_the_loss_foretold(lab, kfix, tmp_path, incident, code, 
         assert 0 < truth.lost + beyond.lost <= foretold <= truth.lost + beyond.lost + 5
 
 
-@pytest.mark.parametrize(
-    ("incident", "code"), [long("zone-isolated", "KFX803"), ("controller-zone-isolated", "KFX804")]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("incident", "code"), [("zone-isolated", "KFX803"), ("controller-zone-isolated", "KFX804")])
 def test_an_isolated_zone_that_leads_nothing(lab, kfix, tmp_path, incident, code):
     broken = lab.break_(incident)
     said, found = told(kfix, code)

@@ -184,6 +184,7 @@ def key(operator, code):
     return operator.diagnose().findings[code]["key"]
 
 
+@pytest.mark.long
 def test_where_the_whole_isr_is_dead_the_live_replica_is_named_as_no_help(operator, cluster):
     broken = cluster.lab.break_("whole-isr-dead")
     late = next(b for b in cluster.lab.broker_ids if b not in broken.dead)
@@ -229,6 +230,7 @@ def test_a_broker_id_that_is_gone_with_all_copies_is_not_replaced(operator, clus
     assert still == lost
 
 
+@pytest.mark.long
 def test_a_broker_id_that_is_gone_is_replaced_by_its_new_one_where_copies_are_left(operator, cluster):
     broken = cluster.lab.break_("broker-ids-gone", copies=2)
     [gone], new = broken.dead, broken.details["new_id"]

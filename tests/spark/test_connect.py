@@ -34,6 +34,7 @@ def test_it_picks_the_same_rows_and_judges_them_the_same(engine, run):
     assert judged_by(engine, run, tasks) == judged_here(tasks)
 
 
+@pytest.mark.long
 def test_a_killer_is_a_row(engine):
     errors = {d.name: d.error for d in engine.each(sometimes, {f"c{i}": i for i in range(6, 9)})}
     assert errors == {"c6": "", "c7": "its process died: out of memory, or killed", "c8": ""}

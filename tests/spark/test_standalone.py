@@ -33,6 +33,7 @@ def test_the_code_of_the_driver_travels(engine, standalone):
     assert runbooks == sorted(p.name for p in (ROOT / "runbooks").iterdir())
 
 
+@pytest.mark.long
 def test_a_killer_is_a_row_although_spark_tries_four_times(engine):
     found = {d.name: d.error for d in engine.each(sometimes, {f"c{i}": i for i in range(10)})}
     assert {n: e for n, e in found.items() if e} == {

@@ -118,6 +118,7 @@ def test_saved_offsets_are_committed_again_and_taken_back(operator, cluster):
     assert set(committed(cluster, broken.group).values()) == {0}
 
 
+@pytest.mark.long
 def test_the_registration_of_a_broker_that_is_gone_is_removed_and_that_of_a_live_one_never(operator, cluster):
     ghost = cluster.lab.break_("ghost-registration").details["ghost"]
     said = operator.diagnose("--debounce", "0")
@@ -169,6 +170,7 @@ def test_a_move_is_cancelled_only_where_an_original_replica_lives(operator, clus
     assert cluster.moves() == before
 
 
+@pytest.mark.long
 def test_a_move_that_never_ends_is_cancelled_or_ends_at_the_target_that_is_named(operator, cluster):
     told = cluster.lab.break_("move-never-ends").details
     found = operator.diagnose().findings
@@ -307,6 +309,7 @@ def with_properties(lab, line):
     wait_until(lambda: lab.quorum.active() is not None, "the controller is active again", 30)
 
 
+@pytest.mark.long
 def test_the_controllers_setting_counts_although_every_broker_and_topic_has_false(operator, cluster, request):
     broken = cluster.lab.break_("isr-gone")
     [dead] = broken.dead
