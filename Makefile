@@ -49,9 +49,9 @@ real: setup-dev
 test-long: setup-dev
 	@$(PYTEST) -m long tests/cluster tests/spark
 
-# A few incidents on every line of Kafka, of which `make test-matrix` runs all: about eight minutes. A part of `make test`.
+# A few incidents on every line of Kafka, of which `make test-matrix` runs all: about eight minutes. `make test` has most of them.
 test-core: setup-dev
-	@$(PYTEST) tests/cluster/test_matrix_core.py
+	@$(PYTEST) -m "" tests/cluster/test_matrix_core.py
 
 # Every line of Kafka with every security and mechanism: about an hour on two cores. The cells of docs/security-matrix.md that
 # have no result yet are run first, then every failure line with and without an authorizer, and each right that is taken away,

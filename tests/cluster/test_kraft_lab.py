@@ -141,6 +141,7 @@ def test_a_failed_coordinator_refuses_its_groups_after_a_restart_too(kraft):
     assert broken.details["poisoned_group"] == broken.group
 
 
+@pytest.mark.long
 def test_an_incident_of_both_modes_is_made_here_too(kraft):
     assert kraft.break_("under-min-isr").dead
 

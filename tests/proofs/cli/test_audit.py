@@ -19,6 +19,9 @@ from kfix.adapters.fleet.staging import RunWriter
 from tests.places import ROOT
 from tests.unit.diagnostics.clusters import base
 
+#: One worker makes the store of the demo, for all tests.
+pytestmark = pytest.mark.xdist_group("demo-store")
+
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
 
