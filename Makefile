@@ -45,9 +45,9 @@ real: setup-dev
 	@$(PYTEST) tests/cluster tests/spark tests/browser
 
 # The tests that `make test` leaves out, since they take long: further lines of Kafka, mechanisms, and ways into the same fault on
-# real brokers and Spark. About half an hour on two cores. One by itself: `python -m pytest -m long PATH -k NAME`.
+# real brokers and Spark; and audits killed right before each commit. About half an hour on two cores. One by itself: `python -m pytest -m long PATH -k NAME`.
 test-long: setup-dev
-	@$(PYTEST) -m long tests/cluster tests/spark
+	@$(PYTEST) -m long tests/cluster tests/spark tests/proofs
 
 # A few incidents on every line of Kafka, of which `make test-matrix` runs all: about eight minutes. `make test` has most of them.
 test-core: setup-dev

@@ -1,7 +1,7 @@
-"""The tests that only `make test-long` runs: real clusters and Spark sessions that take long.
+"""The tests that only `make test-long` runs, since they take long: most need real clusters or Spark.
 
 `make test` has of each capability what shows it on real brokers. Those marked `long` are variants of it: another line
-of Kafka, another mechanism, a second way into the same fault.
+of Kafka, another mechanism, a second way into the same fault, a kill one moment earlier.
 """
 
 import pytest
