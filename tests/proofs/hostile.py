@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 #: All examples of all kinds together; `make fuzz` sets 100 000.
-CASES = int(os.environ.get("KFIX_FUZZ", "480"))
+CASES = int(os.environ.get("KFIX_FUZZ", "240"))
 SECONDS_AN_EXAMPLE = 20.0
 
 _WORDS = ["", "0", "-1", "1e400", "null", "true", "${", "}", "${finding.partitions}", "\x00", "\ud7ff", "é", "&a", "*a"]

@@ -18,7 +18,7 @@ from tests.proofs.fuzz.counting import MOST_MEMORY, MOST_MEMORY_OF
 from tests.proofs.fuzz.kinds import KINDS
 
 #: Of each kind; the other proofs share theirs.
-CASES = int(os.environ.get("KFIX_FUZZ", "150"))
+CASES = int(os.environ.get("KFIX_FUZZ", "50"))
 #: A case of a store copies it and opens each of its tables, which takes as long as several others.
 SHARE = {"store": 5}
 

@@ -33,7 +33,7 @@ from tests.proofs.stage import Moment, Stage, too_often, world
 
 HOUR = 3600.0
 #: In longer runs the clock is set once at one of each kind of record of each kind of step; by `make fuzz` at all.
-LONG = 14
+LONG = 6
 #: After so many of these one page of what people read is made and read.
 _PAGE = 5
 EVERY = [*SCENARIOS.values(), *(each for each in ON_KRAFT.values() if each not in SCENARIOS.values())]

@@ -51,14 +51,14 @@ def test_every_case_of_the_catalogue(name, tmp_path):
     agree(CASES[name](), tmp_path)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(papers())
 def test_any_cluster(paper):
     with tempfile.TemporaryDirectory() as folder:
         agree(paper.snapshot(), folder)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(papers())
 def test_the_whole_snapshot_comes_back(paper):
     snapshot = paper.snapshot(taken_at=1_800_000_000.1234567)
@@ -78,7 +78,7 @@ def test_the_whole_snapshot_comes_back(paper):
         assert replace(found, **bare) == replace(snapshot, **bare)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(papers())
 def test_every_answer_of_the_case_file_is_the_same(paper):
     snapshot = paper.snapshot()
@@ -106,7 +106,7 @@ def _plain(answer):
     return tuple(answer) if isinstance(answer, LazyRows) else answer
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(papers())
 def test_a_check_is_given_the_same_rows(paper):
     snapshot = paper.snapshot()
