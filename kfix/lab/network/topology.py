@@ -17,7 +17,7 @@ from kfix.lab.definition.zone import Network, Zone
 from kfix.lab.network.commands import inside, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _POOL = ipaddress.ip_network("198.18.0.0/15")
 _PREFIX = 24
@@ -29,7 +29,7 @@ _BRIDGE = "bridge"
 def plan_network(lab_id: str, zones: Iterable[str]) -> Network:
     """Chooses names and a subnet. Nothing is created yet, so that lab.json can name it first."""
     tag = lab_id[:_TAG]
-    subnet = _free_subnet(_addresses_here())
+    subnet = free_subnet(_addresses_here(), lab_id)
     return Network(
         switch=f"kfix-{tag}-switch",
         interface=f"kfix{tag}",
@@ -82,8 +82,15 @@ def _addresses_here() -> set[ipaddress.IPv4Address | ipaddress.IPv6Address]:
     return {ipaddress.ip_address(each["local"]) for link in links for each in link.get("addr_info", ())}
 
 
-def _free_subnet(taken: set[ipaddress.IPv4Address | ipaddress.IPv6Address]) -> ipaddress.IPv4Network:
-    for subnet in _POOL.subnets(new_prefix=_PREFIX):
-        if isinstance(subnet, ipaddress.IPv4Network) and not any(each in subnet for each in taken):
+def free_subnet(taken: Collection[ipaddress.IPv4Address | ipaddress.IPv6Address], lab_id: str) -> ipaddress.IPv4Network:
+    """Returns a subnet without an address of this machine.
+
+    `lab_id`, in hexadecimal digits, decides which is tried first: labs that start at the same moment do not see each
+    other's addresses yet.
+    """
+    subnets = [each for each in _POOL.subnets(new_prefix=_PREFIX) if isinstance(each, ipaddress.IPv4Network)]
+    first = int(lab_id, 16) % len(subnets)
+    for subnet in (*subnets[first:], *subnets[:first]):
+        if not any(each in subnet for each in taken):
             return subnet
     raise LabError(f"no free /{_PREFIX} subnet is left in {_POOL}", hint="kfix lab down --all frees those of old labs")

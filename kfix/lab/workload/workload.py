@@ -25,6 +25,7 @@ MOST_MESSAGES = 1_000_000
 _ANSWER_SECONDS = 10.0
 _DRAIN_SECONDS = 10.0
 _AUDIT_SECONDS = 20.0
+_LEADER_MOVES = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
 _QUIET: dict[str, Any] = {"log_level": 0, "topic.metadata.refresh.interval.ms": 2_000}
 
 
@@ -198,6 +199,19 @@ class Workload:
         self._tally.audited(found)
 
 
+def _bounds(consumer: Consumer, tp: TopicPartition) -> tuple[int, int]:
+    """Returns the first offset and the log end; while the leader moves, the client may ask the one before."""
+    deadline = time.monotonic() + _AUDIT_SECONDS
+    while True:
+        try:
+            return consumer.get_watermark_offsets(tp, timeout=5)
+        except KafkaException as problem:
+            if problem.args[0].code() not in _LEADER_MOVES or time.monotonic() > deadline:
+                raise
+        time.sleep(0.2)
+        consumer.list_topics(tp.topic, timeout=10)
+
+
 def whole_log(bootstrap_servers: str, topic: str) -> Iterator[Any]:
     consumer = Consumer(
         {"bootstrap.servers": bootstrap_servers, "group.id": "kfix-lab-audit", "enable.auto.commit": False, **_QUIET}
@@ -206,7 +220,7 @@ def whole_log(bootstrap_servers: str, topic: str) -> Iterator[Any]:
         known = consumer.list_topics(topic, timeout=10).topics[topic]
         left = {}
         for number in known.partitions:
-            low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=5)
+            low, high = _bounds(consumer, TopicPartition(topic, number))
             if high > low:
                 left[number] = high
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in left])

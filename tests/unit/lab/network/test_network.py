@@ -9,7 +9,7 @@ from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, ZooKeeperDef, from_json, to_json
 from kfix.lab.definition.store import Store
 from kfix.lab.definition.zone import LinkCut, Network, Slow, Zone
-from kfix.lab.network import commands, faults, filters
+from kfix.lab.network import commands, faults, filters, topology
 
 ZONES = tuple(Zone(f"az{n}", f"kfix-x-az{n}", f"198.18.0.{10 + n}") for n in (1, 2, 3))
 NETWORK = Network("kfix-x-switch", "kfixx", "198.18.0.1", ZONES)
@@ -143,3 +143,11 @@ def test_what_a_tool_says_when_it_fails_is_one_line(tmp_path, monkeypatch):
     with pytest.raises(LabError, match=r"^ip netns add x: Operation not permitted$") as caught:
         commands.run(["ip", "netns", "add", "x"])
     assert "NET_ADMIN" in caught.value.hint
+
+
+def test_labs_that_start_at_the_same_moment_take_different_subnets():
+    one, other = (topology.free_subnet((), lab_id) for lab_id in ("0" * 15 + "1", "0" * 15 + "2"))
+    assert (str(one), str(other)) == ("198.18.1.0/24", "198.18.2.0/24")
+    assert str(topology.free_subnet((one[7],), "0" * 15 + "1")) == "198.18.2.0/24"
+    with pytest.raises(LabError, match="no free /24 subnet is left"):
+        topology.free_subnet(tuple(each[1] for each in topology._POOL.subnets(new_prefix=24)), "f" * 16)
