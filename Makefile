@@ -26,8 +26,8 @@ fleet-demo:
 	@$(BIN)/kfix fleet demo --store $(FLEET)/store --html $(FLEET)/report.html
 	@echo "open $(FLEET)/report.html in a browser"
 
-# All tests but the long ones, about half an hour on two cores. Those on real brokers are groups, one a worker; the tests of a group share one
-# cluster. Three workers: a test of a cluster waits for its brokers more than it computes.
+# All tests but the long ones: half an hour to an hour on two cores. Those on real brokers are groups, one a worker; the tests of
+# a group share one cluster. Three workers: a test of a cluster waits for its brokers more than it computes.
 test: setup-dev
 	@$(PYTEST)
 
@@ -45,7 +45,8 @@ real: setup-dev
 	@$(PYTEST) tests/cluster tests/spark tests/browser
 
 # The tests that `make test` leaves out, since they take long: further lines of Kafka, mechanisms, and ways into the same fault on
-# real brokers and Spark; and audits killed right before each commit. About half an hour on two cores. One by itself: `python -m pytest -m long PATH -k NAME`.
+# real brokers and Spark; and audits killed right before each commit. About an hour on two cores. One by itself:
+# `python -m pytest -m long PATH -k NAME`.
 test-long: setup-dev
 	@$(PYTEST) -m long tests/cluster tests/spark tests/proofs
 

@@ -140,7 +140,8 @@ def made_active(lab, node):
     raise AssertionError(f"controller {node} was never elected")
 
 
-@pytest.mark.parametrize(("seconds", "active"), [long(3600, True), long(-3600, False)])
+@pytest.mark.long
+@pytest.mark.parametrize(("seconds", "active"), [(3600, True), (-3600, False)])
 def test_a_host_of_its_own_whose_clock_is_an_hour_off_is_no_fault_and_dates_nothing_wrong(
     lab, kfix, tmp_path, monkeypatch, seconds, active
 ):

@@ -19,7 +19,7 @@ from kfix.lab.network.commands import inside, run
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-_POOL = ipaddress.ip_network("198.18.0.0/15")
+_POOL = ipaddress.IPv4Network("198.18.0.0/15")
 _PREFIX = 24
 _FIRST_ZONE = 11
 _TAG = 8  # an interface's name has 15 characters at most
@@ -88,7 +88,7 @@ def free_subnet(taken: Collection[ipaddress.IPv4Address | ipaddress.IPv6Address]
     `lab_id`, in hexadecimal digits, decides which is tried first: labs that start at the same moment do not see each
     other's addresses yet.
     """
-    subnets = [each for each in _POOL.subnets(new_prefix=_PREFIX) if isinstance(each, ipaddress.IPv4Network)]
+    subnets = list(_POOL.subnets(new_prefix=_PREFIX))
     first = int(lab_id, 16) % len(subnets)
     for subnet in (*subnets[first:], *subnets[:first]):
         if not any(each in subnet for each in taken):

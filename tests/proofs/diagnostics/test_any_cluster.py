@@ -12,13 +12,14 @@ from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.table import findings_text
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from kfix_diagnostics.ladder.ladder import explain_group
+from tests.proofs.hostile import CASES
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.papers import papers
 
 STARTS = re.compile(r"(Wait until .* Then: )?(start|end the frozen)", re.IGNORECASE)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=max(60, CASES // 100), deadline=None)
 @given(papers(), papers())
 def test_every_snapshot_is_judged_and_reported(paper: Paper, before: Paper) -> None:
     snapshot = paper.snapshot()
@@ -38,7 +39,7 @@ def test_every_snapshot_is_judged_and_reported(paper: Paper, before: Paper) -> N
     assert explain_group(snapshot, diagnose(snapshot), "g2").verdict
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=max(60, CASES // 100), deadline=None)
 @given(papers())
 def test_no_unclean_election_where_a_replica_in_sync_lives_or_where_nobody_lives(paper: Paper) -> None:
     snapshot = paper.snapshot()
@@ -52,7 +53,7 @@ def test_no_unclean_election_where_a_replica_in_sync_lives_or_where_nobody_lives
             assert not any("unclean election of" in r.text for r in finding.remedies)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=max(100, CASES // 100), deadline=None)
 @given(papers())
 def test_what_loses_records_comes_after_a_start_that_loses_none(paper: Paper) -> None:
     """As long as an in-sync replica exists on some disk, the start of its broker is advised first."""
@@ -64,7 +65,7 @@ def test_what_loses_records_comes_after_a_start_that_loses_none(paper: Paper) ->
             assert any(STARTS.match(r.text) for r in finding.remedies[: loses.index(True)]), finding.remedies
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=max(60, CASES // 100), deadline=None)
 @given(papers())
 def test_a_partition_has_one_reason_to_be_without_a_leader(paper: Paper) -> None:
     reasons: Counter[TopicPartition] = Counter()
@@ -75,7 +76,7 @@ def test_a_partition_has_one_reason_to_be_without_a_leader(paper: Paper) -> None
     assert all(n == 1 for n in reasons.values())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=max(100, CASES // 100), deadline=None)
 @given(papers())
 def test_what_hangs_is_the_cause_and_no_finding_says_otherwise(paper: Paper) -> None:
     """A silent broker neither catches up nor is to be started; a frozen one is ended before it is started."""
@@ -93,7 +94,7 @@ def test_what_hangs_is_the_cause_and_no_finding_says_otherwise(paper: Paper) -> 
         assert one.headline in diagnosis.headlines
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=max(100, CASES // 100), deadline=None)
 @given(papers())
 def test_no_reassignment_is_advised_for_a_topic_where_it_would_hang(paper: Paper) -> None:
     snapshot = paper.snapshot()

@@ -24,6 +24,7 @@ from kfix.model.expected import EXPECTED, values_of
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import matcher, predicate_of, predicates
 from kfix_diagnostics.engine import Options, diagnose
+from tests.proofs import hostile
 from tests.unit.diagnostics.all_cases import CASES
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.papers import papers
@@ -51,14 +52,14 @@ def test_every_case_of_the_catalogue(name, tmp_path):
     agree(CASES[name](), tmp_path)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=max(50, hostile.CASES // 100), deadline=None)
 @given(papers())
 def test_any_cluster(paper):
     with tempfile.TemporaryDirectory() as folder:
         agree(paper.snapshot(), folder)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=max(30, hostile.CASES // 100), deadline=None)
 @given(papers())
 def test_the_whole_snapshot_comes_back(paper):
     snapshot = paper.snapshot(taken_at=1_800_000_000.1234567)
@@ -78,7 +79,7 @@ def test_the_whole_snapshot_comes_back(paper):
         assert replace(found, **bare) == replace(snapshot, **bare)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=max(30, hostile.CASES // 100), deadline=None)
 @given(papers())
 def test_every_answer_of_the_case_file_is_the_same(paper):
     snapshot = paper.snapshot()
@@ -106,7 +107,7 @@ def _plain(answer):
     return tuple(answer) if isinstance(answer, LazyRows) else answer
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=max(40, hostile.CASES // 100), deadline=None)
 @given(papers())
 def test_a_check_is_given_the_same_rows(paper):
     snapshot = paper.snapshot()
