@@ -25,6 +25,8 @@ class Recount:
 
 def recount(lab: LabHandle, number: int) -> Recount:
     """Raises LabError while the producer runs, and if the log cannot be read to its end."""
+    from confluent_kafka import KafkaException  # noqa: PLC0415 - takes long to import
+
     from kfix.lab.workload.workload import whole_log  # noqa: PLC0415 - brings the client library
 
     file = acknowledged_file(lab.store.dir, number)
@@ -36,10 +38,16 @@ def recount(lab: LabHandle, number: int) -> Recount:
         ) from None
     acknowledged = set(counted["numbers"])
     copies: dict[int, int] = {}
-    for message in whole_log(lab.bootstrap_servers, counted["topic"]):
-        run, _, sent = (message.value() or b"").partition(b":")
-        if run == counted["run"].encode() and sent.isdigit():
-            copies[int(sent)] = copies.get(int(sent), 0) + 1
+    try:
+        for message in whole_log(lab.bootstrap_servers, counted["topic"]):
+            run, _, sent = (message.value() or b"").partition(b":")
+            if run == counted["run"].encode() and sent.isdigit():
+                copies[int(sent)] = copies.get(int(sent), 0) + 1
+    except KafkaException as problem:
+        raise LabError(
+            f"the log of {counted['topic']} could not be read to its end: {problem.args[0].str()}",
+            hint="kfix lab status shows which brokers are dead",
+        ) from None
     return Recount(
         acknowledged=len(acknowledged),
         in_log=len(copies),
