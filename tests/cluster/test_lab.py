@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from kfix.errors import LabError, UsageError
 from kfix.lab import INCIDENTS, Lab, LabSpec, Workload, WorkloadPlan
 from kfix.lab.healing.health import trouble
+from kfix.lab.nodes.classpath import cache_home
 from kfix.lab.workload.background import read_counts, start_in_background
 from kfix.lab.workload.planning import target
 from tests.cluster.conftest import comes_out, mended
@@ -165,6 +167,45 @@ def half_up(home, name):
     lab_id = json.loads(state.read_text())["id"]
     assert len(tagged(lab_id)) == 2
     return process, lab_id
+
+
+def test_processes_map_their_classes_from_an_archive_that_the_first_lab_of_a_version_makes(
+    drill, monkeypatch, tmp_path
+):
+    cached = cache_home()
+    folder = tmp_path / "cache" / "kfix"
+    folder.mkdir(parents=True)
+    for answer in cached.glob("classpath-*.txt"):
+        shutil.copy2(answer, folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder.parent))
+    first = Lab.up(LabSpec(name="first", ids=(1,)))
+    try:
+        assert str(folder) not in maps(first)
+        archive = wait_until(lambda: next(folder.glob("kafka-*.jsa"), None), "the archive", seconds=180)
+        first.restart(1)
+        assert str(archive) in maps(first)
+    finally:
+        first.down()
+    archive.unlink()
+    # A lab that ends while its archive is being made ends that, too, and leaves none.
+    second = Lab.up(LabSpec(name="second", ids=(1,)))
+    lab_id = second.state.id
+    wait_until(lambda: any(b"-Xshare:dump" in command(pid) for pid in tagged(lab_id)), "the process that makes it")
+    second.down()
+    assert tagged(lab_id) == []
+    assert not list(folder.glob("kafka-*.jsa"))
+
+
+def command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def maps(lab):
+    record = next(each for each in lab.status().processes if each.role == "broker")
+    return Path(f"/proc/{record.pid}/maps").read_text()
 
 
 def test_down_ends_what_an_up_killed_half_way_left_behind(home, drill):

@@ -16,6 +16,7 @@ from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.definition.secured import identity_provider
 from kfix.lab.definition.state import no_such, word_of
 from kfix.lab.definition.store import private
+from kfix.lab.nodes.class_archive import class_archive, list_file
 from kfix.lab.nodes.classpath import class_path, resource_text
 from kfix.lab.nodes.configs import disks_of, quorum_of, settings_of
 from kfix.lab.process import processes
@@ -135,15 +136,24 @@ class Nodes:
         log4j = Path(state.data, recipe.log4j)
         if not log4j.exists():
             write_private(log4j, resource_text(recipe.log4j).encode())
+        java, jars = program("java", JAVA), class_path(recipe, state.spec.kafka_home, lambda _: None)
+        is_first = role != "format" and number == min(each.id for each in state.members(role))
+        archive = class_archive(java, jars).flags(list_file(Path(state.data), role) if is_first else None)
         return [
-            *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m", *flags, *_urls(state)),
+            *(java, *recipe.jvm_flags, *archive, f"-Xmx{state.spec.heap_mb}m", *flags, *_urls(state)),
             *kerberos_flags(state),
             *(f"-Dkfix.lab={state.name}", f"-Dkfix.lab.id={state.id}", f"-Dkfix.lab.role={role}-{number}"),
             # A killed JVM leaves its native libraries in the temp folder; from this one `down` removes them.
             *(f"-Djava.io.tmpdir={state.data}", f"-XX:ErrorFile={state.data}/crash-{role}-{number}.log"),
             f"{recipe.log4j_flag}{log4j}",
-            *("-cp", class_path(recipe, state.spec.kafka_home, lambda _: None), recipe.mains[role]),
+            *("-cp", jars, recipe.mains[role]),
         ]
+
+    def make_class_archive(self, state: LabState) -> None:
+        """Starts to make the archive with which later processes start faster, if there is none, and returns."""
+        jars = class_path(state.spec.recipe, state.spec.kafka_home, lambda _: None)
+        log = self._store.log_file("class-archive", 1)
+        class_archive(program("java", JAVA), jars).make(Path(state.data), state.id, log)
 
     def spawn(self, role: str, number: int, command: Sequence[str], host: Host = LOOPBACK) -> ProcessRecord:
         log = self._store.log_file(role, number)

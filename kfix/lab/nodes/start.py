@@ -96,6 +96,7 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
 
         write_clients(lab.state, lab.bootstrap_servers)
     progress(f"{len(spec.ids)} brokers are up")
+    lab.nodes.make_class_archive(lab.state)
 
 
 def _open_listener(lab: LabHandle, access: LabClient, progress: Callable[[str], None]) -> None:
