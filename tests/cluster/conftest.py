@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,6 +146,38 @@ def shared_lab(tmp_path_factory):
 def again(request):
     """The second try of a test: whatever the first one met, the cluster is mended before it."""
     return getattr(request.node, "execution_count", 1) > 1
+
+
+class OwnLab:
+    """The lab of one file of tests, which `start` starts. The second try of a test gets a new one."""
+
+    def __init__(self, start):
+        self._start = start
+        self.lab = None
+
+    def of(self, request):
+        if again(request):
+            self.down()
+        if self.lab is None:
+            self.lab = self._start()
+        return self.lab
+
+    def down(self):
+        if self.lab is not None:
+            lab, self.lab = self.lab, None
+            lab.down()
+
+
+@contextmanager
+def own_lab(tmp_path_factory, start):
+    """Yields an `OwnLab` in a folder of its own, for a fixture of a module; the lab of a test is its `of(request)`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("labs")))
+        own = OwnLab(start)
+        try:
+            yield own
+        finally:
+            own.down()
 
 
 #: Incidents that touch no partition.

@@ -17,6 +17,7 @@ from kfix.errors import UnreachableError
 from kfix.lab import Lab, LabSpec
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
+from tests.cluster.conftest import own_lab
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-two")]
 
@@ -27,13 +28,20 @@ ORDERS = TopicPartition("orders", 0)
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("adapters")))
-        lab = Lab.up(LabSpec(name="adapters", ids=(1, 2), racks=("a", "b"), chroot="/kafka"))
-        create(lab, "orders", [[1, 2]])
-        yield lab
-        lab.down()
+def own(tmp_path_factory):
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+def start():
+    lab = Lab.up(LabSpec(name="adapters", ids=(1, 2), racks=("a", "b"), chroot="/kafka"))
+    create(lab, "orders", [[1, 2]])
+    return lab
+
+
+@pytest.fixture
+def lab(own, request):
+    return own.of(request)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.lock import SESSION_SECONDS, ZooKeeperLock
 from kfix.errors import HeldError, UnreachableError
 from kfix.lab import Lab, LabSpec
+from tests.cluster.conftest import own_lab
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-two")]
 
@@ -30,12 +31,17 @@ time.sleep(600)
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("lock")))
-        lab = Lab.up(LabSpec(name="lock", ids=(1,), chroot="/kafka"))
-        yield lab
-        lab.down()
+def own(tmp_path_factory):
+    def start():
+        return Lab.up(LabSpec(name="lock", ids=(1,), chroot="/kafka"))
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+@pytest.fixture
+def lab(own, request):
+    return own.of(request)
 
 
 def until(holds, seconds=30.0):

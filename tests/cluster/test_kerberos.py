@@ -12,30 +12,36 @@ from kfix.lab.definition.realm import krb5_conf
 from kfix.lab.definition.state import folder_of
 from kfix.lab.nodes.kerberos import ROLE, add_principal, administer, start_kdc, variables
 from kfix.lab.process import processes
-from tests.cluster.conftest import Kfix
+from tests.cluster.conftest import Kfix, own_lab
 from tests.cluster.remedy import Operator
 from tests.cluster.securing import one_line
 
 LINES = {"2.7.1": "sasl_plaintext", "4.3.1": "sasl_ssl"}
 HERE = Path(__file__).parent
 #: What only the ticket and the KDC decide is tried beside one of the lines: no broker takes part.
-ONCE = pytest.mark.parametrize("lab", ["2.7.1"], indirect=True)
+ONCE = pytest.mark.parametrize("own", ["2.7.1"], indirect=True)
 
 
 @pytest.fixture(scope="module", params=LINES)
-def lab(request, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("labs")))
+def own(request, tmp_path_factory):
+    def start():
         spec = LabSpec(
             name="kerberos", kafka=request.param, ids=(7,), security=LINES[request.param], mechanism="GSSAPI", acls=True
         )
-        lab = Lab.up(spec)
-        yield lab
-        state = lab.state
+        return Lab.up(spec)
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+        state = own.lab.state
         assert [each.pid for each in processes.find_tagged(state.id) if each.pid == state.record(ROLE, 1).pid]
-        lab.down()
+        own.down()
         assert not folder_of(state).exists()
         assert processes.find_tagged(state.id) == []
+
+
+@pytest.fixture
+def lab(own, request):
+    return own.of(request)
 
 
 @pytest.fixture

@@ -9,22 +9,28 @@ from kfix.errors import UsageError
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking_controllers import set_feature
 from tests.cluster.asked import HARMLESS, asked_by, reading
-from tests.cluster.conftest import Kfix, WatchedLab
+from tests.cluster.conftest import Kfix, WatchedLab, own_lab
 from tests.cluster.steady import diagnosed, settled
 from tests.long import long
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("kraft-rolling")))
+def own(tmp_path_factory):
+    def start():
         lab = WatchedLab.up(
             LabSpec(name="rolling", kafka="3.9.2", mode="kraft", combined=True, controllers=3, offsets_rf=3)
         )
         with lab.access() as access:
             access.create_topic("orders", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], {"min.insync.replicas": "2"})
-        yield lab
-        lab.down()
+        return lab
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+@pytest.fixture
+def lab(own, request):
+    return own.of(request)
 
 
 @pytest.fixture

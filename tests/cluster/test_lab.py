@@ -338,6 +338,6 @@ def test_a_workload_in_the_background_counts_and_down_would_end_it(whole):
     number = start_in_background(whole, WorkloadPlan(whole.bootstrap_servers, aim.topic, aim.group, seconds=60))
     wait_until((whole.store.dir / f"workload-{number}.counts.json").exists, "counts")
     wait_until(lambda: read_counts(whole, number)["received"] > 0, "received records")
-    [status] = [each for each in whole.status().processes if each.role == "workload"]
+    [status] = [each for each in whole.status().processes if (each.role, each.id) == ("workload", number)]
     assert status.condition == "alive"
     assert "received" in status.note

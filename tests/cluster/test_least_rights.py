@@ -14,6 +14,7 @@ import pytest
 
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.rights import grant, revoke
+from tests.cluster.conftest import own_lab
 from tests.cluster.kraft_healing.conftest import CLEANER
 from tests.cluster.remedy import Operator, Planned
 from tests.cluster.seen import wait_until
@@ -66,9 +67,8 @@ TRIED = tuple(CASES) if os.environ.get("KFIX_TEST_SECURITY") == "all" else CORE
 
 
 @pytest.fixture(scope="module")
-def acl_lab(request, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("labs")))
+def own(request, tmp_path_factory):
+    def start():
         spec = LabSpec(
             name="least",
             kafka=request.param,
@@ -80,9 +80,15 @@ def acl_lab(request, tmp_path_factory):
             acls=True,
             settings=CLEANER,
         )
-        lab = Lab.up(spec)
-        yield lab
-        lab.down()
+        return Lab.up(spec)
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+@pytest.fixture
+def acl_lab(own, request):
+    return own.of(request)
 
 
 @contextmanager
@@ -115,7 +121,7 @@ def _made(case, lab, operator):
     return scene, words, params
 
 
-@pytest.mark.parametrize(("acl_lab", "book"), TRIED, indirect=["acl_lab"])
+@pytest.mark.parametrize(("own", "book"), TRIED, indirect=["own"])
 def test_a_runbook_needs_the_documented_rights_and_no_other(acl_lab, tmp_path, book):
     lab, rights = acl_lab, of_runbooks()[book]
     case, otherwise = CASES[lab.state.spec.recipe.kafka, book], book in HEALED_OTHERWISE

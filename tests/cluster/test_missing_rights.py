@@ -17,7 +17,7 @@ from kfix.lab.definition.rights import CLUSTER, READING, Right
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.conftest import Kfix
+from tests.cluster.conftest import Kfix, own_lab
 from tests.cluster.remedy import Operator
 from tests.cluster.seen import wait_until
 from tests.long import long
@@ -78,10 +78,10 @@ REQUESTS = {
 
 
 @pytest.fixture(scope="module", params=LABS, ids=lambda each: "-".join(filter(None, (*each[0], *each[1]))))
-def lab(request, tmp_path_factory):
+def own(request, tmp_path_factory):
     (version, mode), (security, mechanism) = request.param
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("labs")))
+
+    def start():
         lab = Lab.up(
             LabSpec(
                 name="rights", kafka=version, mode=mode, ids=(7,), security=security, mechanism=mechanism, acls=True
@@ -91,8 +91,15 @@ def lab(request, tmp_path_factory):
             access.create_topic("payments", [[7]], {})
             access.produce("payments", {0: [("k", b"v")]})
             access.join_and_leave("pay", "payments")
-        yield lab
-        lab.down()
+        return lab
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+@pytest.fixture
+def lab(own, request):
+    return own.of(request)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from kfix.adapters.zookeeper import view as reading
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
 from kfix.lab import Lab, LabSpec
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
+from tests.cluster.conftest import own_lab
 from tests.zookeeper_view import read_view
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-three")]
@@ -24,14 +25,21 @@ WAYS = [(multi, lines) for multi in (False, True) for lines in (1, 4)]
 
 
 @pytest.fixture(scope="module", params=["2.7.1", "3.9.2"])
-def lab(request, tmp_path_factory):
+def own(request, tmp_path_factory):
     """ZooKeeper 3.5.9, which has no multiRead, and 3.8.4."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("ways")))
+
+    def start():
         lab = Lab.up(LabSpec(name="ways", kafka=request.param, ids=(1, 2)))
         lab.grow(PARTITIONS, 2, 5)
-        yield lab
-        lab.down()
+        return lab
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+@pytest.fixture
+def lab(own, request):
+    return own.of(request)
 
 
 def view(lab, multi, lines):

@@ -4,17 +4,23 @@ import pytest
 
 from kfix.lab import Lab, LabSpec
 from kfix.model.cluster.snapshot import TopicPartition
+from tests.cluster.conftest import own_lab
 from tests.cluster.remedy import operating
 from tests.cluster.seen import Cluster, in_sync, throttles
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("racks")))
-        lab = Lab.up(LabSpec(name="racks", ids=(1, 2, 3, 4), racks=("a", "a", "b", "b")))
-        yield lab
-        lab.down()
+def own(tmp_path_factory):
+    def start():
+        return Lab.up(LabSpec(name="racks", ids=(1, 2, 3, 4), racks=("a", "a", "b", "b")))
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+@pytest.fixture
+def lab(own, request):
+    return own.of(request)
 
 
 def test_replicas_of_one_rack_are_spread_over_two_and_no_more_than_needed(lab, tmp_path):

@@ -16,7 +16,7 @@ from kfix.lab.definition.state import folder_of
 from kfix.lab.security.certificates import CertificateAuthority, pem
 from kfix.lab.security.files import HOSTS, authority_of
 from kfix.lab.security.oidc import read_settings, signed_token, write_settings
-from tests.cluster.conftest import Kfix
+from tests.cluster.conftest import Kfix, own_lab
 from tests.cluster.remedy import Operator
 from tests.cluster.securing import changed, holders, inline, of_its_listener, of_its_node, one_line, secrets_of
 from tests.cluster.seen import wait_until
@@ -40,14 +40,20 @@ def called(each):
 
 
 @pytest.fixture(scope="module", params=LABS, ids=called)
-def lab(request, tmp_path_factory):
+def own(request, tmp_path_factory):
     (version, mode), (security, mechanism) = request.param
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("labs")))
+
+    def start():
         spec = LabSpec(name="secured", kafka=version, mode=mode, ids=(7,), security=security, mechanism=mechanism)
-        lab = Lab.up(spec)
-        yield lab
-        lab.down()
+        return Lab.up(spec)
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+@pytest.fixture
+def lab(own, request):
+    return own.of(request)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from kfix.errors import UsageError
 from kfix.lab import Lab, LabSpec
-from tests.cluster.conftest import Kfix
+from tests.cluster.conftest import Kfix, own_lab
 from tests.long import long
 
 USER, PASSWORD, WRONG = "alice", "s3cret pass#=;,", "wr0ng pass#=;,"
@@ -23,13 +23,19 @@ sasl.jaas.config=org.apache.kafka.common.security.{module} required \\
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("security")))
+def own(tmp_path_factory):
+    def start():
         lab = Lab.up(LabSpec(name="security", ids=(7,), chroot="/kfix", sasl=(USER, PASSWORD)))
         lab.break_("healthy")
-        yield lab
-        lab.down()
+        return lab
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+@pytest.fixture
+def lab(own, request):
+    return own.of(request)
 
 
 @pytest.fixture

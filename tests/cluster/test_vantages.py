@@ -6,18 +6,23 @@ import subprocess
 import pytest
 
 from kfix.lab import Lab, LabSpec
-from tests.cluster.conftest import KFIX, Kfix
+from tests.cluster.conftest import KFIX, Kfix, own_lab
 
 pytestmark = [pytest.mark.xdist_group("cluster-zones")]
 
 
 @pytest.fixture(scope="module")
-def three(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("vantages")))
-        lab = Lab.up(LabSpec(name="vantages", zones=3, zookeepers=3))
-        yield lab
-        lab.down()
+def own(tmp_path_factory):
+    def start():
+        return Lab.up(LabSpec(name="vantages", zones=3, zookeepers=3))
+
+    with own_lab(tmp_path_factory, start) as own:
+        yield own
+
+
+@pytest.fixture
+def three(own, request):
+    return own.of(request)
 
 
 def save_in(lab, names, folder):

@@ -16,7 +16,7 @@ from kfix.adapters.zookeeper.wire import children
 from kfix.errors import UnreachableError, UsageError
 from kfix.lab import Lab, LabSpec
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.conftest import Kfix
+from tests.cluster.conftest import Kfix, again
 from tests.cluster.lying import Liar, alone, lying
 from tests.cluster.seen import wait_until
 from tests.long import long
@@ -36,7 +36,9 @@ def ensemble(tmp_path_factory):
 
 
 @pytest.fixture
-def lab(ensemble):
+def lab(ensemble, request):
+    if again(request):
+        ensemble.mend()
     yield ensemble
     if any(each.condition != "alive" for each in ensemble.status().processes):
         ensemble.mend()

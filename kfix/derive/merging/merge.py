@@ -5,7 +5,8 @@
 - A vantage is identified by its name; a snapshot without one gets the name of its file, with a number if that is taken.
   Of several snapshots from one vantage the newest counts; the log ends of the earlier ones become samples. Two
   snapshots of one name that reached different servers are refused: they are from two places, or the network changed.
-- Of each broker the newest view from any vantage that reached it; likewise its settings and its address.
+- Of each broker the newest view from any vantage that reached it; likewise its settings and its address. A broker that
+  was registered when it answered, and is not in the view of ZooKeeper that is used, has no view: it answered before.
 - ZooKeeper: a view through a server with a quorum outranks one without; then the higher zxid, then the newer.
 - Each ZooKeeper server by its best answer: a mode outranks no answer, then the newest.
 - Topic settings and reassignments: of the snapshot whose ZooKeeper view was used, then of the newest. Those of an
@@ -30,7 +31,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kfix.derive.merging import parts
-from kfix.derive.merging.outdated import outdated
+from kfix.derive.merging.outdated import gone_since, outdated
 from kfix.derive.merging.snapshots import by_place, close_together, distinct, named, one_cluster
 from kfix.model.cluster.snapshot import Snapshot
 
@@ -44,7 +45,8 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
     close_together(ordered)
     now, before = by_place(ordered)
     ruling = max(now, key=parts.authority)
-    views = dict(sorted(parts.union(s.views for s in now).items()))
+    gone = gone_since(now, ruling)
+    views = {b: v for b, v in sorted(parts.union(s.views for s in now).items()) if b not in gone}
     zookeeper = ruling.zookeeper
     quorum = next((s.quorum for s in now[::-1] if s.quorum is not None and s.quorum.read), ruling.quorum)
     addresses = dict(sorted(parts.union(s.addresses for s in now).items()))
@@ -88,7 +90,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         remembered_applied=parts.earliest(s.remembered_applied for s in now),
         remembered_moves=parts.union(s.remembered_moves for s in now),
         foreign=dict(sorted(parts.union(s.foreign for s in now).items())),
-        outdated=tuple(outdated(now)),
+        outdated=tuple(outdated(now, gone)),
         origin=", ".join(s.origin for s in ordered if s.origin),
     )
     return replace(merged, epoch_ends=parts.epoch_ends(now, merged))

@@ -55,9 +55,20 @@ def authority(snapshot: Snapshot) -> tuple[int, int, float]:
     """Returns the rank of its view of ZooKeeper; snapshots of one rank stay in their order."""
     if snapshot.zookeeper is None:
         return 0, -1, snapshot.taken_at
-    node = next((n for n in snapshot.ensemble if n.address == snapshot.zookeeper.server), None)
-    without = node is not None and node.without_quorum
-    return 1 if without else 2, -1 if node is None else node.zxid, snapshot.taken_at
+    node = _asked(snapshot)
+    return 2 if has_quorum(snapshot) else 1, -1 if node is None else node.zxid, snapshot.taken_at
+
+
+def has_quorum(snapshot: Snapshot) -> bool:
+    """Returns whether its view of ZooKeeper is not from a server that reports that it has no quorum."""
+    node = _asked(snapshot)
+    return node is None or not node.without_quorum
+
+
+def _asked(snapshot: Snapshot) -> ZooKeeperNode | None:
+    """Returns the server whose view of ZooKeeper it has."""
+    server = None if snapshot.zookeeper is None else snapshot.zookeeper.server
+    return next((n for n in snapshot.ensemble if n.address == server), None)
 
 
 def cluster(now: Snapshots, cluster_id: str) -> ClusterIdentity:

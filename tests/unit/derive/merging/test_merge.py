@@ -78,6 +78,27 @@ def test_an_answer_hides_no_failure_that_came_later(name: str) -> None:
     assert not [text for text in apart(older(), newer(), 1.0).could_not_read if text.startswith(said)]
 
 
+@pytest.mark.parametrize("later", [1.0, 60.0])
+def test_a_broker_that_died_between_two_snapshots_is_not_cut_off(later: float) -> None:
+    paper = base()
+    older = paper.snapshot()
+    paper.kill(3)
+    newer = paper.snapshot()
+    found = apart(older, newer, later)
+    alone = {f.code for f in diagnose(newer).walk()}
+    assert {f.code for f in found.walk()} == alone
+    assert not {code for code in alone if code.startswith("KFX80")}
+    # It answered one place: whether it died, or was cut off afterwards, these snapshots do not show.
+    said = "broker 3: answered at az1, and is not registered any more"
+    assert [text for text in found.could_not_read if text.startswith(said)]
+
+
+def test_a_broker_that_no_place_saw_registered_is_cut_off_however_old_its_answer_is() -> None:
+    cut, rest = two()
+    codes = {f.code for f in diagnose(merge([cut, replace(rest, taken_at=cut.taken_at + 60)])).walk()}
+    assert "KFX803" in codes
+
+
 def test_a_coordinator_that_refuses_later_is_not_hidden_by_its_earlier_answer() -> None:
     paper = kraft_clusters.kraft()
     view = kraft_clusters.quorum(features={"group.version": 1, "metadata.version": 30})
