@@ -21,6 +21,7 @@ class Seen:
     snapshots    how many snapshots show it
     gone         the first snapshot without it after `last`; None where it is still there
     head         whether at least one snapshot shows it as a cause, not as the consequence of another finding
+    groups       the blocked groups of all snapshots: one that could not read the log that names them takes none away
     """
 
     first: float
@@ -29,6 +30,7 @@ class Seen:
     snapshots: int = 1
     gone: float | None = None
     head: bool = False
+    groups: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -48,6 +50,7 @@ class Findings:
         for key, finding in now.items():
             self._there(key, finding, at, snapshot, before)
             self.seen[key].head |= key in heads
+            self.seen[key].groups.update(finding.blocked.groups)
         if before is not None:
             for key in before[1] - now.keys():
                 self._gone(key, at, before[0], snapshot)
@@ -120,5 +123,5 @@ def _row(seen: Seen) -> CauseRow:
         gone=seen.gone,
         snapshots=seen.snapshots,
         partitions=worst.partitions,
-        groups=worst.blocked.groups,
+        groups=tuple(sorted(seen.groups)),
     )
