@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kfix.errors import LabError
 from kfix.lab.nodes.classpath import cache_home
 from kfix.lab.process.host import LOOPBACK
 from kfix.private import private_folder
@@ -49,18 +50,19 @@ class ClassArchive:
 
     def make(self, folder: Path, lab_id: str, log: Path) -> None:
         """Starts to make it from the lists in `folder`, if it is missing. Does not wait for it; `down` ends it with
-        everything else that has the lab's id.
+        everything else that has the lab's id. A lab that is up does not fail if it cannot be made: on a full disk, say.
         """
         lists = sorted(folder.glob(f"*{_LIST}"))
         if self.stem is None or find(self.stem) is not None or not lists:
             return
         classes = folder / "classes"
-        classes.write_text("".join(_merged(lists)), encoding="utf-8")
         # The tag is an -X option: Python keeps it on the command line and ignores it otherwise.
         maker = [sys.executable, "-X", f"kfix.lab.id={lab_id}", "-m", _MAKER, str(self.stem)]
         # The same collector as the lab's processes have.
         dump = [self.java, "-XX:+UseSerialGC", "-Xshare:dump", *_QUIET, f"-Dkfix.lab.id={lab_id}"]
-        LOOPBACK.spawn([*maker, *dump, f"-XX:SharedClassListFile={classes}", "-cp", self.jars], log)
+        with contextlib.suppress(OSError, LabError):
+            classes.write_text("".join(_merged(lists)), encoding="utf-8")
+            LOOPBACK.spawn([*maker, *dump, f"-XX:SharedClassListFile={classes}", "-cp", self.jars], log)
 
 
 def class_archive(java: str, jars: str) -> ClassArchive:

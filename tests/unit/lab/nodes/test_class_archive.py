@@ -143,6 +143,13 @@ def test_nothing_is_started_if_there_is_nothing_to_make(java, tmp_path, monkeypa
     archive.make(tmp_path, "ab12", tmp_path / "log")
 
 
+def test_a_lab_that_is_up_does_not_fail_if_its_archive_cannot_be_made(java, tmp_path):
+    list_file(tmp_path, "broker").write_text("java/lang/Object id: 0\n")
+    (tmp_path / "classes").mkdir()  # no file can be written there
+    class_archive(java, JARS).make(tmp_path, "ab12", tmp_path / "log")
+    assert not (tmp_path / "log").exists()
+
+
 def test_the_maker_gives_an_archive_its_name_once_it_is_whole(java, tmp_path):
     (tmp_path / "classes").write_text("kafka/Kafka id: 1\n")
     archive = class_archive(java, JARS)
