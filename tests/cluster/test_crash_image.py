@@ -99,7 +99,6 @@ def end_of_all(lab):
         return read.pop()
 
 
-@pytest.mark.long
 def test_acknowledged_records_that_no_disk_holds_are_reported_and_others_are_not(disk, tmp_path):
     lab, kfix = disk.lab, Kfix(disk.lab, tmp_path / "state")
     with lab.access() as access:

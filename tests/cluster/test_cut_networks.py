@@ -8,7 +8,6 @@ import pytest
 from kfix.errors import LabError
 from kfix.lab.workload.recount import recount
 from tests.cluster.cutting import CUTS, cut_off, log_end, refused, told, wait_healed
-from tests.long import long
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-zones")]
 
@@ -65,9 +64,9 @@ def wait_done(lab, number, seconds=60):
     ("incident", "code", "options"),
     [
         ("zone-isolated-with-leader", "KFX803", {}),
-        long("zone-isolated-with-leader", "KFX803", {"acks": "all"}),
+        ("zone-isolated-with-leader", "KFX803", {"acks": "all"}),
         ("controller-zone-isolated-with-leader", "KFX804", {}),
-        long("leader-cut-from-followers", "KFX803", {"outcome": "leader-moved"}),
+        ("leader-cut-from-followers", "KFX803", {"outcome": "leader-moved"}),
     ],
 )
 def test_two_leaders_and_the_loss_foretold(lab, kfix, tmp_path, incident, code, options):
@@ -97,7 +96,6 @@ def test_two_leaders_and_the_loss_foretold(lab, kfix, tmp_path, incident, code, 
         assert 0 < truth.lost + beyond.lost <= foretold <= truth.lost + beyond.lost + 5
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("incident", "code"), [("zone-isolated", "KFX803"), ("controller-zone-isolated", "KFX804")])
 def test_an_isolated_zone_that_leads_nothing(lab, kfix, tmp_path, incident, code):
     broken = lab.break_(incident)
@@ -112,7 +110,6 @@ def test_an_isolated_zone_that_leads_nothing(lab, kfix, tmp_path, incident, code
     wait_healed(kfix)
 
 
-@pytest.mark.long
 def test_followers_dropped_and_the_leader_stays_alone(lab, kfix, tmp_path):
     broken = lab.break_("leader-cut-from-followers")
     _, found = told(kfix, "KFX807")
@@ -153,7 +150,6 @@ def test_a_lost_quorum_is_named_and_nothing_is_changed(lab, kfix, tmp_path):
 # --- a plan from before, and no alarm ---------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 def test_a_plan_made_before_the_cut_is_refused_under_it(lab, kfix, tmp_path):
     lab.break_("healthy")
     plan = tmp_path / "plan.json"

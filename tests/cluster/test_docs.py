@@ -3,7 +3,6 @@
 import pytest
 
 from tests.doc_blocks import BROKERS, ZOOKEEPERS, Block, blocks, differs, environment, folder_with_examples, run
-from tests.long import long
 
 ON_THE_LAB = [block for block in blocks() if block.marker == "run: lab"]
 OWN_LAB = [block for block in blocks() if block.marker == "run: own lab"]
@@ -23,7 +22,7 @@ def test_the_blocks_that_need_a_cluster_run_on_one(lab, tmp_path):
         checked(here, folder, environment(tmp_path, {"B": lab.bootstrap_servers}))
 
 
-@pytest.mark.parametrize("block", [block if "first-steps" in block.page else long(block) for block in OWN_LAB], ids=str)
+@pytest.mark.parametrize("block", OWN_LAB, ids=str)
 def test_a_block_that_starts_a_lab_of_its_own_runs(block, tmp_path):
     home = {"KFIX_LAB_HOME": str(tmp_path / "labs")}
     folder, env = folder_with_examples(tmp_path / "here"), environment(tmp_path, home)

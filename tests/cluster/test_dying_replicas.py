@@ -5,7 +5,6 @@ import pytest
 from kfix.adapters.kafka import requests
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from tests.cluster.seen import in_sync, wait_until
-from tests.long import long
 
 RECORDS = 5
 
@@ -35,7 +34,6 @@ def words(said):
     return " ".join((said.out + said.err).split())
 
 
-@pytest.mark.long
 def test_a_preferred_replica_that_dies_right_before_its_election_is_not_led_by_another(operator, cluster):
     broken = cluster.lab.break_("leader-skew")
     leader = broken.details["leader"]
@@ -69,7 +67,7 @@ def test_a_preferred_replica_that_dies_right_before_its_election_is_not_led_by_a
     assert {tp: end_of(cluster, state.leader, tp) for tp, state in now.items()} == written
 
 
-@pytest.mark.parametrize("controls", [long(False), True], ids=["another-broker", "the-controller"])
+@pytest.mark.parametrize("controls", [False, True], ids=["another-broker", "the-controller"])
 def test_the_last_in_sync_replica_that_dies_right_before_the_nudge_is_waited_for(operator, cluster, controls):
     """The replica that is alive holds the log of a deposed leader; it must not lead, whatever the controller reads."""
     if OFFSETS_TOPIC not in cluster.access.topics():

@@ -143,7 +143,6 @@ def test_a_fleet_falls_ill_is_told_and_is_well_again(kfix, lab, others, fleet, t
     assert not [p for p in Path(out).iterdir() if p.name.startswith(".")]
 
 
-@pytest.mark.long
 def test_a_standalone_spark_cluster_collects_and_judges_it(kfix, fleet, tmp_path):
     """One task a cluster; the workers reach the brokers by themselves, and write the store."""
     (tmp_path / "spark").mkdir()

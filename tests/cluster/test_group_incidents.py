@@ -9,7 +9,6 @@ from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import STEMS, name_for
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.test_incidents import looked_at_while_well
-from tests.long import long
 
 
 def blocked_for_a_client(lab):
@@ -21,7 +20,7 @@ def blocked_for_a_client(lab):
         return {name for number, name in names.items() if not groups.works(number)}
 
 
-@pytest.mark.parametrize("incident", ["coordinator-stuck", long("offsets-rf1"), long("coordinator-silent")])
+@pytest.mark.parametrize("incident", ["coordinator-stuck", "offsets-rf1", "coordinator-silent"])
 def test_triage_names_every_group_that_a_client_finds_blocked(incident, kfix, lab):
     looked_at_while_well(kfix, lab)
     lab.break_(incident)
@@ -97,7 +96,6 @@ def test_the_ladder_of_a_group_that_works_is_clear_and_a_saved_snapshot_gives_th
     assert states_of(saved) == states_of(live)
 
 
-@pytest.mark.long
 def test_a_coordinator_that_advertises_a_wrong_address_is_the_first_rung(kfix, lab):
     broken = lab.break_("coordinator-unreachable")
     story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", broken.group)

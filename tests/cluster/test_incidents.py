@@ -5,7 +5,6 @@ import shlex
 import threading
 import time
 
-import pytest
 from kazoo.client import KazooClient
 
 from kfix.adapters.deadline import Deadline
@@ -83,7 +82,6 @@ def test_the_stuck_coordinator_is_named_healed_and_proved(kfix, lab, tmp_path):
     assert story.json["blocked"] is False
 
 
-@pytest.mark.long
 def test_two_stuck_coordinators_and_a_stuck_topic_are_one_plan_and_one_approval(kfix, lab, tmp_path):
     """One cause, one plan; what the finding says to paste works as it stands, and what the plan says, too."""
     lab.break_("metadata-divergence")
@@ -142,7 +140,6 @@ def test_the_latent_divergence_is_seen_before_anyone_is_hurt_and_mended(kfix, la
     assert "KFX101" not in kfix.diagnose().findings
 
 
-@pytest.mark.long
 def test_rf_1_offsets_name_the_broker_to_start_and_refuse_every_election(kfix, lab):
     looked_at_while_well(kfix, lab)
     broken = lab.break_("offsets-rf1")
@@ -165,7 +162,6 @@ def test_rf_1_offsets_name_the_broker_to_start_and_refuse_every_election(kfix, l
     assert "KFX303" in after.findings  # the cause stays until the replication factor is raised
 
 
-@pytest.mark.long
 def test_offsets_under_min_isr_block_commits_and_no_election_is_offered(kfix, lab):
     broken = lab.break_("offsets-under-min-isr")
     said = kfix.diagnose()
@@ -179,7 +175,6 @@ def test_offsets_under_min_isr_block_commits_and_no_election_is_offered(kfix, la
     wait_until_healthy(kfix, {"KFX304", "KFX401"})
 
 
-@pytest.mark.long
 def test_lost_broker_ids_are_told_from_dead_ones(kfix, lab):
     looked_at_while_well(kfix, lab)
     broken = lab.break_("broker-ids-gone")
@@ -219,7 +214,6 @@ def test_under_min_isr_is_never_answered_with_an_election(kfix, lab):
     wait_until_healthy(kfix, {"KFX301"})
 
 
-@pytest.mark.long
 def test_packed_replicas_are_diagnosed_partition_by_partition(kfix, lab):
     lab.break_("packed-replicas")
     said = kfix.diagnose()
@@ -229,7 +223,6 @@ def test_packed_replicas_are_diagnosed_partition_by_partition(kfix, lab):
     assert "KFX305" in said.findings
 
 
-@pytest.mark.long
 def test_a_whole_dead_isr_offers_the_broker_that_was_in_it(kfix, lab):
     broken = lab.break_("whole-isr-dead")
     said = kfix.diagnose()

@@ -5,7 +5,6 @@ import re
 import subprocess
 import threading
 
-import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -124,7 +123,6 @@ def test_a_healthy_cluster_has_no_divergence_and_nothing_odd_while_it_runs(kfix,
     assert all((r["high_watermark"] or 0) <= r["log_end"] for p in well["partitions"] for r in p["replicas"])
 
 
-@pytest.mark.long
 def test_disks_of_brokers_under_load_are_read_again_and_again(kfix, lab):
     """Segments roll, and the topic is deleted while it is read. Never a traceback, never damage that is none."""
     lab.break_("healthy")

@@ -115,7 +115,6 @@ def test_the_nudge_is_made_once_however_often_its_run_dies(operator, cluster):
     assert cluster.works(broken.group)
 
 
-@pytest.mark.long
 def test_a_raise_is_made_once_however_often_its_run_dies(operator, cluster):
     cluster.lab.break_("offsets-rf1", kill="no")
     epochs = epochs_of(cluster)

@@ -134,7 +134,6 @@ def test_a_frozen_controller_delays_nothing_beyond_the_deadline(kfix, lab):
     assert is_healthy(once_healthy(kfix))
 
 
-@pytest.mark.long
 def test_a_wrong_address_of_a_controller_hides_nothing(kfix):
     once_healthy(kfix)
     assert is_healthy(kfix.diagnose("--bootstrap-controller", "127.0.0.1:1"))
@@ -235,7 +234,6 @@ def test_a_last_known_leader_that_is_no_replica_is_named_before_the_broker_is_st
     assert high_watermark(lab, broken) > 0, "its records are there"
 
 
-@pytest.mark.long
 def test_without_the_remedy_the_controller_fails_on_the_registration(lab, kfix):
     """What the remedy saves from: its epoch grows, and the broker does not register."""
     once_healthy(kfix)
@@ -273,7 +271,6 @@ def high_watermark(lab, broken):
         consumer.close()
 
 
-@pytest.mark.long
 def test_a_snapshot_from_before_shows_the_records_that_were_lost(kfix, lab):
     once_healthy(kfix)
     told = lab.break_("unclean-loss").details
@@ -287,7 +284,6 @@ def test_a_snapshot_from_before_shows_the_records_that_were_lost(kfix, lab):
     assert "ledger" in saved["log_ends"]
 
 
-@pytest.mark.long
 def test_eligible_leader_replicas_that_are_off_are_a_latent_risk_with_the_command(kfix, lab):
     once_healthy(kfix)
     lab.break_("metadata-version-behind")
@@ -298,7 +294,6 @@ def test_eligible_leader_replicas_that_are_off_are_a_latent_risk_with_the_comman
     assert "KFX816" not in kfix.diagnose("--debounce", "0", "--prevention").findings
 
 
-@pytest.mark.long
 def test_a_broker_that_was_started_as_another_cluster_is_one_finding_and_nothing_of_it_is_used(kfix, lab):
     once_healthy(kfix)
     told = lab.break_("wrong-cluster-id")
@@ -345,7 +340,6 @@ def test_commands_that_read_ask_brokers_and_controllers_for_nothing_that_changes
     assert {"METADATA", "FIND_COORDINATOR", "DESCRIBE_TOPIC_PARTITIONS", "FETCH", "LIST_OFFSETS"} <= brokers
 
 
-@pytest.mark.long
 def test_a_move_without_progress_is_dated_by_earlier_snapshots_and_never_found_by_one(kfix, lab, tmp_path):
     """The earlier snapshot is made older in the memory of kfix: nobody waits ten minutes."""
     once_healthy(kfix)

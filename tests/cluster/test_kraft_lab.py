@@ -81,7 +81,6 @@ def test_every_node_is_formatted_once_with_the_same_cluster_id(kraft):
     assert Path(state.data, "broker-2", "meta.properties").read_text() == before
 
 
-@pytest.mark.long
 def test_a_killed_broker_is_fenced_and_an_added_one_joins_and_goes(kraft):
     assert kraft.kill(3) is True
     with kraft.access() as access:
@@ -109,7 +108,6 @@ def test_the_verbs_reach_a_controller(kraft):
     assert "has no controller 7" in err
 
 
-@pytest.mark.long
 def test_a_lost_quorum_freezes_the_record_and_groups_work(kraft):
     broken = kraft.break_("quorum-lost")
     assert (broken.details["controllers_killed"], broken.details["controllers_left"]) == (str(CONTROLLER), 0)
@@ -121,7 +119,6 @@ def test_a_frozen_controller_answers_nothing(kraft):
     assert broken.details == {"frozen": CONTROLLER, "active": "none"}
 
 
-@pytest.mark.long
 def test_a_struck_eligible_replica_is_what_the_partition_waits_for(kraft):
     broken = kraft.break_("elr-struck")
     eligible = broken.details["eligible"]
@@ -141,7 +138,6 @@ def test_a_failed_coordinator_refuses_its_groups_after_a_restart_too(kraft):
     assert broken.details["poisoned_group"] == broken.group
 
 
-@pytest.mark.long
 def test_an_incident_of_both_modes_is_made_here_too(kraft):
     assert kraft.break_("under-min-isr").dead
 
@@ -153,7 +149,6 @@ def test_an_incident_of_the_other_mode_is_refused_with_what_can_be_made(kraft):
     assert "coordinator-silent" not in told.value.hint
 
 
-@pytest.mark.long
 def test_down_ends_what_an_up_that_was_killed_while_it_formatted_left_behind(home, kraft_lab):
     starting = subprocess.Popen(
         [KFIX, "lab", "up", "--kafka", "3.9.2", "--mode", "kraft", "--combined", "--brokers", "1", "--name", "half"],

@@ -14,10 +14,9 @@ from kfix.lab.nodes.classpath import class_path
 from tests.cluster.conftest import Kfix, WatchedLab, again
 from tests.cluster.seen import wait_until
 from tests.cluster.steady import diagnosed, settled
-from tests.long import long
 
 
-@pytest.fixture(scope="module", params=[long("3.9.2"), "4.3.1"])
+@pytest.fixture(scope="module", params=["3.9.2", "4.3.1"])
 def quorum_lab(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("kraft-quorum")))

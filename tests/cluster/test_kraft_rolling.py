@@ -11,7 +11,6 @@ from kfix.lab.clients.asking_controllers import set_feature
 from tests.cluster.asked import HARMLESS, asked_by, reading
 from tests.cluster.conftest import Kfix, WatchedLab, own_lab
 from tests.cluster.steady import diagnosed, settled
-from tests.long import long
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,6 @@ def in_turn(lab, kfix, act):
         settled(kfix)
 
 
-@pytest.mark.long
 def test_commands_that_read_ask_kafka_3_9_for_nothing_that_changes_it(lab, kfix, tmp_path):
     """The first test of the file: the next one upgrades the cluster."""
     settled(kfix)
@@ -100,7 +98,7 @@ def saved(kfix, name):
     return file
 
 
-@pytest.mark.parametrize("condition", [long("dead"), "stopped"])
+@pytest.mark.parametrize("condition", ["dead", "stopped"])
 def test_mend_brings_back_a_broker_that_is_a_controller_too(lab, kfix, condition):
     [node, *_] = lab.broker_ids
     (lab.kill if condition == "dead" else lab.stop)(node)

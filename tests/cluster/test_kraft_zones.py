@@ -12,7 +12,6 @@ from tests.cluster.conftest import Kfix, WatchedLab, again
 from tests.cluster.cutting import cut_off, log_end, nothing_left, refused, told, wait_healed
 from tests.cluster.seen import wait_until
 from tests.cluster.skewed import no_fault_until_killed, restarted
-from tests.long import long
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-kraft-zones")]
 
@@ -56,7 +55,7 @@ def of_one_mind(said, code):
             assert not changing or remedy["after"].startswith(code), remedy["text"]
 
 
-@pytest.mark.parametrize("acks", ["1", long("all")])
+@pytest.mark.parametrize("acks", ["1", "all"])
 def test_a_broker_cut_from_the_controllers_alone_leads_on_and_its_loss_is_foretold(lab, kfix, tmp_path, acks):
     broken = lab.break_("broker-cut-from-controllers", acks=acks)
     zombie = broken.details["cut_off"]
@@ -116,7 +115,7 @@ def test_the_zone_of_the_active_controller_is_isolated_with_a_leader(lab, kfix, 
 
 
 @pytest.mark.parametrize(
-    ("incident", "code"), [("link-to-leader-cut", "KFX801"), long("leader-cut-from-followers", "KFX807")]
+    ("incident", "code"), [("link-to-leader-cut", "KFX801"), ("leader-cut-from-followers", "KFX807")]
 )
 def test_brokers_that_the_controllers_hear_and_that_do_not_reach_each_other(lab, kfix, tmp_path, incident, code):
     broken = lab.break_(incident)
@@ -140,7 +139,6 @@ def made_active(lab, node):
     raise AssertionError(f"controller {node} was never elected")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("seconds", "active"), [(3600, True), (-3600, False)])
 def test_a_host_of_its_own_whose_clock_is_an_hour_off_is_no_fault_and_dates_nothing_wrong(
     lab, kfix, tmp_path, monkeypatch, seconds, active

@@ -232,7 +232,6 @@ def test_ctrl_c_during_up_leaves_nothing(home):
         assert not (home / name).exists()
 
 
-@pytest.mark.long
 def test_two_labs_that_start_at_once_get_different_ports(home):
     starting = [kfix_lab("up", "--name", name, "--brokers", 1) for name in ("left", "right")]
     try:
@@ -271,7 +270,6 @@ def test_an_incident_comes_out_as_it_says_and_can_be_mended(whole, name):
     assert whole.broker_ids == IDS
 
 
-@pytest.mark.long
 def test_a_cluster_that_was_healed_by_others_is_mended_as_well(whole):
     broken = whole.break_("coordinator-stuck")
     [(topic, number)] = broken.partitions
@@ -283,7 +281,6 @@ def test_a_cluster_that_was_healed_by_others_is_mended_as_well(whole):
         assert trouble(access, IDS) == ()
 
 
-@pytest.mark.long
 def test_a_cluster_whose_controller_was_frozen_is_mended(whole):
     whole.break_("healthy")
     with whole.access() as access:
@@ -303,7 +300,6 @@ def test_options_of_an_incident_are_checked_before_anything_is_changed(whole):
         whole.break_("offsets-rf1", brokers=(9,))
 
 
-@pytest.mark.long
 def test_the_offsets_topic_can_be_packed_on_chosen_brokers(whole):
     broken = whole.break_("offsets-rf1", brokers=(2002,), kill=2002)
     assert broken.dead == (2002,)

@@ -191,7 +191,6 @@ def test_a_replica_crawls_under_left_over_throttles_and_catches_up_without(clust
 # --- placement, leadership, settings ----------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 def test_replicas_in_one_rack_are_in_one_rack(racks):
     broken = racks.lab.break_("replicas-in-one-rack", megabytes=1)
     rack_of = racks.access.metadata(1).racks
@@ -235,7 +234,6 @@ def test_a_weak_topic_has_its_settings_and_its_data(cluster):
     assert alive(cluster)
 
 
-@pytest.mark.long
 def test_the_loss_of_an_election_outside_the_isr_is_known_beforehand(cluster):
     broken = cluster.lab.break_("isr-gone", **{"shorter-first": "yes"})
     [dead], told = broken.dead, broken.details

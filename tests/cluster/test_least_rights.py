@@ -21,7 +21,6 @@ from tests.cluster.seen import wait_until
 from tests.cluster.test_missing_rights import denials
 from tests.deaths.cases import CASES as KILLED
 from tests.deaths.cases import Case, offsets_to_restore
-from tests.long import long
 from tests.matrix.remedies import Scene, carried_out, modes_of
 from tests.security.rights import of_runbooks
 
@@ -62,7 +61,7 @@ ON_KRAFT = {book: case for book, case in KILLED.items() if book not in ON_ZOOKEE
 HEALED_OTHERWISE = {"coordinator-stuck", "metadata-divergence"}
 CASES = {("4.3.1", book): case for book, case in ON_KRAFT.items()}
 CASES |= {("2.7.1", book): case for book, case in ON_ZOOKEEPER.items()}
-CORE = (long("4.3.1", "evict-member"), long("4.3.1", "raise-topic-rf"))
+CORE = (("4.3.1", "evict-member"), ("4.3.1", "raise-topic-rf"))
 TRIED = tuple(CASES) if os.environ.get("KFIX_TEST_SECURITY") == "all" else CORE
 
 

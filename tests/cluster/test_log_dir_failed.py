@@ -2,11 +2,10 @@
 
 import pytest
 
-from tests.long import long
 from tests.matrix.cell import run_cell
 
 
-@pytest.mark.parametrize("line", ["2.7.1-zk", long("4.3.1-kraft")])
+@pytest.mark.parametrize("line", ["2.7.1-zk", "4.3.1-kraft"])
 def test_a_failed_log_directory_is_found_and_its_repair_heals_the_partition(labs, line):
     cell = run_cell(labs, line, "log-dir-failed")
     assert cell.failure == ""

@@ -20,7 +20,6 @@ from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import Kfix, own_lab
 from tests.cluster.remedy import Operator
 from tests.cluster.seen import wait_until
-from tests.long import long
 from tests.security.rights import (
     ALTER,
     DELETE_GROUPS,
@@ -36,7 +35,7 @@ from tests.security.rights import (
 
 LINES = (("2.7.1", "zk"), ("3.9.2", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
 ALL = tuple(itertools.product(LINES, (("mtls", None), ("sasl_plaintext", "SCRAM-SHA-256"))))
-CORE = (long((LINES[0], ("mtls", None))), (LINES[3], ("sasl_plaintext", "SCRAM-SHA-256")))
+CORE = ((LINES[0], ("mtls", None)), (LINES[3], ("sasl_plaintext", "SCRAM-SHA-256")))
 LABS = ALL if os.environ.get("KFIX_TEST_SECURITY") == "all" else CORE
 #: {right: option of kafka-acls.sh that grants it}
 OPTIONS = {

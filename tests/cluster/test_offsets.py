@@ -3,7 +3,6 @@
 import json
 import shlex
 
-import pytest
 from confluent_kafka import Consumer
 
 from kfix.adapters.kafka import requests, responses
@@ -71,7 +70,6 @@ def test_offsets_that_a_coordinator_dropped_are_saved_committed_again_and_rolled
     assert positions(cluster, group, leader) == dict.fromkeys(old, -1)
 
 
-@pytest.mark.long
 def test_offsets_of_a_leaderless_partition_come_from_a_replica_and_after_a_crash_only_from_a_disk(operator, cluster):
     broken = cluster.lab.break_("coordinator-stuck")
     [(_, number)] = broken.partitions

@@ -38,7 +38,6 @@ def test_the_example_asks_heals_and_proves(kfix, lab):
     assert "nothing to do" in run_example(kfix, lab, "y").stdout
 
 
-@pytest.mark.long
 def test_a_program_meets_the_same_gates(kfix, lab, monkeypatch):
     monkeypatch.setenv("KFIX_STATE_HOME", str(kfix.home))
     lab.break_("coordinator-stuck")

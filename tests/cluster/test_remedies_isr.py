@@ -1,7 +1,5 @@
 """B1-B4 on real brokers: who is to be started, what an election outside the ISR loses, and what is refused."""
 
-import pytest
-
 from kfix.adapters.kafka import requests
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import in_sync, wait_until
@@ -48,7 +46,6 @@ def test_under_min_isr_a_person_is_told_whom_to_start_and_it_is_seen_that_it_hel
     assert run.of("step.intent") == []
 
 
-@pytest.mark.long
 def test_lowering_min_isr_is_typed_and_stays_told_until_it_is_taken_back(operator, cluster):
     broken = cluster.lab.break_("under-min-isr")
     before = cluster.access.configs("topics")["ledger"]
@@ -131,7 +128,6 @@ def test_an_unclean_election_is_bounded_typed_and_takes_the_longest_log(operator
     assert "still pending" not in verified.out + verified.err
 
 
-@pytest.mark.long
 def test_a_winner_that_dies_right_before_the_unclean_election_is_no_success(operator, cluster):
     """Kafka elects the next replica, which lacks more: no election names its winner, so the run says what happened."""
     broken = cluster.lab.break_("isr-gone", **{"shorter-first": "yes"})
@@ -155,7 +151,6 @@ def test_a_winner_that_dies_right_before_the_unclean_election_is_no_success(oper
 # --- B3, B4 -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 def test_of_packed_replicas_each_partition_names_its_own_broker(operator, cluster):
     broken = cluster.lab.break_("packed-replicas")
     assignment, [gone, lagging] = cluster.access.assignment("ledger"), broken.partitions
@@ -184,7 +179,6 @@ def key(operator, code):
     return operator.diagnose().findings[code]["key"]
 
 
-@pytest.mark.long
 def test_where_the_whole_isr_is_dead_the_live_replica_is_named_as_no_help(operator, cluster):
     broken = cluster.lab.break_("whole-isr-dead")
     late = next(b for b in cluster.lab.broker_ids if b not in broken.dead)
@@ -210,7 +204,6 @@ def test_where_the_whole_isr_is_dead_the_live_replica_is_named_as_no_help(operat
 # --- A5 ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 def test_a_broker_id_that_is_gone_with_all_copies_is_not_replaced(operator, cluster):
     broken = cluster.lab.break_("broker-ids-gone")
     before = cluster.access.assignment("archive")
@@ -230,7 +223,6 @@ def test_a_broker_id_that_is_gone_with_all_copies_is_not_replaced(operator, clus
     assert still == lost
 
 
-@pytest.mark.long
 def test_a_broker_id_that_is_gone_is_replaced_by_its_new_one_where_copies_are_left(operator, cluster):
     broken = cluster.lab.break_("broker-ids-gone", copies=2)
     [gone], new = broken.dead, broken.details["new_id"]

@@ -58,7 +58,6 @@ def slow_move(operator, cargo, moves, **params):
     return planned, going, run
 
 
-@pytest.mark.long
 def test_another_throttle_for_a_run_that_copies_and_somebody_elses_move_beside_it(operator, cargo):
     before = throttles(cargo)
     cargo.access.create_topic(THEIRS, [[2]], {})
@@ -131,7 +130,6 @@ def locked(cluster):
     wait_until(lambda: cluster.access._zk.exists("/kfix/lock") is None, "the lock is free", 15)
 
 
-@pytest.mark.long
 def test_a_killed_run_can_be_aborted_and_its_move_goes_on_without_throttles(operator, cargo):
     before = throttles(cargo)
     _, going, run = slow_move(operator, cargo, {0: [1, 3]})
@@ -146,7 +144,6 @@ def test_a_killed_run_can_be_aborted_and_its_move_goes_on_without_throttles(oper
     assert in_sync(cargo, cargo.first)
 
 
-@pytest.mark.long
 def test_a_destination_that_dies_in_mid_copy_is_left_and_the_others_go_on(operator, cargo):
     before = throttles(cargo)
     # The canary is the smallest: the one that is to die comes in the batch after it.

@@ -7,7 +7,6 @@ import pytest
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.lab.clients.transactions import find_coordinator
 from tests.cluster.seen import alive, throttles, wait_until
-from tests.long import long
 
 
 def each_group_has_offsets(cluster, groups):
@@ -64,7 +63,6 @@ def test_offsets_with_one_replica_are_raised_to_three_and_a_death_stops_nobody(o
     assert "resume" not in said.err
 
 
-@pytest.mark.long
 def test_a_plan_without_approval_of_its_steps_raises_nothing(operator, cluster):
     cluster.lab.break_("offsets-rf1", kill="no")
     before = cluster.access.assignment(OFFSETS_TOPIC)
@@ -94,7 +92,6 @@ def test_a_partition_whose_only_broker_is_dead_is_not_raised_but_its_broker_is_n
     assert alive(cluster)
 
 
-@pytest.mark.long
 def test_a_broker_that_was_started_after_the_run_was_stopped_is_believed_when_it_is_seen(operator, cluster):
     broken = cluster.lab.break_("offsets-rf1")
     planned = operator.plan("isr-dead", params={"within": "60s"})
@@ -115,7 +112,6 @@ def test_a_broker_that_was_started_after_the_run_was_stopped_is_believed_when_it
     assert operator.planning("isr-dead")[0].code == 0
 
 
-@pytest.mark.long
 def test_a_run_that_nobody_helped_in_time_changes_nothing_and_says_so(operator, cluster):
     cluster.lab.break_("offsets-rf1")
     planned = operator.plan("isr-dead", params={"within": "1s", "prove_within": "1s"})
@@ -124,7 +120,7 @@ def test_a_run_that_nobody_helped_in_time_changes_nothing_and_says_so(operator, 
     assert "nothing was changed" in said.err
 
 
-@pytest.mark.parametrize("kill", [long(False), True], ids=["all-live", "one-dead"])
+@pytest.mark.parametrize("kill", [False, True], ids=["all-live", "one-dead"])
 def test_transactions_with_one_replica_are_raised_or_their_broker_is_named(operator, cluster, kill):
     broken = cluster.lab.break_("transactions-rf1", **({} if kill else {"kill": "no"}))
     writers = {key: value for key, value in broken.details.items() if key.startswith("transactional_id_")}

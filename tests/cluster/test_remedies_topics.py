@@ -11,7 +11,6 @@ from kfix.lab.process.host import program
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import in_sync, throttles, wait_until
-from tests.long import long
 
 DURABLE = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
 LEDGER = "ledger"
@@ -64,7 +63,6 @@ def test_a_weak_topic_is_raised_made_durable_and_all_is_taken_back(operator, clu
     assert (cluster.access.configs("topics")[LEDGER], throttles(cluster)) == (weak, {})
 
 
-@pytest.mark.long
 def test_one_broker_gives_its_leaders_back(operator, cluster):
     broken = cluster.lab.break_("leader-skew")
     planned = operator.plan("leader-balance")
@@ -88,7 +86,7 @@ def test_another_controller_is_elected_fenced(operator, cluster):
     assert operator.diagnose().code == 0
 
 
-@pytest.mark.parametrize("lagging", [long("no"), "yes"])
+@pytest.mark.parametrize("lagging", ["no", "yes"])
 def test_left_over_throttles_are_swept_and_can_be_put_back_as_they_were(operator, cluster, lagging):
     broken = cluster.lab.break_("left-over-throttles", lagging=lagging, rate=12345)
     left = throttles(cluster)
@@ -118,7 +116,6 @@ def test_somebody_elses_move_and_its_throttles_are_not_touched(operator, cluster
     assert (throttles(cluster), cluster.moves()) == (left, moves)
 
 
-@pytest.mark.long
 def test_moves_of_a_file_are_judged_before_anything_is_planned(operator, cluster):
     cluster.lab.break_("weak-topic")
     one = (LEDGER, 0)
@@ -141,7 +138,6 @@ def test_moves_of_a_file_are_judged_before_anything_is_planned(operator, cluster
     assert (said.code in {2, 3}, "3" in said.err, path.exists()) == (True, True, False), said.out + said.err
 
 
-@pytest.mark.long
 def test_moves_that_another_tool_can_read_are_carried_out_from_its_file(operator, cluster):
     cluster.lab.break_("weak-topic", megabytes=2)
     file = operator.folder / "made.json"

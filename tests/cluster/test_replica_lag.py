@@ -4,11 +4,9 @@ import time
 
 import pytest
 
-from tests.long import long
-
 
 @pytest.mark.parametrize(
-    ("kind", "pace", "code"), [("stuck", "stuck", 20), long("slow", "slow", 20), long("catching-up", "catching up", 0)]
+    ("kind", "pace", "code"), [("stuck", "stuck", 20), ("slow", "slow", 20), ("catching-up", "catching up", 0)]
 )
 def test_two_looks_tell_the_pace_of_a_replica(kfix, lab, kind, pace, code):
     broken = lab.break_("replica-lagging", kind=kind)

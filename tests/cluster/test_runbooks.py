@@ -16,7 +16,6 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.runbook.file.catalogue import shipped_dir
 from tests.cluster.conftest import KFIX
 from tests.cluster.test_incidents import apply, states, wait_until_healthy
-from tests.long import long
 
 
 def at_a_terminal(kfix, *args):
@@ -47,7 +46,7 @@ def test_at_a_terminal_it_asks_and_a_yes_heals(kfix, lab):
     assert talk.exitstatus == 0
 
 
-@pytest.mark.parametrize("answer", ["n", long(""), long("\x04"), "\x03"], ids=["no", "enter", "end of input", "ctrl-c"])
+@pytest.mark.parametrize("answer", ["n", "", "\x04", "\x03"], ids=["no", "enter", "end of input", "ctrl-c"])
 def test_at_a_terminal_everything_but_yes_changes_nothing(kfix, lab, answer):
     if lab.status().incident is None:
         lab.break_("coordinator-stuck")
@@ -97,7 +96,6 @@ def test_a_plan_is_spent_by_its_run_and_the_proof_can_be_repeated(kfix, lab, tmp
     assert kfix.on("runbook", "verify", name).code == 0
 
 
-@pytest.mark.long
 def test_the_approval_of_another_plan_opens_no_gate(kfix, lab, tmp_path):
     lab.break_("coordinator-stuck")
     path, _ = planned(kfix, tmp_path)
@@ -146,7 +144,6 @@ def rung(tmp_path, only):
     return folder
 
 
-@pytest.mark.long
 def test_in_sync_replicas_that_are_shut_down_lose_no_leadership_to_one_that_is_not_in_sync(kfix, lab, tmp_path):
     """A broker that hands over its leaderships is registered and answers, but Kafka's unclean API passes over it."""
     broken = lab.break_("coordinator-stuck")
@@ -217,7 +214,6 @@ def test_the_demo_tells_its_story_without_a_terminal(kfix):
         assert words in said.out, words
 
 
-@pytest.mark.long
 def test_one_diverged_topic_partition_falls_and_is_healed_like_the_founding_one(kfix, lab, tmp_path):
     """KFX102: the same fault on a topic of the users; proved by leader and views, since no coordinator is behind it."""
     lab.break_("healthy")

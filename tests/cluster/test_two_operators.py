@@ -8,7 +8,6 @@ from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.lock import ZooKeeperLock
 from kfix.errors import HeldError, UnreachableError
 from tests.cluster.remedy import operating
-from tests.long import long
 
 TRIES = 100
 
@@ -48,7 +47,7 @@ def one_acted(two, said):
             assert "nothing was changed" in each.err
 
 
-@pytest.mark.parametrize("attempt", [0, long(1), long(2)])
+@pytest.mark.parametrize("attempt", [0, 1, 2])
 def test_of_two_who_elect_the_controller_at_once_one_does(two, cluster, attempt):
     plans = [one.plan("controller-reelect") for one in two]
     before = int(cluster.access._zk.get("/controller_epoch")[0])

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import pytest
 
 from tests.cluster.watched import LONG, inbox, metrics, posting_to, watching
-from tests.long import long
 
 
 @contextmanager
@@ -86,7 +85,7 @@ def test_until_healthy_waits_for_the_end_of_an_incident(kfix, lab, tmp_path):
         assert watch.text.rstrip().endswith(": healthy")
 
 
-@pytest.mark.parametrize("number", [0, long(1)])
+@pytest.mark.parametrize("number", [0, 1])
 def test_a_kill_leaves_a_recording_that_is_whole(kfix, lab, tmp_path, number):
     ring = tmp_path / "ring"
     with watching(kfix, tmp_path, "--recorder", ring, "--every", "1") as watch:

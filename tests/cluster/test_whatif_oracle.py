@@ -7,11 +7,10 @@ import pytest
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from tests.cluster.seen import wait_until
-from tests.long import long
 from tests.proofs.oracle.trials import Oracle
 
 
-@pytest.mark.parametrize("seed", [11, long(12), long(13), long(14)])
+@pytest.mark.parametrize("seed", [11, 12, 13, 14])
 def test_deaths_end_as_they_were_foretold(lab, cluster, seed):
     lab.break_("healthy")
     try:

@@ -13,7 +13,6 @@ from kfix.lab import Lab
 from kfix.lab.network.filters import dropped
 from tests.cluster.cutting import nothing_left, wait_healed
 from tests.cluster.skewed import no_fault_until_killed, restarted
-from tests.long import long
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-zones")]
 
@@ -118,7 +117,6 @@ def test_a_lab_that_was_killed_while_it_came_up_is_taken_down_whole(tmp_path, mo
     nothing_left(network)
 
 
-@pytest.mark.long
 def test_a_zone_without_power_comes_back(lab, kfix):
     lab.break_("healthy")
     assert len(lab.power_off("az2")) == 2
@@ -127,7 +125,7 @@ def test_a_zone_without_power_comes_back(lab, kfix):
     wait_healed(kfix)
 
 
-@pytest.mark.parametrize("seconds", [3600, long(-3600)])
+@pytest.mark.parametrize("seconds", [3600, -3600])
 def test_a_host_whose_clock_is_an_hour_off_is_no_fault_and_dates_nothing_wrong(
     lab, kfix, tmp_path, monkeypatch, seconds
 ):

@@ -19,7 +19,6 @@ from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import Kfix, again
 from tests.cluster.lying import Liar, alone, lying
 from tests.cluster.seen import wait_until
-from tests.long import long
 
 NUMBERS = (1, 2, 3)
 DEADLINE = 5.0
@@ -143,7 +142,6 @@ def test_with_one_zookeeper_dead_another_is_read(kfix, lab, role):
     assert f"started zookeeper {dead}" in lab.mend()
 
 
-@pytest.mark.long
 def test_a_hung_zookeeper_in_the_first_place_does_not_keep_another_from_being_read(kfix, lab):
     hung, *others = sorted(NUMBERS, key=lambda number: modes(lab)[number] == "leader")
     lab.stop_zookeeper(hung)
@@ -192,7 +190,6 @@ def test_without_a_quorum_nothing_is_called_healthy_and_nothing_is_changed(kfix,
     assert not [path for path in changed if "/brokers/topics" in path or "/admin" in path]
 
 
-@pytest.mark.long
 def test_without_any_zookeeper_the_line_names_zookeeper_in_time(kfix, lab):
     for number in NUMBERS:
         lab.kill_zookeeper(number)
@@ -242,7 +239,7 @@ def lied(lab):
     return parse_connect(lab.zookeeper_connect).servers
 
 
-@pytest.mark.parametrize("lie", [lie if lie in {"no leader", "an older transaction"} else long(lie) for lie in LIES])
+@pytest.mark.parametrize("lie", LIES)
 def test_a_server_of_the_ensemble_that_lies_is_outvoted_and_named(kfix, lied, lie):
     with lying(Liar(lied[0], **LIES[lie])) as at:
         outvoted = kfix.diagnose("--zookeeper", f"{at},{lied[1]},{lied[2]}/kfix")
@@ -258,7 +255,6 @@ def test_a_server_of_the_ensemble_that_lies_is_outvoted_and_named(kfix, lied, li
         assert "contradict each other" in refused.err
 
 
-@pytest.mark.long
 def test_a_frozen_server_hides_no_change_and_no_change_rests_on_it(kfix, lab, lied):
     tp = TopicPartition("lied", 0)
     target = make_target(lab.bootstrap_servers, None)

@@ -64,7 +64,6 @@ def seen_by_another_session(settings, folder):
     return json.loads(done.stdout)
 
 
-@pytest.mark.long
 def test_an_audit_registers_the_tables_and_another_session_reads_them(settings, tmp_path):
     root, other = tmp_path / "a store+é", tmp_path / "other"
     audited(root, [cluster("a", sick=0.02), cluster("b", dead=1)], EmbeddedEngine(1))

@@ -63,7 +63,6 @@ def same(document, embedded):
     assert len(document["findings"]) > 10
 
 
-@pytest.mark.long
 def test_a_master_by_its_url(standalone, run, embedded, tmp_path):
     document, err = audit(copied(run, tmp_path / "s"), tmp_path, "--spark", standalone.url)
     same(document, embedded)

@@ -19,14 +19,12 @@ def engine(connect):
         yield one
 
 
-@pytest.mark.long
 def test_it_judges_the_same(engine, connect, run, judged):
     assert engine.name.endswith(connect.url)
     done = engine.each(partial(judge_stored, prevention=True), run.stored())
     assert {d.name: d.value() for d in done} == judged
 
 
-@pytest.mark.long
 def test_it_picks_the_same_rows_and_judges_them_the_same(engine, run):
     tasks = tasks_of(run)
     found = {row.pop("cluster"): row for row in answers_of(engine, job_of(run, tasks))}
@@ -34,7 +32,6 @@ def test_it_picks_the_same_rows_and_judges_them_the_same(engine, run):
     assert judged_by(engine, run, tasks) == judged_here(tasks)
 
 
-@pytest.mark.long
 def test_a_killer_is_a_row(engine):
     errors = {d.name: d.error for d in engine.each(sometimes, {f"c{i}": i for i in range(6, 9)})}
     assert errors == {"c6": "", "c7": "its process died: out of memory, or killed", "c8": ""}

@@ -23,7 +23,6 @@ from kfix.fleet.stage import LARGE, Staged
 from kfix.model.audit.inventory import Inventory, Mute
 from kfix_diagnostics.engine import Options, diagnose
 from kfix_spark.engine import _fresh
-from tests.long import long
 from tests.unit.diagnostics.all_cases import kraft_cases
 from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
 from tests.unit.fleet.audit_runs import reported as reported_by
@@ -59,7 +58,7 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture(scope="module", params=["true", long("false")], ids=["ansi", "no ansi"])
+@pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "no ansi"])
 def spark(request, local):
     with wiring.engine("local[2]", settings={"spark.sql.ansi.enabled": request.param}) as engine:
         yield engine
@@ -190,7 +189,6 @@ def test_an_empty_table_answers(spark):
     assert spark.query(sql, tables) == EmbeddedEngine(1).query(sql, tables)
 
 
-@pytest.mark.long
 @ONLY_ANSI
 def test_audits_over_several_days_are_the_same_with_all_sql_on_spark(spark, tmp_path):
     """New, still, worse, fixed, unknown, mutes, trends, offenders: every statement of the second stage on each."""

@@ -11,13 +11,12 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.history import recording_sql
 from kfix.fleet.history.recording import KNOWN, next_episodes
 from kfix.model.audit.history import HistoryChoice
-from tests.long import long
 from tests.proofs.fleet.test_year import recorded_year
 from tests.proofs.fleet.twenty import twenty_days
 from tests.proofs.fleet.years import ChangingClusters, OpenDuckDB, YearOfFaults, asked
 
 
-@pytest.fixture(scope="module", params=["true", long("false")], ids=["ansi", "no ansi"])
+@pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "no ansi"])
 def spark(request, local):
     with wiring.engine("local[2]", settings={"spark.sql.ansi.enabled": request.param}) as engine:
         yield engine

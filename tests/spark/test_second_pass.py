@@ -62,7 +62,6 @@ def test_tasks_write_files_in_the_order_of_the_clusters(local, stores, monkeypat
     assert {f.status for f in read_rows(FindingRow, found)} == {"new", "still", "fixed", "worse", "unknown"}
 
 
-@pytest.mark.long
 def test_a_damaged_earlier_audit_is_left_out_as_without_spark(local, stores):
     for root in stores:
         [file] = StoreTable(place_of(root), FINDINGS).files()
@@ -98,7 +97,6 @@ def test_a_second_pass_that_loses_a_process_is_done_in_the_process_of_the_audit(
     assert stored(there) == stored(here)
 
 
-@pytest.mark.long
 def test_an_audit_that_is_repeated_replaces_its_files(local, stores):
     _, there = stores
     second(there, local)

@@ -24,7 +24,6 @@ def engine(standalone):
         yield one
 
 
-@pytest.mark.long
 def test_the_code_of_the_driver_travels(engine, standalone):
     assert engine.name.endswith(standalone.url)
     [done] = engine.each(whose_code, {"one": 1})
@@ -33,7 +32,6 @@ def test_the_code_of_the_driver_travels(engine, standalone):
     assert runbooks == sorted(p.name for p in (ROOT / "runbooks").iterdir())
 
 
-@pytest.mark.long
 def test_a_killer_is_a_row_although_spark_tries_four_times(engine):
     found = {d.name: d.error for d in engine.each(sometimes, {f"c{i}": i for i in range(10)})}
     assert {n: e for n, e in found.items() if e} == {
@@ -77,7 +75,6 @@ def test_a_worker_that_dies_in_the_middle_changes_no_finding(engine, standalone,
     assert {n: (d.result, d.error) for n, d in found.items()} == {n: (d, "") for n, d in judged.items()}
 
 
-@pytest.mark.long
 def test_a_master_without_workers_is_one_line(tmp_path):
     with Standalone(tmp_path, workers=0) as empty:
         script = (

@@ -51,7 +51,6 @@ def test_java_that_ends_during_a_statement_is_one_line():
     assert done.stdout == "the work on Spark was lost: Spark's Java process has ended: out of memory, or killed\n"
 
 
-@pytest.mark.long
 def test_an_archive_is_made_once_taken_then_and_never_in_the_way(tmp_path):
     cache = tmp_path / "cache"
     start(XDG_CACHE_HOME=str(cache))

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.confluent import write_internal
@@ -40,7 +38,6 @@ def test_a_coordinator_that_gave_up_serves_the_same_offsets_however_often_its_ru
     assert run.end == "proved"
 
 
-@pytest.mark.long
 def test_the_settings_of_compaction_are_restored_by_an_abort_and_unknown_records_are_refused(operator, cluster):
     broken = cluster.lab.break_("coordinator-failed")
     [where] = broken.partitions

@@ -1,13 +1,10 @@
 """A preferred replica that dies right before its election, on KRaft: Kafka 4.3.1 with a controller apart."""
 
-import pytest
-
 from kfix.adapters.kafka import requests
 from tests.cluster.seen import in_sync, wait_until
 from tests.cluster.test_dying_replicas import RECORDS, end_of, from_the_isr, states, words
 
 
-@pytest.mark.long
 def test_a_preferred_replica_that_dies_right_before_its_election_is_not_led_by_another(operator, cluster):
     cluster.lab.break_("leader-skew")
     cluster.access.produce("ledger", {n: [("", b"kept")] * RECORDS for n in cluster.access.assignment("ledger")})

@@ -28,7 +28,6 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 # --- carried over -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 def test_offsets_are_raised_however_often_the_run_dies_and_need_the_gate_of_each_step(operator, cluster):
     cluster.lab.break_("offsets-rf1", kill="no")
     planned = operator.plan("raise-offsets-rf", params={"batch": 2})
@@ -47,7 +46,6 @@ def test_offsets_are_raised_however_often_the_run_dies_and_need_the_gate_of_each
     assert "KFX303" not in operator.diagnose().findings
 
 
-@pytest.mark.long
 def test_leaders_return_and_left_over_throttles_are_swept(operator, cluster):
     cluster.lab.break_("leader-skew")
     operator.healed(operator.plan("leader-balance"))
@@ -63,7 +61,6 @@ def test_leaders_return_and_left_over_throttles_are_swept(operator, cluster):
     assert throttles(cluster) == left
 
 
-@pytest.mark.long
 def test_moves_of_a_file_are_carried_out_and_taken_back(operator, cluster):
     cluster.lab.break_("healthy")
     cluster.access.create_topic("cargo", [[1], [2]], {})
@@ -74,7 +71,6 @@ def test_moves_of_a_file_are_carried_out_and_taken_back(operator, cluster):
     assert cluster.access.assignment("cargo") == {0: (1,), 1: (2,)}
 
 
-@pytest.mark.long
 def test_under_min_isr_the_broker_is_named_and_min_isr_is_not_lowered(operator, cluster):
     broken = cluster.lab.break_("under-min-isr")
     planned = operator.plan("under-min-isr", params={"settle": "1s"})
@@ -100,7 +96,6 @@ def test_a_transaction_that_does_not_end_is_aborted(operator, cluster):
     assert "KFX108" not in operator.diagnose("--debounce", "0").findings
 
 
-@pytest.mark.long
 def test_saved_offsets_are_committed_again_and_taken_back(operator, cluster):
     broken = cluster.lab.break_("healthy")
     old, path = committed(cluster, broken.group), operator.folder / "offsets.json"
@@ -118,7 +113,6 @@ def test_saved_offsets_are_committed_again_and_taken_back(operator, cluster):
     assert set(committed(cluster, broken.group).values()) == {0}
 
 
-@pytest.mark.long
 def test_the_registration_of_a_broker_that_is_gone_is_removed_and_that_of_a_live_one_never(operator, cluster):
     ghost = cluster.lab.break_("ghost-registration").details["ghost"]
     said = operator.diagnose("--debounce", "0")
@@ -138,7 +132,6 @@ def test_the_registration_of_a_broker_that_is_gone_is_removed_and_that_of_a_live
     assert "KFX405" not in operator.diagnose("--debounce", "0").findings
 
 
-@pytest.mark.long
 def test_the_replicas_of_an_id_that_is_gone_move_to_its_new_one_and_its_registration_is_removed(operator, cluster):
     broken = cluster.lab.break_("broker-ids-gone", copies=2)
     [gone], new = broken.dead, broken.details["new_id"]
@@ -158,7 +151,6 @@ def test_the_replicas_of_an_id_that_is_gone_move_to_its_new_one_and_its_registra
 # --- reworked ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 def test_a_move_is_cancelled_only_where_an_original_replica_lives(operator, cluster):
     cluster.lab.break_("stuck-reassignment", cancel="safe")
     operator.healed(operator.plan("cancel-reassignment"))
@@ -170,7 +162,6 @@ def test_a_move_is_cancelled_only_where_an_original_replica_lives(operator, clus
     assert cluster.moves() == before
 
 
-@pytest.mark.long
 def test_a_move_that_never_ends_is_cancelled_or_ends_at_the_target_that_is_named(operator, cluster):
     told = cluster.lab.break_("move-never-ends").details
     found = operator.diagnose().findings
@@ -278,7 +269,6 @@ def test_a_stale_plan_changes_nothing(operator, cluster):
     assert cluster.access.assignment("cargo")[0] == (2,)
 
 
-@pytest.mark.long
 def test_of_two_operators_on_two_hosts_who_move_the_same_partition_one_does(lab, cluster, tmp_path):
     lab.break_("healthy")
     cluster.access.create_topic("cargo", [[1], [2]], {})
@@ -309,7 +299,6 @@ def with_properties(lab, line):
     wait_until(lambda: lab.quorum.active() is not None, "the controller is active again", 30)
 
 
-@pytest.mark.long
 def test_the_controllers_setting_counts_although_every_broker_and_topic_has_false(operator, cluster, request):
     broken = cluster.lab.break_("isr-gone")
     [dead] = broken.dead
@@ -359,7 +348,6 @@ if ALL:
 
 
 # A restarted broker of 4.3.1 also reports the settings of a deleted topic of the same name: this one comes last.
-@pytest.mark.long
 def test_a_weak_topic_is_raised_made_durable_and_all_is_taken_back(operator, cluster):
     cluster.lab.break_("weak-topic")
     before, weak = cluster.access.assignment("ledger"), cluster.access.configs("topics")["ledger"]

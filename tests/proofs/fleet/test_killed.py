@@ -23,7 +23,6 @@ from kfix.errors import UsageError
 from kfix.fleet.audit.reading import find_audit
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import write_fleet
-from tests.long import long
 from tests.places import ROOT
 from tests.proofs.fleet.killed import DAY, KILLED
 from tests.unit.diagnostics import kraft_clusters
@@ -94,7 +93,7 @@ def staged(tmp_path_factory):
 
 
 @pytest.mark.parametrize("step", range(1, len(FINISHED) + 1), ids=FINISHED)
-@pytest.mark.parametrize("where", [long("before"), "after"])
+@pytest.mark.parametrize("where", ["before", "after"])
 def test_a_run_that_is_killed_at_a_commit(staged, tmp_path, where, step):
     store, whole = shutil.copytree(staged[0], tmp_path / "store"), staged[1]
     assert killed(store, "finish", where, step)
@@ -167,7 +166,7 @@ def judged(tmp_path_factory):
 
 
 @pytest.mark.parametrize("step", range(1, len(JUDGED) + 1), ids=JUDGED)
-@pytest.mark.parametrize("where", [long("before"), "after", "writing"])
+@pytest.mark.parametrize("where", ["before", "after", "writing"])
 def test_a_new_audit_that_is_killed_leaves_the_last_one_whole(judged, tmp_path, where, step):
     store, engine, run = shutil.copytree(judged[0], tmp_path / "store"), EmbeddedEngine(1), (day_of(1), "n")
     whole = judged[1]
@@ -190,9 +189,7 @@ def test_a_new_audit_that_is_killed_leaves_the_last_one_whole(judged, tmp_path, 
     _only_committed_files_stay(store)
 
 
-@pytest.mark.parametrize(
-    ("where", "step"), [long(*each) if each[0] == "before" else each for each in STEPS_OF_THE_FIRST]
-)
+@pytest.mark.parametrize(("where", "step"), STEPS_OF_THE_FIRST)
 def test_a_repeated_audit_that_is_killed_is_whole_or_named_until_it_is_repeated(judged, tmp_path, where, step):
     store, engine = shutil.copytree(judged[0], tmp_path / "store"), EmbeddedEngine(1)
     before, first = outside(store), judged[2]

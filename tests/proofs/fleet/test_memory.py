@@ -24,7 +24,6 @@ from kfix.fleet.synthetic import snapshot_of
 from kfix.model.audit.inventory import Inventory, MaintenanceWindow, Mute
 from kfix.model.cluster.snapshot import Source
 from kfix.report.fleet.totals import has_news, news
-from tests.long import long
 from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, entry, reported, statuses
 
 LAGS = "KFX401:broker 6"
@@ -169,7 +168,7 @@ DAMAGE = (
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-@pytest.mark.parametrize("which", [0, long(1)])
+@pytest.mark.parametrize("which", [0, 1])
 def test_a_damaged_audit_is_skipped_and_named_and_the_next_one_runs(tmp_path, engine, kind, which):
     runs = [audited(tmp_path, [cluster("a", number, dead=1)], engine, number=number) for number in range(2)]
     paths = damage(kind, runs[which])

@@ -57,7 +57,6 @@ def keys_of(client):
     return {o["Key"] for o in found if not o["Key"].endswith("/")}
 
 
-@pytest.mark.long
 def test_a_store_on_s3_is_written_audited_asked_and_pruned(kfix, s3, tmp_path):
     store, local = "s3://fleet/a/store", tmp_path / "local"
     given = ("--clusters", "4", "--partitions", "120", "--days", "3", "--processes", "2")
