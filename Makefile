@@ -1,12 +1,12 @@
 # `make demo` and `make test` install all they need: see .ci/setup. VENV may name another folder.
 VENV ?= .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev demo fleet-demo test test-long unit proofs real test-core test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test slice test-all touched costs parts unit proofs real test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -26,10 +26,33 @@ fleet-demo:
 	@$(BIN)/kfix fleet demo --store $(FLEET)/store --html $(FLEET)/report.html
 	@echo "open $(FLEET)/report.html in a browser"
 
-# All tests but the long ones: half an hour to an hour on two cores. Those on real brokers are groups, one a worker; the tests of
-# a group share one cluster. Three workers: a test of a cluster waits for its brokers more than it computes.
+# What every change must pass, in a quarter of an hour on two idle cores: every function of tests/unit, tests/catalogue,
+# tests/proofs and tests/browser with some of its copies, a session of Spark, and real brokers of every line of Kafka.
+# Costs decide (tests/suite); `make parts` shows what runs when. KFIX_TEST_PATIENCE=3 multiplies all time-outs.
 test: setup-dev
-	@$(PYTEST)
+	@$(PYTEST) --part fast
+
+# One slice of all other tests, chosen by the commit: CI runs it after `make test`. TURN=N runs another one.
+TURN ?=
+slice: setup-dev
+	@$(PYTEST) --part slice $(if $(TURN),--turn $(TURN))
+
+# All tests: about two hours on two cores.
+test-all: setup-dev
+	@$(PYTEST) --part all
+
+# At a desk: only the tests that a change since BASE can reach by imports. It misses one in eight.
+BASE ?= HEAD
+touched: setup-dev
+	@$(BIN)/python -m tests.suite touched --base $(BASE)
+
+# Measures tests that have no cost yet, in CPU seconds, and writes tests/costs.json; COSTS="--again tests/unit" those.
+COSTS ?=
+costs: setup-dev
+	@$(BIN)/python -m tests.suite costs $(COSTS)
+
+parts: setup-dev
+	@$(BIN)/python -m tests.suite parts
 
 # Each module by itself: no cluster, about two minutes on two idle cores.
 unit: setup-dev
@@ -43,16 +66,6 @@ proofs: setup-dev
 # Real brokers, real Spark, a real browser.
 real: setup-dev
 	@$(PYTEST) tests/cluster tests/spark tests/browser
-
-# The tests that `make test` leaves out, since they take long: further lines of Kafka, mechanisms, and ways into the same fault on
-# real brokers and Spark; and audits killed right before each commit. About an hour on two cores. One by itself:
-# `python -m pytest -m long PATH -k NAME`.
-test-long: setup-dev
-	@$(PYTEST) -m long tests/cluster tests/spark tests/proofs
-
-# A few incidents on every line of Kafka, of which `make test-matrix` runs all: about eight minutes. `make test` has most of them.
-test-core: setup-dev
-	@$(PYTEST) -m "" tests/cluster/test_matrix_core.py
 
 # Every line of Kafka with every security and mechanism: about an hour on two cores. The cells of docs/security-matrix.md that
 # have no result yet are run first, then every failure line with and without an authorizer, and each right that is taken away,

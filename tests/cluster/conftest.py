@@ -41,7 +41,7 @@ SIDES = {
         "test_kraft_quorum",
         "test_kraft_remedies",
     },
-    "matrix": {"test_matrix_core"},
+    "matrix": {"test_matrix"},
     "own": {
         "test_crash_image",
         "test_kerberos",

@@ -1,10 +1,6 @@
-"""Runbooks with exactly the rights that docs/security.md lists for them: refused without, and nothing denied with them.
-
-`make test-security` runs every runbook; otherwise two run, which need all kinds of rights but one.
-"""
+"""Runbooks with exactly the rights that docs/security.md lists for them: refused without, and nothing denied with them."""
 
 import json
-import os
 import re
 import time
 from contextlib import contextmanager
@@ -61,8 +57,6 @@ ON_KRAFT = {book: case for book, case in KILLED.items() if book not in ON_ZOOKEE
 HEALED_OTHERWISE = {"coordinator-stuck", "metadata-divergence"}
 CASES = {("4.3.1", book): case for book, case in ON_KRAFT.items()}
 CASES |= {("2.7.1", book): case for book, case in ON_ZOOKEEPER.items()}
-CORE = (("4.3.1", "evict-member"), ("4.3.1", "raise-topic-rf"))
-TRIED = tuple(CASES) if os.environ.get("KFIX_TEST_SECURITY") == "all" else CORE
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +114,7 @@ def _made(case, lab, operator):
     return scene, words, params
 
 
-@pytest.mark.parametrize(("own", "book"), TRIED, indirect=["own"])
+@pytest.mark.parametrize(("own", "book"), tuple(CASES), indirect=["own"])
 def test_a_runbook_needs_the_documented_rights_and_no_other(acl_lab, tmp_path, book):
     lab, rights = acl_lab, of_runbooks()[book]
     case, otherwise = CASES[lab.state.spec.recipe.kafka, book], book in HEALED_OTHERWISE

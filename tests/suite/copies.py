@@ -28,6 +28,13 @@ def commits() -> int:
     return int(found.stdout) if found.returncode == 0 else 0
 
 
+def since(commits_ago: int) -> str:
+    """The commits since the slice of this commit was last due, as git names a range."""
+    command = ["git", "log", "--first-parent", "--format=%h", f"-{commits_ago + 1}"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    return f"git log {found[-1]}..{found[0]}" if len(found) > commits_ago else "never"
+
+
 def some(copies: Sequence[T], most: int, turn: int) -> list[T]:
     """`most` of these, evenly spread, in their order; `turn` after `turn` has each of them once."""
     n = len(copies)

@@ -1,23 +1,116 @@
-"""Measures what each test costs."""
+"""Pytest's side of the suite: which tests a run has, in which order of luck, and what each costs."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 
 import pytest
 
-from tests.suite.copies import by_function, commits, some, turn_of
+from tests.suite import costs, quarantine
+from tests.suite.copies import by_function, commits, function_of, since, some, turn_of
 from tests.suite.meter import Meter
+from tests.suite.parts import BUDGET, OverBudgetError, Suite
+
+ON_A_WORKER = "PYTEST_XDIST_WORKER" in os.environ
+#: Factor of every time-out of a test: more on a machine that others use, too.
+PATIENCE = float(os.environ.get("KFIX_TEST_PATIENCE", "1"))
 
 
-class Costs:
-    """Appends one JSON line a test to FOLDER/WORKER.jsonl: its id, the CPU seconds of its set-up and of the rest."""
+def add_options(parser):
+    group = parser.getgroup("suite")
+    group.addoption("--part", choices=["fast", "slice", "all"], help="what `make test` has, or the slice of a commit")
+    group.addoption("--turn", type=int, metavar="N", help="as if N commits led here: another slice, other copies")
+    group.addoption("--copies", type=int, metavar="N", help="at most N copies of each parametrized test")
+    group.addoption("--costs", type=Path, metavar="FOLDER", help="write what each test costs into FOLDER")
+    group.addoption("--unmeasured", action="store_true", help="only tests whose cost nobody measured")
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._file = (folder / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-{os.getpid()}.jsonl").open("a")
+
+def configure(config):
+    """Registers what the options ask for. Fixed seeds in `fast`; elsewhere new ones, which the header shows."""
+    part = config.getoption("part")
+    if part in {"slice", "all"} and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
+    config.pluginmanager.register(Selection(config, part))
+    if ON_A_WORKER or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(Meters(config, config.getoption("costs")))
+
+
+class Selection:
+    def __init__(self, config, part):
+        self._part = part
+        turn = config.getoption("turn")
+        self._commit = commits() if turn is None else turn
+        self._unmeasured = config.getoption("unmeasured")
+        self._copies = config.getoption("copies")
+        self._cpu = 0.0
+        self._about = [f"part: {part}, turn {self._commit}"] if part else []
+
+    def pytest_report_header(self, config):
+        seed = config.option.hypothesis_seed
+        return [*self._about, *([f"seed: --hypothesis-seed={seed}"] if seed is not None else [])]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config, items):
+        suite = Suite([item.nodeid for item in items], costs.load(), self._commit)
+        taken = self._taken(config, suite)
+        for item in items:
+            patient(item)
+            quarantine.mark(item)
+        if taken is not None:
+            config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
+            items[:] = [item for item in items if item.nodeid in taken]
+
+    def _taken(self, config, suite):
+        if self._unmeasured:
+            return {nodeid for nodeid in self._some(suite.nodeids) if suite.costs.unknown(function_of(nodeid))}
+        if self._part == "fast":
+            try:
+                suite.check()
+            except OverBudgetError as error:
+                raise pytest.UsageError(str(error)) from None
+            return suite.fast() - quarantine.names()
+        if self._part == "slice":
+            number, count, taken = suite.slice()
+            self._about.append(f"slice {number + 1} of {count}: {len(taken)} tests; since its last run: {since(count)}")
+            return taken
+        return set(self._some(suite.nodeids)) if self._copies else None
+
+    def _some(self, nodeids):
+        for function, ids in by_function(nodeids).items():
+            yield from some(ids, self._copies or len(ids), turn_of(function, self._commit))
+
+    def pytest_testnodedown(self, node, error):
+        self._cpu += getattr(node, "workeroutput", {}).get("cpu", 0.0)
+
+    def pytest_terminal_summary(self, terminalreporter, exitstatus):
+        if self._cpu:
+            budget = f" of {BUDGET}" if self._part == "fast" else ""
+            terminalreporter.write_line(f"CPU: {self._cpu:.0f}{budget} seconds, with all that the tests started")
+        if exitstatus and len(self._about) > 1:
+            terminalreporter.write_line(self._about[-1])
+
+
+def patient(item):
+    """Multiplies the time-out of a test, its own or that of pyproject.toml."""
+    if PATIENCE == 1:
+        return
+    own = item.get_closest_marker("timeout")
+    seconds = own.args[0] if own and own.args else float(item.config.getini("timeout"))
+    item.add_marker(pytest.mark.timeout(seconds * PATIENCE), append=False)
+
+
+class Meters:
+    """Counts CPU seconds; with a folder, appends one JSON line a test to FOLDER/WORKER.jsonl (`costs.measured`)."""
+
+    def __init__(self, config, folder):
+        self._config = config
+        self._file = None
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = (folder / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-{os.getpid()}.jsonl").open("a")
         self._meter = Meter().start()
         self._began = self._ready = 0.0
 
@@ -32,28 +125,17 @@ class Costs:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
         result = yield
-        row = {"id": item.nodeid, "setup": self._ready - self._began, "rest": self._meter.seconds() - self._ready}
-        self._file.write(json.dumps(row) + "\n")
-        self._file.flush()
+        if self._file is not None:
+            row = {"id": item.nodeid, "setup": self._ready - self._began, "rest": self._meter.seconds() - self._ready}
+            self._file.write(json.dumps(row) + "\n")
+            self._file.flush()
         return result
 
+    def pytest_sessionfinish(self):
+        if ON_A_WORKER:
+            self._config.workeroutput["cpu"] = self._meter.seconds()
+
     def pytest_unconfigure(self):
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
         self._meter.stop()
-
-
-class Copies:
-    """Leaves at most `most` copies of each test function; which ones rotates with the commits."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, config, items):
-        taken = {
-            nodeid
-            for function, ids in by_function(item.nodeid for item in items).items()
-            for nodeid in some(ids, self._most, turn_of(function, commits()))
-        }
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
-        items[:] = [item for item in items if item.nodeid in taken]

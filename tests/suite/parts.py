@@ -1,0 +1,107 @@
+"""The parts of the suite: `fast`, which is `make test`, and the slices of everything.
+
+What a test costs decides where it runs (tests/costs.json). `fast` has every function of `WHOLE`, with as many copies as
+`COPIES_COST` pays for, unless one copy alone costs more than `DEAR`; and of the tests on real brokers and Spark those
+of `ALWAYS`, since each needs a cluster or a session. Slices share out all tests; a run leaves out what `fast` has.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from tests.suite.copies import by_function, function_of, some, turn_of
+from tests.suite.costs import Costs
+
+#: CPU seconds that `make test` may cost: a quarter of an hour on two idle cores, waits included.
+BUDGET = 1300
+#: Of these, what no test has: linting is not in it, but the start and the collection of each worker are.
+OVERHEAD = 60
+#: CPU seconds of a slice.
+SLICE = 600
+#: CPU seconds for the copies of one function, and for one copy of a test that `fast` has.
+COPIES_COST = 1.0
+DEAR = 20.0
+WHOLE = tuple(f"tests/{part}/" for part in ("unit", "catalogue", "mutants", "suite", "proofs", "browser", "security"))
+#: Tests on real brokers and on Spark that every run has. `*` stands for any characters; a bracket is one.
+ALWAYS = (
+    "tests/cluster/test_lines.py::*",
+    "tests/spark/test_row_job.py::*",
+)
+
+
+class OverBudgetError(Exception):
+    """`make test` would cost more than `BUDGET`, or holds a test whose cost nobody measured."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """All tests, in the order of collection, and what they cost. `commit` rotates copies and slices."""
+
+    nodeids: Sequence[str]
+    costs: Costs
+    commit: int
+
+    def fast(self) -> frozenset[str]:
+        """The tests of `make test`."""
+        taken: set[str] = set()
+        for function, ids in by_function(self.nodeids).items():
+            if function.startswith(WHOLE):
+                each = self.costs.each(function)
+                if each <= DEAR:
+                    taken.update(some(ids, max(int(COPIES_COST / max(each, 0.001)), 1), turn_of(function, self.commit)))
+            else:
+                taken.update(nodeid for nodeid in ids if always(nodeid))
+        return frozenset(taken)
+
+    def slices(self) -> list[list[str]]:
+        """Every test in one of them, of about equal cost: a file as a whole, or its functions where it is too dear."""
+        parts = [part for ids in self._by_file() for part in self._pieces(ids)]
+        count = max(-(-int(sum(self.costs.total(part) for part in parts)) // SLICE), 1)
+        heap = [(0.0, number) for number in range(count)]
+        slices: list[list[str]] = [[] for _ in range(count)]
+        for part in sorted(parts, key=lambda part: (-self.costs.total(part), part[0])):
+            cost, number = heapq.heappop(heap)
+            slices[number] += part
+            heapq.heappush(heap, (cost + self.costs.total(part), number))
+        return slices
+
+    def slice(self) -> tuple[int, int, frozenset[str]]:
+        """The slice of this commit: its number, how many there are, and its tests that `fast` does not have."""
+        slices = self.slices()
+        number = self.commit % len(slices)
+        return number, len(slices), frozenset(slices[number]) - self.fast()
+
+    def check(self) -> None:
+        """Raises OverBudgetError if `make test` is too dear, with what costs most, or if its cost is not known."""
+        unknown = sorted(function for function in by_function(self.fast()) if self.costs.unknown(function))
+        if unknown:
+            raise OverBudgetError(f"not measured: {', '.join(unknown[:5])} ({len(unknown)} in all): run `make costs`")
+        fast = self.fast()
+        cost = OVERHEAD + self.costs.total(fast)
+        if cost > BUDGET:
+            dear = sorted({function_of(nodeid) for nodeid in fast}, key=self.costs.each, reverse=True)
+            names = ", ".join(f"{function} {self.costs.each(function):.0f} s" for function in dear[:5])
+            raise OverBudgetError(f"`make test` would cost {cost:.0f} CPU seconds of {BUDGET}; dearest: {names}")
+
+    def _by_file(self) -> list[list[str]]:
+        files: dict[str, list[str]] = {}
+        for nodeid in self.nodeids:
+            files.setdefault(nodeid.partition("::")[0], []).append(nodeid)
+        return list(files.values())
+
+    def _pieces(self, ids: list[str]) -> Iterable[list[str]]:
+        """A file; its functions, if it is too dear; and some copies of one of them after the other."""
+        if self.costs.total(ids) <= SLICE / 2:
+            return [ids]
+        return [piece for function, copies in by_function(ids).items() for piece in self._chunks(function, copies)]
+
+    def _chunks(self, function: str, copies: list[str]) -> Iterable[list[str]]:
+        size = max(int(SLICE / 4 / max(self.costs.each(function), 0.001)), 1)
+        return (copies[start : start + size] for start in range(0, len(copies), size))
+
+
+def always(nodeid: str) -> bool:
+    return any(fnmatchcase(nodeid, pattern.replace("[", "[[]")) for pattern in ALWAYS)

@@ -1,0 +1,106 @@
+"""What runs when: every function in `make test` or a slice, nothing over its budget, and all copies in turn."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.suite import quarantine
+from tests.suite.copies import by_function, some
+from tests.suite.costs import OTHERS, SHARED, Costs, Measured, merged, summed
+from tests.suite.parts import BUDGET, SLICE, OverBudgetError, Suite, always
+from tests.suite.touched import module_of
+
+UNIT = [f"tests/unit/test_a.py::test_many[{n}]" for n in range(100)]
+REAL = [f"tests/cluster/test_x.py::test_{name}[{n}]" for name in "pq" for n in range(40)]
+COSTS = Costs({"tests/unit/test_a.py": {"test_many": 0.25}, "tests/cluster/test_x.py": {"test_p": 20.0, "test_q": 30.0}})
+
+
+def suite(commit=0, costs=COSTS, nodeids=(*UNIT, *REAL)):
+    return Suite(nodeids, costs, commit)
+
+
+@given(st.integers(1, 60), st.integers(1, 60))
+def test_turns_have_each_copy_and_no_turn_has_more_than_it_may(n, most):
+    turns = [some(range(n), most, turn) for turn in range(n)]
+    assert {copy for turn in turns for copy in turn} == set(range(n))
+    assert {len(turn) for turn in turns} == {min(n, most)}
+    assert all(turn == sorted(turn) for turn in turns)
+
+
+def test_every_unit_function_is_in_make_test_with_the_copies_that_its_cost_allows():
+    fast = suite().fast()
+    assert len(fast) == 4
+    assert {nodeid for commit in range(100) for nodeid in suite(commit).fast()} == set(UNIT)
+
+
+def test_slices_share_out_every_test_once_and_none_is_much_dearer_than_another():
+    slices = suite().slices()
+    assert sorted(nodeid for ids in slices for nodeid in ids) == sorted([*UNIT, *REAL])
+    assert max(COSTS.total(ids) for ids in slices) <= SLICE * 1.5
+    chosen = [suite(commit).slice() for commit in range(len(slices))]
+    assert [number for number, _, _ in chosen] == list(range(len(slices)))
+    assert not any(ids & suite(number).fast() for number, _, ids in chosen)
+
+
+def test_a_test_that_no_longer_fits_the_budget_is_named():
+    dear = Costs({"tests/unit/test_a.py": {"test_many": 19.0}, "tests/unit/test_b.py": {SHARED: BUDGET}})
+    with pytest.raises(OverBudgetError, match=r"test_b.py::test_c|test_many 19 s"):
+        suite(costs=dear, nodeids=(*UNIT, "tests/unit/test_b.py::test_c")).check()
+
+
+def test_a_test_of_make_test_that_nobody_measured_is_named_where_it_may_be_dear():
+    with pytest.raises(OverBudgetError, match="not measured: tests/proofs/test_new.py::test_it .*make costs"):
+        suite(nodeids=("tests/proofs/test_new.py::test_it",)).check()
+
+
+def test_a_bracket_in_a_pattern_is_one(monkeypatch):
+    monkeypatch.setattr("tests.suite.parts.ALWAYS", ("tests/cluster/test_x.py::test_p[1]",))
+    assert [nodeid for nodeid in REAL if always(nodeid)] == ["tests/cluster/test_x.py::test_p[1]"]
+
+
+def test_what_a_file_shares_counts_once_and_cheap_functions_have_one_row():
+    rows = [Measured("tests/unit/t.py::test_dear[a]", 9.0, 1.0), Measured("tests/unit/t.py::test_dear[b]", 0.0, 3.0)]
+    rows += [Measured("tests/unit/t.py::test_cheap", 0.0, 0.1), Measured("tests/unit/t.py::test_cheaper", 0.0, 0.06)]
+    found = summed(rows)
+    assert found == {"tests/unit/t.py": {OTHERS: 0.08, "test_dear": 6.5, SHARED: 4.5}}
+    costs = Costs(found)
+    assert costs.total([row.nodeid for row in rows]) == pytest.approx(4.5 + 2 * 6.5 + 2 * 0.08)
+    again = merged(found, [Measured("tests/unit/t.py::test_dear[a]", 0.0, 2.0)])
+    assert again["tests/unit/t.py"]["test_dear"] == 2.0
+
+
+def test_functions_keep_their_copies_together():
+    assert [len(ids) for ids in by_function([*UNIT, *REAL]).values()] == [100, 40, 40]
+
+
+def test_a_row_of_the_quarantine_is_refused_after_two_weeks_and_so_are_eleven():
+    row = quarantine.Row("tests/x.py::test_y", dt.date(2026, 1, 1), "time", "ann", "waits for a port")
+    assert quarantine.faults((row,), dt.date(2026, 1, 15)) == []
+    assert quarantine.faults((row,), dt.date(2026, 1, 16)) == ["tests/x.py::test_y: since 2026-01-01: mend it"]
+    assert quarantine.faults((row,) * 11, dt.date(2026, 1, 2)) == ["11 rows, 10 are allowed"]
+    with pytest.raises(ValueError, match="kind, owner and note"):
+        replace(row, note="")
+
+
+def test_the_quarantine_is_as_it_must_be():
+    assert quarantine.faults(quarantine.rows(), dt.datetime.now(tz=dt.UTC).date()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "module"),
+    [
+        ("kfix/model/plan.py", "kfix.model.plan"),
+        ("diagnostics/kfix_diagnostics/__init__.py", "kfix_diagnostics"),
+        ("spark/kfix_spark/engine.py", "kfix_spark.engine"),
+        ("tests/unit/test_wording.py", "tests.unit.test_wording"),
+        ("runbooks/isr-dead.yaml", None),
+        ("docs/pictures/make.py", None),
+    ],
+)
+def test_a_changed_file_is_a_module_or_none(path, module):
+    assert module_of(path) == module
