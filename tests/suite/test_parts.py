@@ -17,7 +17,7 @@ from tests.suite.touched import module_of
 
 UNIT = [f"tests/unit/test_a.py::test_many[{n}]" for n in range(100)]
 REAL = [f"tests/cluster/test_x.py::test_{name}[{n}]" for name in "pq" for n in range(40)]
-COSTS = Costs({"tests/unit/test_a.py": {"test_many": 0.25}, "tests/cluster/test_x.py": {"test_p": 20.0, "test_q": 30.0}})
+COSTS = Costs({"tests/unit/test_a.py": {"test_many": 0.25}, "tests/cluster/test_x.py": {"test_p": 20, "test_q": 30}})
 
 
 def suite(commit=0, costs=COSTS, nodeids=(*UNIT, *REAL)):
@@ -54,7 +54,7 @@ def test_a_test_that_no_longer_fits_the_budget_is_named():
 
 
 def test_a_test_of_make_test_that_nobody_measured_is_named_where_it_may_be_dear():
-    with pytest.raises(OverBudgetError, match="not measured: tests/proofs/test_new.py::test_it .*make costs"):
+    with pytest.raises(OverBudgetError, match=r"not measured: tests/proofs/test_new.py::test_it .*make costs"):
         suite(nodeids=("tests/proofs/test_new.py::test_it",)).check()
 
 
