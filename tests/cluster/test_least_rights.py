@@ -1,4 +1,4 @@
-"""Runbooks with exactly the rights that docs/security.md lists: refused without them, and nothing denied with them.
+"""Runbooks with exactly the rights that docs/security.md lists: refused without them, and nothing denied with them."""
 
 import json
 import re
