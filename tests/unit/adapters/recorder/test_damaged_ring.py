@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.recorder.frames import heads
+from kfix.adapters.recorder.frames import HEADER, RecordKind, framed, heads
 from kfix.adapters.recorder.reading import Recording
 from tests.unit.adapters.recorder.test_ring import Times, flapping, record
 
@@ -48,3 +48,13 @@ def test_whatever_is_lost_of_one_file_is_reported_and_costs_no_other(tmp_path: P
     after = Recording(ring)
     assert sum(r.snapshot is not None for r in after.records()) == found + 3
     assert after.problems or which != 2
+
+
+@pytest.mark.parametrize(
+    "at", [5, 13, 21, HEADER - 1, HEADER], ids=["sequence", "at", "recorded", "checksum", "content"]
+)
+def test_a_record_of_which_one_bit_is_wrong_is_passed_over(at: int) -> None:
+    first, second = (framed(RecordKind.REMARK, n, 5.0, 1.0, {"what": "began", "text": ""}) for n in (1, 2))
+    damaged = bytearray(first)
+    damaged[at] ^= 1
+    assert [head.sequence for head in heads(bytes(damaged) + second)] == [2]

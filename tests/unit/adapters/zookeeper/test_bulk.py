@@ -10,11 +10,14 @@ import pytest
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.bulk import has_multi_read, read_many
 from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.adapters.zookeeper.fresh import read_partition
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.errors import NoAnswerError, UnreachableError
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.proofs.fuzz.servers import ZooKeeperServer, listening, stat
 from tests.zookeeper_view import read_view
 
+TP = TopicPartition("t", 0)
 _STATES = [
     b'{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2,3]}',
     b'{"controller_epoch":7,"leader":-1,"version":1,"leader_epoch":4,"isr":[2]}',
@@ -73,6 +76,21 @@ def test_both_ways_of_reading_make_the_same_view(seed, monkeypatch):
             )
     assert found[0][1]
     assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize("multi", [False, True])
+def test_a_state_is_as_old_as_its_last_change_and_not_as_its_znode(multi):
+    topic, path = "/brokers/topics/t", "/brokers/topics/t/partitions/0/state"
+    nodes = {topic: b'{"partitions":{"0":[1]}}', path: _STATES[0], "/controller": record(brokerid=1, timestamp="1")}
+    lists = {"/brokers/ids": (), "/brokers/topics": ("t",), "/config/topics": ()}
+    server = ZooKeeperServer(nodes=nodes, children=lists, stats={path: stat(ctime=5, mtime=9)}, multi=multi)
+    with listening(server.talk) as at:
+        connect = parse_connect(str(at))
+        _, view, _ = read_view(connect, "PLAINTEXT", Deadline.after(20))
+        with ZooKeeperLine(at, Deadline.after(20)) as line:
+            reading = read_partition(line, connect, TP, Deadline.after(20))
+    assert reading.state is not None
+    assert (view.states[TP].mtime_ms, reading.state.mtime_ms) == (9, 9)
 
 
 @pytest.fixture
