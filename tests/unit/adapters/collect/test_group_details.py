@@ -1,16 +1,18 @@
 """One group in depth: each question fails on its own, and what was not read is named with its error."""
 
+import pytest
 from kafka.protocol import admin, consumer
 from kafka.protocol import metadata as meta
 from kafka.protocol.consumer import group as groups
 
 from kfix.adapters.collect.group_details import GroupQuestions, leaders_of
+from kfix.adapters.collect.probes import fetch_offsets
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.model.cluster.group_reading import GroupPartition
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
 from tests.unit.adapters.fake_broker import ALL_VERSIONS, FakeBroker
 from tests.unit.diagnostics.clusters import base
 
@@ -79,6 +81,14 @@ def test_each_question_fails_alone():
     assert found.errors["group offsets"] == "OffsetFetch: NOT_COORDINATOR"
     found = read(logs=listed(error=6))
     assert found.partitions == {TP: GroupPartition(7, 0, -1, -1, -1, "NOT_LEADER_OR_FOLLOWER")}
+
+
+@pytest.mark.parametrize(("offset", "count"), [(0, 1), (-1, 0)])
+def test_a_committed_offset_of_0_counts(offset, count):
+    broker = FakeBroker({9: lambda *_: fetched(offset)}, VERSIONS)
+    with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
+        [probe] = fetch_offsets(line, [CoordinatorProbe("g", 0, 0, 1, None)], Deadline.after(5))
+    assert (probe.committed, probe.answers) == (count, True)
 
 
 def test_without_a_coordinator_nothing_else_is_asked():

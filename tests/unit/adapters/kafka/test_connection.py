@@ -11,6 +11,7 @@ import pytest
 from kfix.adapters.collect.collector import collect
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codec import ProtocolError
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.target import make_target
@@ -66,6 +67,13 @@ def huge(line):
     line.sendall(struct.pack(">i", 2**31 - 1))
 
 
+def cut_short(line):
+    """Supports Metadata, and answers it with nothing but the number of the request."""
+    for body in (struct.pack(">hihhh", 0, 1, requests.METADATA, 0, 9), b""):
+        frame = line.recv(4096)
+        line.sendall(struct.pack(">i", 4 + len(body)) + frame[8:12] + body)
+
+
 def ask(endpoint, seconds=0.3):
     with BrokerConnection(endpoint, Security()) as line:
         return line.call(requests.metadata(), responses.metadata, Deadline.after(seconds))
@@ -83,6 +91,14 @@ def ask(endpoint, seconds=0.3):
 def test_a_server_that_is_no_broker_is_named_as_such(behaviour, words):
     with server(behaviour) as endpoint, pytest.raises(UnreachableError, match=words):
         ask(endpoint)
+
+
+def test_a_connection_with_a_response_that_cannot_be_decoded_is_closed():
+    with server(cut_short) as endpoint, BrokerConnection(endpoint, Security()) as line:
+        with pytest.raises(ProtocolError, match=str(endpoint)):
+            line.call(requests.metadata(), responses.metadata, Deadline.after(3))
+        assert line.accepted
+        assert not line.is_open
 
 
 def test_a_closed_port_and_an_unknown_host_are_reported_apart():

@@ -15,6 +15,7 @@ from kfix.adapters.live.changer import LiveChanger
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import UnreachableError
+from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
 from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 from tests.unit.adapters.fake_broker import ALL_VERSIONS, FakeBroker, configs, metadata
@@ -283,6 +284,42 @@ def test_without_a_coordinator_no_member_is_removed():
     broker = leaving()
     result = evict(broker, coordinator=None)
     assert (result.name, result.accepted, result.unknown, broker.asked) == ("NOT_SENT", False, False, [])
+
+
+def commit(deleting, storing, offsets=((0, None), (1, StoredOffset(5))), **options):
+    """Returns the result, and what the coordinator was asked. Where a code is None, it hangs up."""
+    deleted, stored = group_api.OffsetDeleteResponse, group_api.OffsetCommitResponse
+    of_deleted, of_stored = deleted.OffsetDeleteResponseTopic, stored.OffsetCommitResponseTopic
+    gone = of_deleted.OffsetDeleteResponsePartition(partition_index=0, error_code=deleting or 0)
+    made = of_stored.OffsetCommitResponsePartition(partition_index=1, error_code=storing or 0)
+    answers = {
+        47: (deleting, deleted(error_code=0, throttle_time_ms=0, topics=[of_deleted(name="t", partitions=[gone])])),
+        8: (storing, stored(throttle_time_ms=0, topics=[of_stored(name="t", partitions=[made])])),
+    }
+    said = {key: None if code is None else message for key, (code, message) in answers.items()}
+    broker = FakeBroker({key: lambda *_, message=message: message for key, message in said.items()})
+    with broker.listening() as endpoint:
+        changer = LiveChanger(Target(()), parse_connect("z:1"), Reader({1: endpoint}, **options))
+        result = changer.commit_offsets("g", {TopicPartition("t", n): each for n, each in offsets})
+    return result, [key for key, _ in broker.asked if key != 3]
+
+
+@pytest.mark.parametrize(
+    ("deleting", "storing", "code", "asked"),
+    [(0, 0, 0, [47, 8]), (69, 0, 69, [47]), (None, 0, -1, [47]), (0, 25, -1, [47, 8]), (0, None, -1, [47, 8])],
+    ids=["both", "the deletion is refused", "its answer is lost", "the commit is refused", "its answer is lost, too"],
+)
+def test_offsets_are_deleted_first_and_what_stays_half_done_is_unknown(deleting, storing, code, asked):
+    result, sent = commit(deleting, storing)
+    assert (result.code, sent) == (code, asked)
+
+
+def test_a_commit_without_a_deletion_is_one_request_and_a_refusal_changes_nothing():
+    result, sent = commit(0, 25, [(1, StoredOffset(0))])
+    assert (result.code, sent) == (25, [8])
+    assert commit(0, 0, [(0, None)])[1] == [47]
+    result, sent = commit(0, 0, coordinator=None)
+    assert (result.name, sent) == ("NOT_SENT", [])
 
 
 def abort(error=0, **options):
