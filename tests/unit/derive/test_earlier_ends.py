@@ -85,3 +85,21 @@ def test_a_log_that_has_grown_since_hides_no_loss(asked: EpochEnd | None, end: i
     later = replace(paper.snapshot(), taken_at=NOW + 100, samples=(sample,), epoch_ends=found, log_ends=ends)
     assert (tp in without_present_end(later, sample)) is unknown
     assert bool(lost_since(later)) is (end == 60)
+
+
+@pytest.mark.parametrize("version", [3, 5], ids=["created again", "the same topic"])
+def test_a_topic_that_was_created_again_has_lost_nothing(version: int) -> None:
+    """The record of the new topic has a lower version, and its leader epoch may be the higher one."""
+    tp, paper = TopicPartition("orders", 0), base()
+    part = paper.parts[tp]
+    part.version, part.leader, part.isr = 5, -1, (1,)
+    waited = paper.snapshot()
+    part.leader, part.isr = 1, (1, 2, 3)
+    paper.log_ends = {tp: {1: 100}}
+    sample = sample_of(paper.snapshot())
+    part.version, part.leader, part.isr, part.epoch = version, 2, (2, 3), part.epoch + 1
+    paper.log_ends = {tp: {2: 40}}
+    later = replace(paper.snapshot(), taken_at=NOW + 100, samples=(sample,))
+    same = [tp] if version == 5 else []
+    assert [lost.tp for lost in lost_since(later)] == same
+    assert list(led_outside(later, waited)) == same

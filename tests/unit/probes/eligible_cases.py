@@ -77,6 +77,13 @@ def allowed_with_isr(*isr: int) -> Callable[[], MemoryCluster]:
     return make
 
 
+def without_a_state() -> MemoryCluster:
+    """Who leads orders-0 is unknown: it is assigned, and the metadata that was read does not have it."""
+    cluster = INCIDENTS["weak-topic-rf3-kraft"]().cluster
+    del cluster.records.states[TP]
+    return cluster
+
+
 def allowed_on_the_only_replica() -> MemoryCluster:
     """Unclean elections are allowed, and the partition has one replica, whose broker is dead: none can win but it."""
     cluster = INCIDENTS["eligible-waits-unclean-allowed"]().cluster
@@ -99,6 +106,8 @@ CASES: tuple[Case, ...] = (
     ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": "orders"}, "fail", "eligible [2, 1]"),
     ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": ""}, "fail", "last known leader [1]"),
     ("elr_not_needed", lambda: INCIDENTS["eligible-forgotten"]().cluster, {"topic": "orders"}, "fail", "leader none"),
+    ("elr_not_needed", without_a_state, {"topic": "orders"}, "inconclusive", "partitions unknown; orders-0"),
+    ("every_partition_led", without_a_state, {"topic": "orders"}, "inconclusive", "orders-0"),
     ("every_partition_led", four_brokers, {"topic": TP.topic}, "pass", "ZooKeeper"),
     (
         "every_partition_led",
