@@ -60,7 +60,7 @@ class TakenOver:
             if name in steps and name not in did:
                 self._adopt(components, steps[name], image, before.sent[name], ending=not adopt)
         for name in did:
-            self._did(components, steps, name)
+            self._did(components, steps, name, doubt=name in before.open)
 
     def _cancels(self, components: Components, steps: Mapping[str, PlannedStep], before: Replay) -> None:
         """Takes over the moves that the interrupted run cancelled: those in doubt, and those left in another order."""
@@ -104,7 +104,7 @@ class TakenOver:
         if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
             self.progress.done.add(step.id)
         elif found is ActionStatus.UNKNOWN:
-            self.progress.changed[step.id] = f"{step.what} (it may or may not have happened)"
+            self._in_doubt(step)
             if ending:
                 self.progress.issued.append(step)
                 return
@@ -116,17 +116,27 @@ class TakenOver:
                 f"if not: {self.abort}",
             )
 
-    def _did(self, components: Components, steps: Mapping[str, PlannedStep], name: str) -> None:
-        """Accepts a step done by hand if the step's own checks confirm it. Raises `Stop` otherwise."""
+    def _in_doubt(self, step: PlannedStep) -> None:
+        self.progress.changed[step.id] = f"{step.what} (it may or may not have happened)"
+
+    def _did(self, components: Components, steps: Mapping[str, PlannedStep], name: str, *, doubt: bool) -> None:
+        """Accepts a step done by hand if the step's own checks confirm it. Raises `Stop` otherwise.
+
+        `doubt`: this run may have made the change itself.
+        """
         step = steps.get(name)
         if step is None:
             raise Stop(Outcome.REFUSED, f"--did {name}: the plan has no such step; its steps are {', '.join(steps)}")
+        if doubt:
+            self._in_doubt(step)
         for call, answer in sample(step.verify, self.reader):
             components.samples.record(call, answer, step=name, part="verify")
             if not answer.passed:
                 text = f"--did {name}: {call}: {answer.words}"
                 raise Stop(Outcome.REFUSED, text, f"check {step.target}; or end the run: {self.abort}")
         components.journal.write("step.done_by_hand", step=name, text=step.what)
+        if doubt:
+            self.progress.changed[name] = step.what
         self.progress.done.add(name)
         self.progress.verified.add(name)
         components.change.record_new_facts(step)
