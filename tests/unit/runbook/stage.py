@@ -16,6 +16,7 @@ from kfix.model.plan.plan import Created, Plan
 from kfix.runbook.execution.context import Context, RunResult
 from kfix.runbook.execution.run import run_plan
 from kfix.runbook.file import catalogue
+from kfix.runbook.file.placements import PlacementInput
 from kfix.runbook.gate.gates import Given, parse_given
 from kfix.runbook.journal.runs import RunDir, RunStore
 from kfix.runbook.plan import planfile
@@ -65,7 +66,10 @@ class Stage:
 
     def plan(self, params: Args | None = None) -> Plan:
         now = self.cluster.clock.now()
-        made = make_plan(self.runbook, self.finding, self.cluster, created=created(now), params=params)
+        look = PlacementInput(self.cluster.snapshot()) if self.runbook.placement is not None else None
+        made = make_plan(
+            self.runbook, self.finding, self.cluster, created=created(now), params=params, placement_input=look
+        )
         assert not isinstance(made, AlreadyMet)
         return made
 

@@ -1,0 +1,54 @@
+"""How far copies have come: bytes, rate and time left, and nothing is said of a time that is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kfix.actions.base import Copied
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import UnreachableError
+from kfix.model.plan.args import Args
+from kfix.runbook.execution.copying import Meter
+from kfix.runbook.execution.waiting import Wait, Waits
+from kfix.runbook.journal.journal import Journal
+from tests.unit.runbook.stage import Stage
+
+
+@pytest.mark.parametrize(
+    ("copied", "rate", "left"),
+    [
+        ([Copied(0, 500), Copied(200, 500)], 100, 3),
+        ([Copied(200, 500), Copied(200, 500)], 0, None),
+        ([Copied(0, None), Copied(200, None)], 100, None),
+        ([Copied(500, 500), Copied(100, 500)], None, None),
+        ([Copied(0, 100), Copied(200, 100)], 100, 0),
+        ([UnreachableError("gone"), Copied(200, 500)], None, None),
+    ],
+    ids=["they advance", "they stand still", "their size is unknown", "the next batch", "more than expected", "unread"],
+)
+def test_the_time_left_follows_from_the_rate_and_is_unknown_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copied: list[Copied], rate: int | None, left: int | None
+) -> None:
+    stage, answers = Stage("weak-topic", tmp_path, runbook="raise-topic-rf"), iter(copied)
+    [step, *_] = (s for s in stage.plan(Args({"topic": "orders"})).steps if s.action == "reassign.move")
+    monkeypatch.setattr(type(ACTIONS[step.action]), "copied", lambda *_: _next(answers))
+    clock, records = stage.cluster.clock, list[dict[str, Any]]()
+    with (tmp_path / "journal.ndjson").open("wb") as file:
+        journal = Journal(file, {}, clock, lambda record: records.append(dict(record)))
+        meter = Meter(stage.cluster, clock, journal, Waits(clock, journal))
+        for _ in copied:
+            meter.poll([step], Wait("", "a check", "", "", 3.0, 9.0))
+            clock.sleep(2.0)
+    assert (records[-1]["bytes_per_second"], records[-1]["seconds_left"]) == (rate, left)
+    assert records[0]["type"] == ("wait" if isinstance(copied[0], UnreachableError) else "progress")
+
+
+def _next(answers: Iterator[Copied | UnreachableError]) -> Copied:
+    answer = next(answers)
+    if isinstance(answer, UnreachableError):
+        raise answer
+    return answer
