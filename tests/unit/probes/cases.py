@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.incidents import STUCK
-from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import LogEnd
 from kfix.model.plan.args import ABSENT, ArgValue
 from kfix.probes.leadership.coordinator_answers import group_on
 from tests.unit.actions.acting import ON_TP, RATES, TOPIC_LISTS, TP, dead_isr, four_brokers, moving
 from tests.unit.probes.eligible_cases import CASES as ELIGIBLE
+from tests.unit.probes.group_cases import CASES as GROUPS
+from tests.unit.probes.leadership_cases import CASES as LEADERSHIP
 from tests.unit.probes.load_failure_cases import CASES as LOAD_FAILURES
 from tests.unit.probes.load_failure_cases import USUAL
 from tests.unit.probes.min_isr_cases import CASES as MIN_ISRS
@@ -88,40 +90,15 @@ def next_one() -> MemoryCluster:
     return cluster
 
 
-OFFSETS: Mapping[str, ArgValue] = {"group": "g", "topic": "orders"}
+def without_its_state(cluster: MemoryCluster) -> MemoryCluster:
+    """Nothing is recorded of who leads orders-0."""
+    del cluster.records.states[TP]
+    return cluster
 
 
-def with_offsets(*, members: bool = False) -> MemoryCluster:
-    """Group g has committed offset 5 of orders-0."""
+def with_an_empty_log() -> MemoryCluster:
     cluster = four_brokers()
-    cluster.committed["g"] = {TP: StoredOffset(5, 0, "a note")}
-    cluster.members |= {"g"} if members else set()
-    return cluster
-
-
-def without_coordinator() -> MemoryCluster:
-    cluster = with_offsets()
-    cluster.kill(*cluster.brokers)
-    return cluster
-
-
-SLOW: Mapping[str, ArgValue] = {"group": "payments", "member": "slow-1"}
-
-
-def held() -> MemoryCluster:
-    """`slow-1` of the last generation has not joined again, `new-1` has come."""
-    return INCIDENTS["rebalance-held"]().cluster
-
-
-def without_its_log() -> MemoryCluster:
-    cluster = held()
-    cluster.joined["payments"].last = frozenset()
-    return cluster
-
-
-def assigning() -> MemoryCluster:
-    cluster = held()
-    cluster.joined["payments"].state = "CompletingRebalance"
+    cluster.logs.write(TP, 3, LogEnd(0, 0), 0)
     return cluster
 
 
@@ -181,6 +158,7 @@ Case = tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str, str]
 
 CASES: list[Case] = [
     *LOAD_FAILURES,
+    *LEADERSHIP,
     ("brokers_registered", four_brokers, {"brokers": (1, 4)}, "pass", "registered [1,2,3,4]"),
     ("brokers_registered", lambda: without(3), {"brokers": (1, 3)}, "fail", "registered [1,2,4], missing [3]"),
     ("brokers_registered", four_brokers, {"brokers": ()}, "inconclusive", "registered"),
@@ -217,30 +195,13 @@ CASES: list[Case] = [
     ("isr_is_dead", dead_isr, ON_TP, "pass", "leader none, epoch 2, ISR [1], registered [2, 3, 4]"),
     ("isr_is_dead", four_brokers, ON_TP, "fail", "leader 1"),
     ("isr_is_dead", lambda: INCIDENTS["coordinator-stuck"]().cluster, {"partition": str(STUCK)}, "fail", "none"),
-    ("unclean_winner_is", dead_isr, {**ON_TP, "broker": 2}, "pass", "assignment [1,2,3], registered of them [2,3]"),
-    ("unclean_winner_is", dead_isr, {**ON_TP, "broker": 3}, "fail", "registered of them [2,3]"),
-    ("unclean_winner_is", lambda: without(1, 2, 3), {**ON_TP, "broker": 2}, "fail", "registered of them []"),
-    ("unclean_winner_leads", four_brokers, {**ON_TP, "broker": 1}, "pass", "leader 1"),
-    (
-        "unclean_winner_leads",
-        four_brokers,
-        {**ON_TP, "broker": 2},
-        "fail",
-        "Kafka elected 1 instead of 2: unless 1 was in sync, more may be lost than planned: before broker 2 starts",
-    ),
-    ("unclean_winner_leads", dead_isr, {**ON_TP, "broker": 2}, "fail", "leader none"),
-    (
-        "leader_from_isr",
-        four_brokers,
-        {**ON_TP, "isr": (2, 3)},
-        "fail",
-        "1 was not in sync: before any of brokers 2, 3 starts, copy its log directory",
-    ),
     ("log_tails_known", dead_isr, ON_TP, "pass", "broker 2: end 100, last epoch 0; broker 3: end 100, last epoch 0"),
     ("log_tails_known", lambda: without(1, 2, 3), ON_TP, "fail", "no assigned replica is registered"),
+    ("log_tails_known", with_an_empty_log, ON_TP, "pass", "broker 3: end 0, empty"),
     ("cancel_is_safe", lambda: moving(1, 2, 4), ON_TP, "pass", "of the originals alive and in sync: [1,2,3]"),
     ("cancel_is_safe", four_brokers, ON_TP, "fail", "no move under way"),
     ("cancel_is_safe", out_of_its_originals, ON_TP, "fail", "of the originals alive and in sync: []"),
+    ("cancel_is_safe", lambda: without_its_state(moving(1, 2, 4)), ON_TP, "inconclusive", "state unknown"),
     ("no_foreign_reassignment", four_brokers, {"partitions": ""}, "pass", "none"),
     ("no_foreign_reassignment", lambda: moving(1, 2, 4), {"partitions": "orders-1 orders-0"}, "pass", "none"),
     ("no_foreign_reassignment", lambda: moving(1, 2, 4), {"partitions": "orders-1"}, "fail", "1 under way: orders-0"),
@@ -260,42 +221,7 @@ CASES: list[Case] = [
     ("no_open_transactions", four_brokers, ON_TP, "pass", "last stable offset 100, high watermark 100"),
     ("no_open_transactions", in_transaction, ON_TP, "fail", "a transaction is open from offset 40 on"),
     ("no_open_transactions", dead_isr, ON_TP, "inconclusive", "has no leader"),
-    ("group_is_empty", with_offsets, {"group": "g"}, "pass", "group g is Empty"),
-    ("group_is_empty", four_brokers, {"group": "g"}, "pass", "group g is Dead"),
-    ("group_is_empty", lambda: with_offsets(members=True), {"group": "g"}, "fail", "group g is Stable"),
-    ("group_is_empty", without_coordinator, {"group": "g"}, "inconclusive", "does not answer"),
-    ("group_is_settled", with_offsets, {"group": "g"}, "pass", "group g is Empty"),
-    ("group_is_settled", lambda: with_offsets(members=True), {"group": "g"}, "pass", "group g is Stable"),
-    ("group_is_settled", held, {"group": "payments"}, "fail", "group payments is PreparingRebalance"),
-    ("group_is_settled", four_brokers, {"group": "wrong"}, "fail", "group wrong is Dead"),
-    ("group_is_settled", without_coordinator, {"group": "g"}, "inconclusive", "does not answer"),
-    ("member_is_gone", held, {**SLOW, "member": "slow-2"}, "pass", "with 2 members"),
-    ("member_is_gone", held, SLOW, "fail", "PreparingRebalance, with 2 members, and has slow-1"),
-    ("member_holds_rebalance", held, SLOW, "pass", "after generation 1; the only member that may hold it is slow-1"),
-    ("member_holds_rebalance", held, {**SLOW, "member": "new-1"}, "fail", "new-1 has joined since"),
-    ("member_holds_rebalance", held, {**SLOW, "member": "slow-2"}, "fail", "has no member slow-2: it has left"),
-    ("member_holds_rebalance", without_its_log, SLOW, "pass", "the members that may hold it are slow-1, new-1"),
-    ("member_holds_rebalance", assigning, SLOW, "pass", "the members that may hold it are slow-1, new-1"),
-    ("member_holds_rebalance", lambda: with_offsets(members=True), {"group": "g", "member": "m"}, "fail", "is Stable"),
-    ("member_holds_rebalance", without_coordinator, SLOW, "inconclusive", "does not answer"),
-    ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"5","1":null}'}, "pass", "orders-0 5, orders-1 none"),
-    ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"6"}'}, "fail", "orders-0 5"),
-    ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":null}'}, "fail", "orders-0 5"),
-    (
-        "offsets_at_least",
-        with_offsets,
-        {**OFFSETS, "offsets": '{"0":"4","1":null}'},
-        "pass",
-        "orders-0 5, orders-1 none",
-    ),
-    ("offsets_at_least", with_offsets, {**OFFSETS, "offsets": '{"0":"6"}'}, "fail", "orders-0 5"),
-    ("offsets_at_least", with_offsets, {**OFFSETS, "offsets": '{"1":"0"}'}, "fail", "orders-1 none"),
-    ("offsets_at_least", without_coordinator, {**OFFSETS, "offsets": '{"0":"5"}'}, "inconclusive", "does not answer"),
-    ("offsets_are", without_coordinator, {**OFFSETS, "offsets": '{"0":"5"}'}, "inconclusive", "does not answer"),
-    ("offsets_in_log", four_brokers, {"topic": "orders", "offsets": '{"0":"100"}'}, "pass", "all are"),
-    ("offsets_in_log", four_brokers, {"topic": "orders", "offsets": '{"0":null}'}, "pass", "all are"),
-    ("offsets_in_log", four_brokers, {"topic": "orders", "offsets": '{"0":"101"}'}, "fail", "its log has 0 to 100"),
-    ("offsets_in_log", dead_isr, {"topic": "orders", "offsets": '{"0":"5"}'}, "inconclusive", "has no leader"),
+    *GROUPS,
     ("transaction_is_open", transaction(), THAT, "pass", "Ongoing, producer id 4000 epoch 3"),
     ("transaction_is_open", ended, THAT, "fail", "CompleteCommit"),
     ("transaction_is_open", next_one, THAT, "fail", "Ongoing"),
@@ -363,6 +289,7 @@ CASES: list[Case] = [
     ("reelection_is_safe", lambda: stuck_with_a_dead_isr(unclean=True), {}, "fail", "enable is true"),
     ("reelection_is_safe", lambda: silent(four_brokers(), 3), {}, "inconclusive", "broker 3: no answer in time"),
     ("reelection_is_safe", lambda: silent(diverged(more=5), 4), {}, "fail", "broker 1 at 105"),
+    ("reelection_is_safe", lambda: silent(without_its_state(four_brokers()), 3), {}, "inconclusive", "orders-0"),
     (
         "reelection_is_safe",
         lambda: INCIDENTS["coordinator-stuck"]().cluster,

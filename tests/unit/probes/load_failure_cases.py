@@ -24,6 +24,13 @@ def failed(*, stages: tuple[Stage, ...] = (), dead: int = 0) -> MemoryCluster:
     return cluster
 
 
+def without_settings() -> MemoryCluster:
+    """The brokers answer, and do not list the settings that they are asked for."""
+    cluster = failed()
+    cluster.configs = lambda *_: {}  # type: ignore[method-assign]
+    return cluster
+
+
 ON_FAILED: Mapping[str, ArgValue] = {"partition": str(FAILED)}
 _CONFLICT = failed().load_failures[FAILED].conflicts[0]
 KEY: Mapping[str, ArgValue] = {**ON_FAILED, "group": "payments", "key": _CONFLICT.key, "first": 12}
@@ -50,6 +57,7 @@ CASES: list[tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str,
         "fail",
         "compacts no log",
     ),
+    ("compaction_possible", without_settings, ON_FAILED, "inconclusive", "is unknown"),
     ("compaction_is", failed, USUAL, "pass", "(absent)"),
     ("compaction_is", failed, {**USUAL, "segment_ms": "5000"}, "fail", "segment.ms (absent)"),
     ("topic_in_sync", failed, {"topic": FAILED.topic}, "pass", "4 partitions"),
