@@ -286,7 +286,10 @@ def test_without_a_coordinator_no_member_is_removed():
     assert (result.name, result.accepted, result.unknown, broker.asked) == ("NOT_SENT", False, False, [])
 
 
-def commit(deleting, storing, offsets=((0, None), (1, StoredOffset(5))), **options):
+BOTH = ((0, None), (1, StoredOffset(5)))
+
+
+def commit(deleting, storing, offsets=BOTH, **options):
     """Returns the result, and what the coordinator was asked. Where a code is None, it hangs up."""
     deleted, stored = group_api.OffsetDeleteResponse, group_api.OffsetCommitResponse
     of_deleted, of_stored = deleted.OffsetDeleteResponseTopic, stored.OffsetCommitResponseTopic

@@ -14,6 +14,7 @@ import pytest
 
 from kfix.actions.base import ActionStatus
 from kfix.actions.registry import ALL
+from kfix.errors import UnreachableError
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.plan.plan import PlannedStep
 from kfix.runbook.execution.change import FRESH_SECONDS, LATE_SECONDS, Change
@@ -139,6 +140,27 @@ def test_an_answer_that_may_come_after_the_change_counts_as_unknown(bench: Bench
     bench.cluster.faults.answer("reassign", ChangeResult(7, "REQUEST_TIMED_OUT"))
     assert bench.make().unknown
     assert bench.calls() == ["reassign"]
+
+
+def test_a_call_that_breaks_off_on_its_way_is_unknown_and_not_refused(bench: Bench) -> None:
+    def breaks() -> None:
+        raise UnreachableError("the connection was closed")
+
+    bench.cluster.faults.before("reassign", breaks)
+    assert bench.make().unknown
+    assert [record["changed"] for record in bench.records() if record["type"] == "step.result"] == [None]
+
+
+@pytest.mark.parametrize("status", ActionStatus)
+def test_the_facts_after_a_change_are_caught_up_only_once_it_is_seen(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, status: ActionStatus
+) -> None:
+    monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: status)
+    bench.change.note(bench.step, {})
+    bench.change.catch_up()
+    seen = status in {ActionStatus.DONE, ActionStatus.IN_PROGRESS}
+    assert bench.types() == (["facts.updated"] if seen else [])
+    assert (bench.step.id in bench.change.unmoved) is not seen
 
 
 @pytest.mark.parametrize("code", [3, 31, 41, 60, 85])

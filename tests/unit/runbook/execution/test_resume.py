@@ -34,6 +34,15 @@ def test_a_run_with_a_step_in_doubt_stops_and_names_the_way_on(doubtful: Stage) 
     assert doubtful.methods() == ["reassign"]
 
 
+@pytest.mark.parametrize("found", [ActionStatus.DONE, ActionStatus.IN_PROGRESS])
+def test_a_change_that_the_cluster_shows_is_taken_over_and_not_sent_again(
+    doubtful: Stage, monkeypatch: pytest.MonkeyPatch, found: ActionStatus
+) -> None:
+    monkeypatch.setattr(type(ACTIONS["reassign.noop"]), "probe", lambda *_: found)
+    assert resume(doubtful.last_run, doubtful.context()).outcome is Outcome.PROVED
+    assert doubtful.methods() == ["reassign"]
+
+
 def test_a_step_in_doubt_that_a_person_answers_for_is_done(doubtful: Stage) -> None:
     result = resume(doubtful.last_run, doubtful.context(), ("nudge",))
     assert result.outcome is Outcome.PROVED
@@ -45,6 +54,6 @@ def test_a_step_in_doubt_that_a_person_answers_for_is_done(doubtful: Stage) -> N
 
 def test_a_step_in_doubt_that_its_own_checks_do_not_confirm_may_still_have_been_made(doubtful: Stage) -> None:
     doubtful.cluster.faults.unreadable["partition"] = "gone"
-    with pytest.raises(StoppedError, match="--did nudge: .*inconclusive.*may or may not have happened"):
+    with pytest.raises(StoppedError, match=r"--did nudge: .*inconclusive.*may or may not have happened"):
         resume(doubtful.last_run, doubtful.context(), ("nudge",))
     assert "step.done_by_hand" not in doubtful.types()

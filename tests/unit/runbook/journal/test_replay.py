@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from kfix.model.plan.plan import Phase, PlannedStep
-from kfix.runbook.journal.replay import Replay, begin_again
+from kfix.runbook.journal.replay import Replay, begin_again, replay
 
 
 def step(name, action, *, phase=Phase.MAIN, inverse="", moved=0):
@@ -56,3 +56,32 @@ def test_what_an_ending_took_back_is_made_again_only_while_replicas_are_to_be_co
     begin_again(found, PLAN)
     assert found.done == left
     assert ("slow:1" in found.verified) == ("slow:1" in left)
+
+
+INTENT = {"type": "step.intent", "step": "move", "pre_image": {}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "done", "open_"), [(None, [], ["move"]), (False, [], []), (True, ["move"], [])], ids=str
+)
+def test_a_change_without_an_answer_stays_open(changed, done, open_):
+    found = replay([INTENT, {"type": "step.result", "step": "move", "changed": changed}])
+    assert (found.done, [*found.open]) == (done, open_)
+
+
+@pytest.mark.parametrize("name", ["changed", "left", "under_way"])
+def test_an_end_that_does_not_say_what_stands_leaves_it_unknown(name):
+    whole = {"type": "run.end", "outcome": "refused", "changed": [], "left": [], "under_way": []}
+    assert replay([whole]).nothing_stands
+    assert not replay([{**whole, name: ["x"]}]).nothing_stands
+    assert not replay([{key: value for key, value in whole.items() if key != name}]).nothing_stands
+
+
+def test_a_step_that_changed_nothing_leaves_no_new_facts():
+    assert replay([{"type": "step.verified", "step": "wait"}]).unmoved == {}
+    changed = [
+        INTENT,
+        {"type": "step.result", "step": "move", "changed": True},
+        {"type": "facts.updated", "step": "move"},
+    ]
+    assert replay([*changed, {"type": "step.verified", "step": "move"}]).unmoved == {"move": {}}

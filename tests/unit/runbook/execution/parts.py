@@ -1,0 +1,36 @@
+"""The parts of a run that is not started: what they do by themselves, on the in-memory cluster of a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import Plan, PlannedStep
+from kfix.runbook.execution.components import Components
+from kfix.runbook.execution.context import RunProgress
+from kfix.runbook.execution.locks import Locked
+from kfix.runbook.journal.journal import Journal
+from kfix.runbook.safety.drift import PlannedFacts
+from tests.unit.runbook.stage import Stage
+
+
+def growing(stage: Stage) -> tuple[Plan, PlannedStep]:
+    """Returns the plan of a topic that gets more replicas, and the first of its moves."""
+    plan = stage.plan(Args({"topic": "orders"}))
+    return plan, next(step for step in plan.steps if step.action == "reassign.move")
+
+
+@contextmanager
+def parts(stage: Stage, plan: Plan) -> Iterator[tuple[Components, list[dict[str, Any]]]]:
+    """Yields the parts of a run of this plan, and the records that they write."""
+    context, records = stage.context(), list[dict[str, Any]]()
+    run = stage.store.create(plan, context.clock.now())
+    with run.path.joinpath("test.ndjson").open("wb") as file:
+        journal = Journal(file, {}, context.clock, lambda record: records.append(dict(record)))
+        passage, locked = context.door.admit(plan), Locked("nobody", None)
+        yield (
+            Components(plan, context, run, locked, journal, PlannedFacts(plan.facts), RunProgress(), passage),
+            records,
+        )

@@ -1,0 +1,96 @@
+"""What ends a run or lets it wait: moves that nobody lists, an invariant that cannot be read, a wait in vain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kfix.model.cluster.snapshot import Assignment
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import CheckCall, Invariant, OnBreach
+from kfix.runbook.execution.watch import PAUSE_SECONDS, UNREADABLE_SECONDS, hopeless
+from kfix.runbook.safety.outcomes import Outcome, Stop
+from tests.unit.runbook.execution.parts import growing, parts
+from tests.unit.runbook.stage import Stage
+
+
+@pytest.fixture
+def weak(tmp_path: Path) -> Stage:
+    return Stage("weak-topic", tmp_path, runbook="raise-topic-rf")
+
+
+def later(stage: Stage, seconds: float, method: str, patch: pytest.MonkeyPatch) -> None:
+    """Makes a method of the cluster unreadable for so long."""
+    clock, unreadable = stage.cluster.clock, stage.cluster.faults.unreadable
+    until, sleep = clock.monotonic() + seconds, clock.sleep
+    unreadable[method] = "gone"
+
+    def passes(more: float) -> None:
+        sleep(more)
+        if clock.monotonic() >= until:
+            unreadable.pop(method, None)
+
+    patch.setattr(type(clock), "sleep", lambda _clock, more: passes(more))
+
+
+@pytest.mark.parametrize("seconds", [10.0, UNREADABLE_SECONDS + 5])
+def test_moves_that_no_controller_lists_are_waited_for_and_then_end_the_run(
+    weak: Stage, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    plan, step = growing(weak)
+    with parts(weak, replace(plan, preconditions=(), invariants=())) as (components, records):
+        later(weak, seconds, "reassignments", monkeypatch)
+        if seconds < UNREADABLE_SECONDS:
+            components.watch.before_change(step)
+            assert [r["observed"] for r in records if r["type"] == "wait"][:1] == ["reassignments: gone"]
+            return
+        with pytest.raises(Stop, match="the number of partitions being moved cannot be read") as stop:
+            components.watch.before_change(step)
+        assert stop.value.outcome is Outcome.UNREACHABLE
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_more_moves_are_under_way_than_the_limit(weak: Stage, most: int) -> None:
+    plan, step = growing(weak)
+    tp = next(each for each in weak.cluster.records.assignments if each != step.args.tp())
+    now = weak.cluster.records.assignments[tp].replicas
+    weak.cluster.records.assignments[tp] = Assignment((*now, 9), adding=(9,))
+    capped = replace(plan, preconditions=(), caps=replace(plan.caps, max_concurrent_moves=most))
+    with parts(weak, capped) as (components, _):
+        if most > 1:
+            components.watch.before_change(step)
+            return
+        with pytest.raises(Stop, match=r"partitions being moved: 1; the limit is 1 at once") as stop:
+            components.watch.before_change(step)
+        assert stop.value.outcome is Outcome.LIMIT
+
+
+@pytest.mark.parametrize("on_breach", OnBreach)
+@pytest.mark.parametrize("seconds", [10.0, PAUSE_SECONDS + 5])
+def test_an_invariant_that_cannot_be_read_is_broken(
+    weak: Stage, monkeypatch: pytest.MonkeyPatch, on_breach: OnBreach, seconds: float
+) -> None:
+    plan, _ = growing(weak)
+    call = CheckCall("brokers_live_at_least", Args({"n": 3}))
+    with parts(weak, replace(plan, invariants=(Invariant(call, on_breach),))) as (components, records):
+        later(weak, seconds, "zookeeper", monkeypatch)
+        if on_breach is OnBreach.PAUSE and seconds < PAUSE_SECONDS:
+            components.watch.invariants()
+            assert [r["type"] for r in records if r["type"] in ("pause", "resume")] == ["pause", "resume"]
+            return
+        with pytest.raises(Stop, match=r"invariant.*inconclusive: zookeeper: gone") as stop:
+            components.watch.invariants()
+        assert stop.value.outcome is Outcome.BREACH
+
+
+def test_a_wait_is_in_vain_only_where_that_is_known(weak: Stage) -> None:
+    _, step = growing(weak)
+    [added] = set(step.args.brokers("replicas")) - set(step.args.brokers("before"))
+    assert hopeless(step, weak.cluster) == ""
+    weak.cluster.faults.unreadable["zookeeper"] = "gone"
+    assert hopeless(step, weak.cluster) == ""
+    del weak.cluster.faults.unreadable["zookeeper"]
+    weak.cluster.kill(added)
+    assert f"missing [{added}]" in hopeless(step, weak.cluster)
