@@ -12,11 +12,10 @@ from kfix.runbook.safety.outcomes import Outcome
 from tests.unit.runbook.stage import Stage
 
 
-@pytest.fixture
-def doubtful(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    """The answer to `nudge` was lost, the process died, and what the cluster shows does not tell if it was made."""
+def lose_the_answer(stage: Stage, monkeypatch: pytest.MonkeyPatch, *, applied: bool) -> None:
+    """The answer to `nudge` is lost, the process dies, and what the cluster shows does not tell if it was made."""
     monkeypatch.setattr(type(ACTIONS["reassign.noop"]), "probe", lambda *_: ActionStatus.UNKNOWN)
-    stage.cluster.faults.lose_answer("reassign", applied=True)
+    stage.cluster.faults.lose_answer("reassign", applied=applied)
 
     def dies(record: object) -> None:
         if isinstance(record, dict) and record["type"] == "step.probe":
@@ -24,6 +23,11 @@ def doubtful(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
     with pytest.raises(StoppedError, match="interrupted"):
         stage.run(listener=dies)
+
+
+@pytest.fixture
+def doubtful(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    lose_the_answer(stage, monkeypatch, applied=True)
     return stage
 
 
@@ -35,12 +39,13 @@ def test_a_run_with_a_step_in_doubt_stops_and_names_the_way_on(doubtful: Stage) 
 
 
 @pytest.mark.parametrize("found", [ActionStatus.DONE, ActionStatus.IN_PROGRESS])
-def test_a_change_that_the_cluster_shows_is_taken_over_and_not_sent_again(
-    doubtful: Stage, monkeypatch: pytest.MonkeyPatch, found: ActionStatus
+def test_a_change_that_the_cluster_shows_is_waited_for_and_not_sent_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, found: ActionStatus
 ) -> None:
+    lose_the_answer(stage, monkeypatch, applied=False)
     monkeypatch.setattr(type(ACTIONS["reassign.noop"]), "probe", lambda *_: found)
-    assert resume(doubtful.last_run, doubtful.context()).outcome is Outcome.PROVED
-    assert doubtful.methods() == ["reassign"]
+    assert resume(stage.last_run, stage.context()).outcome is Outcome.PROVED
+    assert stage.methods() == ["reassign", "reelect_controller"]
 
 
 def test_a_step_in_doubt_that_a_person_answers_for_is_done(doubtful: Stage) -> None:
