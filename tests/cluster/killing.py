@@ -5,10 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.cluster.remedy import Ran
 from tests.cluster.seen import wait_until
 
 DRIVER = Path(__file__).with_name("killed.py")
 KILLED = -9
+#: Whether a run is killed at each record in turn, which takes hours.
+ALL = "KFIX_ALL_KILLS" in os.environ
 
 
 def dies_at(operator, point, *words):
@@ -50,3 +53,18 @@ def made_once(run):
         told = [r for r in run.of("step.intent", "step.result") if r["step"] == name]
         issued = [r for r in told if r["type"] == "step.result" and r["changed"]]
         assert len(issued) == 1, name
+
+
+def killed_and_gone_on_with(operator, cluster, planned, number):
+    """True where record `number` was written; then the run died with it, and was gone on with."""
+    answers = planned.answers("step", typed=True)
+    died = dies_at(operator, f"#{number}", "runbook", "apply", "--plan", planned.path, *answers)
+    run = Ran(operator.runs()[-1].path)
+    if died:
+        assert len(run.records) == number
+        locked_no_more(cluster)
+        if run.end != "proved":
+            operator.resume(run, planned)
+    assert run.end == "proved"
+    made_once(run)
+    return died

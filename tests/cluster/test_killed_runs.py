@@ -5,17 +5,13 @@ kill after every record on a cluster in memory. KFIX_ALL_KILLS=1 walks through l
 record in turn.
 """
 
-import os
-
 import pytest
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.killing import chain, dies_at, locked_no_more, made_once
-from tests.cluster.remedy import Ran
+from tests.cluster.killing import ALL, chain, dies_at, killed_and_gone_on_with, locked_no_more, made_once
 from tests.cluster.seen import throttles
 
-ALL = "KFIX_ALL_KILLS" in os.environ
 STUCK_CHAIN = (
     "run.start",
     "-step.result:nudge",
@@ -110,21 +106,6 @@ def raised(cluster, planned, before):
     assert cluster.access.assignment(OFFSETS_TOPIC) == wanted
     assert (throttles(cluster), cluster.moves()) == ({}, {})
     assert {number: epoch - before[number] for number, epoch in epochs_of(cluster).items()} == dict.fromkeys(before, 2)
-
-
-def killed_and_gone_on_with(operator, cluster, planned, number):
-    """True where record `number` was written; then the run died with it, and was gone on with."""
-    answers = planned.answers("step", typed=True)
-    died = dies_at(operator, f"#{number}", "runbook", "apply", "--plan", planned.path, *answers)
-    run = Ran(operator.runs()[-1].path)
-    if died:
-        assert len(run.records) == number
-        locked_no_more(cluster)
-        if run.end != "proved":
-            operator.resume(run, planned)
-    assert run.end == "proved"
-    made_once(run)
-    return died
 
 
 if ALL:

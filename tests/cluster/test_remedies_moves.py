@@ -10,9 +10,9 @@ import pytest
 from kfix.lab.clients.moves import start_move
 from kfix.lab.incidents.setup.content import MEGABYTE, bulk
 from kfix.model.cluster.snapshot import TopicPartition
+from tests.cluster.killing import chain, made_once
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import RATES, Cluster, in_sync, throttles, wait_until
-from tests.cluster.test_killed_runs import chain, made_once
 
 THEIRS = "theirs"
 NUMBERS = count(1)

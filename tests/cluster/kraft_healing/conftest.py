@@ -9,9 +9,9 @@ from kfix.lab.clients.moves import moves as moves_of
 from kfix.lab.healing.health import trouble
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import WatchedLab, again
+from tests.cluster.killing import dies_at, made_once
 from tests.cluster.remedy import operating
 from tests.cluster.seen import Cluster
-from tests.cluster.test_killed_runs import dies_at, made_once
 
 CLEANER = {
     "log.cleaner.enable": "true",

@@ -13,10 +13,10 @@ from kfix.adapters.kafka import requests
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab.clients.moves import start_move
 from kfix.model.cluster.snapshot import TopicPartition
+from tests.cluster.killing import ALL, killed_and_gone_on_with
 from tests.cluster.kraft_healing.conftest import chain, committed
 from tests.cluster.remedy import moves_file, operating
 from tests.cluster.seen import throttles, wait_until
-from tests.cluster.test_killed_runs import ALL, killed_and_gone_on_with
 from tests.cluster.test_remedies_isr import named, proved, waiting
 
 CONTROLLER = 100
