@@ -20,7 +20,7 @@ BUDGET = 1300
 #: Of these, what no test has: linting is not in it, but the start and the collection of each worker are.
 OVERHEAD = 60
 #: CPU seconds of a slice.
-SLICE = 600
+SLICE = 700
 #: CPU seconds for the copies of one function, and for one copy of a test that `fast` has.
 COPIES_COST = 1.0
 DEAR = 20.0
@@ -28,12 +28,26 @@ WHOLE = tuple(f"tests/{part}/" for part in ("unit", "catalogue", "mutants", "sui
 #: Tests on real brokers and on Spark that every run has. `*` stands for any characters; a bracket is one.
 ALWAYS = (
     "tests/cluster/test_lines.py::*",
+    *(
+        f"tests/cluster/test_secured_labs.py::test_every_form_of_client_properties_reads_everything_without_another_option[{way}]"
+        for way in (
+            "3.9.2-zk-mtls",
+            "3.9.2-kraft-sasl_plaintext-PLAIN",
+            "4.3.1-kraft-sasl_ssl-SCRAM-SHA-256",
+            "2.7.1-zk-sasl_ssl-SCRAM-SHA-512",
+            "3.9.2-zk-sasl_plaintext-OAUTHBEARER",
+        )
+    ),
+    "tests/cluster/test_kerberos.py::test_a_keytab_reads_everything[4.3.1]",
     "tests/spark/test_row_job.py::*",
+    "tests/spark/test_equality.py::test_every_cluster_is_judged_the_same[ansi-*",
+    "tests/spark/test_failures.py::test_one_that_fails_or_kills_its_process_is_a_row_and_stops_no_other",
+    "tests/spark/test_failures.py::test_a_damaged_file_is_a_row_that_names_it",
 )
 
 
-class OverBudgetError(Exception):
-    """`make test` would cost more than `BUDGET`, or holds a test whose cost nobody measured."""
+class SelectionError(Exception):
+    """`make test` would cost more than `BUDGET`, holds a test whose cost nobody measured, or lacks one of `ALWAYS`."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +84,29 @@ class Suite:
 
     def slice(self) -> tuple[int, int, frozenset[str]]:
         """The slice of this commit: its number, how many there are, and its tests that `fast` does not have."""
+        count = len(self.slices())
+        return self.commit % count, count, self.of_slice() - self.fast()
+
+    def of_slice(self) -> frozenset[str]:
+        """All tests of the slice of this commit, also those that `fast` has."""
         slices = self.slices()
-        number = self.commit % len(slices)
-        return number, len(slices), frozenset(slices[number]) - self.fast()
+        return frozenset(slices[self.commit % len(slices)])
 
     def check(self) -> None:
-        """Raises OverBudgetError if `make test` is too dear, with what costs most, or if its cost is not known."""
+        """Raises SelectionError if `make test` is too dear, with what costs most, or if its cost is not known."""
         unknown = sorted(function for function in by_function(self.fast()) if self.costs.unknown(function))
         if unknown:
-            raise OverBudgetError(f"not measured: {', '.join(unknown[:5])} ({len(unknown)} in all): run `make costs`")
+            raise SelectionError(f"not measured: {', '.join(unknown[:5])} ({len(unknown)} in all): run `make costs`")
+        files = {nodeid.partition("::")[0] for nodeid in self.nodeids}
+        for pattern in ALWAYS:
+            if pattern.partition("::")[0] in files and not any(_matches(nodeid, pattern) for nodeid in self.nodeids):
+                raise SelectionError(f"{pattern}: no test has this name any more (ALWAYS in tests/suite/parts.py)")
         fast = self.fast()
         cost = OVERHEAD + self.costs.total(fast)
         if cost > BUDGET:
             dear = sorted({function_of(nodeid) for nodeid in fast}, key=self.costs.each, reverse=True)
             names = ", ".join(f"{function} {self.costs.each(function):.0f} s" for function in dear[:5])
-            raise OverBudgetError(f"`make test` would cost {cost:.0f} CPU seconds of {BUDGET}; dearest: {names}")
+            raise SelectionError(f"`make test` would cost {cost:.0f} CPU seconds of {BUDGET}; dearest: {names}")
 
     def _by_file(self) -> list[list[str]]:
         files: dict[str, list[str]] = {}
@@ -104,4 +126,8 @@ class Suite:
 
 
 def always(nodeid: str) -> bool:
-    return any(fnmatchcase(nodeid, pattern.replace("[", "[[]")) for pattern in ALWAYS)
+    return any(_matches(nodeid, pattern) for pattern in ALWAYS)
+
+
+def _matches(nodeid: str, pattern: str) -> bool:
+    return fnmatchcase(nodeid, pattern.replace("[", "[[]"))

@@ -8,15 +8,19 @@ import random
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.suite import costs, quarantine
 from tests.suite.copies import by_function, commits, function_of, since, some, turn_of
 from tests.suite.meter import Meter
-from tests.suite.parts import BUDGET, OverBudgetError, Suite
+from tests.suite.parts import BUDGET, SelectionError, Suite
 
 ON_A_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 #: Factor of every time-out of a test: more on a machine that others use, too.
 PATIENCE = float(os.environ.get("KFIX_TEST_PATIENCE", "1"))
+
+#: `fast` has one example of so many.
+FEWER_EXAMPLES = 4
 
 
 def add_options(parser):
@@ -45,6 +49,7 @@ class Selection:
         self._commit = commits() if turn is None else turn
         self._unmeasured = config.getoption("unmeasured")
         self._copies = config.getoption("copies")
+        self._few_examples = part == "fast" or (part is None and config.getoption("costs") is not None)
         self._cpu = 0.0
         self._about = [f"part: {part}, turn {self._commit}"] if part else []
 
@@ -56,9 +61,13 @@ class Selection:
     def pytest_collection_modifyitems(self, config, items):
         suite = Suite([item.nodeid for item in items], costs.load(), self._commit)
         taken = self._taken(config, suite)
+        if self._part == "slice":  # with all of their examples, which `fast` has not
+            taken |= suite.of_slice() & {item.nodeid for item in items if has_examples(item)}
         for item in items:
             patient(item)
             quarantine.mark(item)
+            if self._few_examples:
+                take_few_examples(item)
         if taken is not None:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
             items[:] = [item for item in items if item.nodeid in taken]
@@ -69,7 +78,7 @@ class Selection:
         if self._part == "fast":
             try:
                 suite.check()
-            except OverBudgetError as error:
+            except SelectionError as error:
                 raise pytest.UsageError(str(error)) from None
             return suite.fast() - quarantine.names()
         if self._part == "slice":
@@ -100,6 +109,19 @@ def patient(item):
     own = item.get_closest_marker("timeout")
     seconds = own.args[0] if own and own.args else float(item.config.getini("timeout"))
     item.add_marker(pytest.mark.timeout(seconds * PATIENCE), append=False)
+
+
+def has_examples(item):
+    """Whether hypothesis makes them."""
+    return hasattr(getattr(item, "obj", None), "hypothesis")
+
+
+def take_few_examples(item):
+    """Examples are copies, too: `fast` has a part of them, always the same ones; a slice has all, and new ones."""
+    if has_examples(item):
+        known = item.obj._hypothesis_internal_use_settings
+        few = settings(known, max_examples=min(known.max_examples, max(known.max_examples // FEWER_EXAMPLES, 10)))
+        item.obj._hypothesis_internal_use_settings = few
 
 
 class Meters:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.suite import quarantine
 from tests.suite.copies import by_function, some
 from tests.suite.costs import OTHERS, SHARED, Costs, Measured, merged, summed
-from tests.suite.parts import BUDGET, SLICE, OverBudgetError, Suite, always
+from tests.suite.parts import BUDGET, SLICE, SelectionError, Suite, always
 from tests.suite.touched import module_of
 
 UNIT = [f"tests/unit/test_a.py::test_many[{n}]" for n in range(100)]
@@ -49,12 +49,12 @@ def test_slices_share_out_every_test_once_and_none_is_much_dearer_than_another()
 
 def test_a_test_that_no_longer_fits_the_budget_is_named():
     dear = Costs({"tests/unit/test_a.py": {"test_many": 19.0}, "tests/unit/test_b.py": {SHARED: BUDGET}})
-    with pytest.raises(OverBudgetError, match=r"test_b.py::test_c|test_many 19 s"):
+    with pytest.raises(SelectionError, match=r"test_b.py::test_c|test_many 19 s"):
         suite(costs=dear, nodeids=(*UNIT, "tests/unit/test_b.py::test_c")).check()
 
 
 def test_a_test_of_make_test_that_nobody_measured_is_named_where_it_may_be_dear():
-    with pytest.raises(OverBudgetError, match=r"not measured: tests/proofs/test_new.py::test_it .*make costs"):
+    with pytest.raises(SelectionError, match=r"not measured: tests/proofs/test_new.py::test_it .*make costs"):
         suite(nodeids=("tests/proofs/test_new.py::test_it",)).check()
 
 
