@@ -13,7 +13,7 @@ from hypothesis import settings
 from tests.suite import costs, quarantine
 from tests.suite.copies import by_function, commits, function_of, since, some, turn_of
 from tests.suite.meter import Meter
-from tests.suite.parts import BUDGET, SelectionError, Suite
+from tests.suite.parts import BUDGET, Suite
 
 ON_A_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 #: Factor of every time-out of a test: more on a machine that others use, too.
@@ -57,10 +57,11 @@ class Selection:
         seed = config.option.hypothesis_seed
         return [*self._about, *([f"seed: --hypothesis-seed={seed}"] if seed is not None else [])]
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(tryfirst=True)  # before xdist appends the group of a test to its id
     def pytest_collection_modifyitems(self, config, items):
         suite = Suite([item.nodeid for item in items], costs.load(), self._commit)
-        taken = self._taken(config, suite)
+        config.suite = suite
+        taken = self._taken(suite)
         if self._part == "slice":  # with all of their examples, which `fast` has not
             taken |= suite.of_slice() & {item.nodeid for item in items if has_examples(item)}
         for item in items:
@@ -72,14 +73,10 @@ class Selection:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
             items[:] = [item for item in items if item.nodeid in taken]
 
-    def _taken(self, config, suite):
+    def _taken(self, suite):
         if self._unmeasured:
             return {nodeid for nodeid in self._some(suite.nodeids) if suite.costs.unknown(function_of(nodeid))}
         if self._part == "fast":
-            try:
-                suite.check()
-            except SelectionError as error:
-                raise pytest.UsageError(str(error)) from None
             return suite.fast() - quarantine.names()
         if self._part == "slice":
             number, count, taken = suite.slice()

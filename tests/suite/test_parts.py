@@ -58,6 +58,11 @@ def test_a_test_of_make_test_that_nobody_measured_is_named_where_it_may_be_dear(
         suite(nodeids=("tests/proofs/test_new.py::test_it",)).check()
 
 
+def test_make_test_fits_its_budget(request):
+    """Of all tests that were collected: with `make test`, all that there are."""
+    request.config.suite.check()
+
+
 def test_a_bracket_in_a_pattern_is_one(monkeypatch):
     monkeypatch.setattr("tests.suite.parts.ALWAYS", ("tests/cluster/test_x.py::test_p[1]",))
     assert [nodeid for nodeid in REAL if always(nodeid)] == ["tests/cluster/test_x.py::test_p[1]"]
