@@ -8,7 +8,7 @@ from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.model.cluster.snapshot import Endpoint
-from tests.cluster.seen import wait_until
+from tests.waiting import wait_until
 
 SWITCH = "INCREMENTAL_ALTER_CONFIGS"
 #: Kafka's names of all that may be asked by somebody who changes nothing.

@@ -1,18 +1,22 @@
 """One real cluster for all tests of this folder; each test finds it whole and leaves what it broke to `mend`."""
 
+import copy
 import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from kfix.lab import INCIDENTS, Lab, LabSpec
 from kfix.lab.healing.health import trouble
+from tests.tries import again
+from tests.waiting import seconds, wait_until
 
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
@@ -83,11 +87,15 @@ class Said:
     code: int
     out: str
     err: str
-    seconds: float
 
     @property
     def json(self):
         return json.loads(self.out)
+
+    @property
+    def waited(self):
+        """Seconds that kfix has read for; a start of Python on a busy machine is none of them."""
+        return self.json["looked_at"]["milliseconds"] / 1000
 
     @property
     def every(self):
@@ -105,6 +113,15 @@ class Said:
         return {finding["code"]: finding for finding in reversed(self.every)}
 
 
+def _said_here(words, env, timeout, stdin):
+    """Runs the command in this process."""
+    from kfix.cli.app import app
+
+    done = CliRunner().invoke(app, words, input=stdin, env=env)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return Said(done.exit_code, done.stdout, done.stderr)
+
+
 class Kfix:
     """The installed command, run as an operator would, with a state folder of the test's own."""
 
@@ -113,19 +130,45 @@ class Kfix:
         self.home = home
 
     def run(self, *args, timeout=60, stdin=""):
-        env = os.environ | {"KFIX_STATE_HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "120"}
-        began = time.monotonic()
+        env = {"KFIX_STATE_HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "120"}
+        said = self._said([*map(str, args)], env, seconds(timeout), stdin)
+        assert "Traceback" not in said.err + said.out, said.err + said.out
+        return said
+
+    def _said(self, words, env, timeout, stdin):
         done = subprocess.run(
-            [KFIX, *map(str, args)],
+            [KFIX, *words],
             capture_output=True,
             text=True,
             check=False,
             timeout=timeout,
-            env=env,
+            env=os.environ | env,
             input=stdin,
         )
-        assert "Traceback" not in done.stderr + done.stdout, done.stderr + done.stdout
-        return Said(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    @property
+    def here(self):
+        """The same, run in this process: a question that is asked again and again starts no Python each time."""
+        found = copy.copy(self)
+        found._said = _said_here
+        return found
+
+    def until(self, holds, what, *args, within=30, ask=None):
+        """Returns what `kfix diagnose` says once `holds` is true of it: this process asks, and then the command.
+
+        `ask` calls another command of the `Kfix` that it is given.
+        """
+        ask, last = ask or (lambda kfix: kfix.diagnose(*args)), []
+
+        def reported():
+            for kfix in (self.here, self):
+                last[:] = [ask(kfix)]
+                if not holds(last[0]):
+                    return None
+            return last[0]
+
+        return wait_until(reported, lambda: f"{what}: {last[0].out}{last[0].err}", within, pause=0.3)
 
     def on(self, *args, **options):
         """With the cluster's address."""
@@ -141,11 +184,6 @@ def shared_lab(tmp_path_factory):
     lab = WatchedLab.up(LabSpec(name="tests", racks=("a", "b", "c")))
     yield lab
     lab.down()
-
-
-def again(request):
-    """The second try of a test: whatever the first one met, the cluster is mended before it."""
-    return getattr(request.node, "execution_count", 1) > 1
 
 
 class OwnLab:
@@ -178,6 +216,33 @@ def own_lab(tmp_path_factory, start):
             yield own
         finally:
             own.down()
+
+
+def lab_of_its_own(start, *, mends=False, **parameters):
+    """Returns the fixtures `own` and `lab` of a file whose tests share a lab that `start` starts.
+
+    `start` gets the parameter, if there are `parameters` of the fixture. With `mends` each test finds the lab whole.
+    """
+
+    @pytest.fixture(scope="module", **parameters)
+    def own(request, tmp_path_factory):
+        given = [request.param] if hasattr(request, "param") else []
+        with own_lab(tmp_path_factory, partial(start, *given)) as one:
+            yield one
+
+    @pytest.fixture
+    def lab(own, request):
+        found = own.of(request)
+        yield found
+        if mends and not is_whole(found):
+            found.mend()
+
+    return own, lab
+
+
+def is_whole(lab):
+    status = lab.status()
+    return status.incident is None and all(each.condition == "alive" for each in status.processes)
 
 
 #: Incidents that touch no partition.
@@ -216,8 +281,7 @@ def mended(lab):
 @pytest.fixture
 def lab(shared_lab, request):
     """The shared cluster, whole: what the test before left broken is mended first."""
-    status = shared_lab.status()
-    if status.incident is not None or again(request) or any(p.condition != "alive" for p in status.processes):
+    if again(request) or not is_whole(shared_lab):
         shared_lab.mend()
     yield shared_lab
     if shared_lab.status().incident is not None:

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import time
 
 from kfix.lab.clients.leading import log_ends
 from kfix.model.cluster.snapshot import TopicPartition
@@ -49,17 +48,15 @@ def refused(kfix, tmp_path, code, wishes=WISHES):
         assert "the network" in said.err
 
 
-def wait_healed(kfix, seconds=90):
+def wait_healed(kfix):
     """By itself; but for what Kafka 2.7.1 never mends by itself, where kfix names the broker to restart (KFX810)."""
-    ends = time.monotonic() + seconds
-    while True:
-        said = kfix.diagnose("--debounce", "0")
-        if said.code == 0 and not set(said.findings) & CUTS:
-            return said
+
+    def whole(said):
         if "KFX810" in said.findings:
             kfix.lab.restart(said.findings["KFX810"]["facts"]["leader"])
-        assert time.monotonic() < ends, said.out
-        time.sleep(0.5)
+        return said.code == 0 and not set(said.findings) & CUTS
+
+    return kfix.until(whole, "the cluster is healed", "--debounce", "0", within=90)
 
 
 def log_end(lab, broker):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.cluster.remedy import Ran
-from tests.cluster.seen import wait_until
+from tests.waiting import seconds, wait_until
 
 DRIVER = Path(__file__).with_name("killed.py")
 KILLED = -9
@@ -19,7 +19,7 @@ def dies_at(operator, point, *words):
     env = os.environ | {"KFIX_STATE_HOME": str(operator.home), "NO_COLOR": "1", "COLUMNS": "120"}
     command = [sys.executable, str(DRIVER), point, *map(str, (*words, *operator.where))]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, env=env, stdin=subprocess.DEVNULL
+        command, capture_output=True, text=True, check=False, timeout=seconds(120), env=env, stdin=subprocess.DEVNULL
     )
     assert done.returncode in {0, KILLED}, (point, done.returncode, done.stdout + done.stderr)
     assert "Traceback" not in done.stderr

@@ -16,8 +16,8 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.servers import probe_node
 from kfix.lab import Lab
 from kfix.model.cluster.snapshot import Endpoint
-from tests.cluster.seen import wait_until
 from tests.proofs.fuzz.servers import listening
+from tests.waiting import wait_until
 
 _GET_DATA, _SYNC = 4, 9
 _REPLY = struct.Struct(">iqi")  # xid, zxid, error

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from kfix.runbook.journal.journal import read_back
 from tests.cluster.conftest import KFIX, Kfix, Said
-from tests.cluster.seen import wait_until
+from tests.waiting import seconds, wait_until
 
 DYING = Path(__file__).with_name("dying.py")
-MEASURES = os.environ.get("KFIX_MEASURES")
 # A shell's background jobs ignore Ctrl-C, and would hand that down to every command that is to be interrupted.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -87,16 +86,15 @@ class Going:
 
     process: subprocess.Popen[bytes]
     out: Path
-    began: float
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
 
     def over(self, timeout=90):
-        code = self.process.wait(timeout)
+        code = self.process.wait(seconds(timeout))
         out, err = self.out.read_text(), self.out.with_suffix(".err").read_text()
         assert "Traceback" not in out + err, out + err
-        return Said(code, out, err, time.monotonic() - self.began)
+        return Said(code, out, err)
 
 
 class Operator(Kfix):
@@ -138,7 +136,6 @@ class Operator(Kfix):
     def apply(self, planned, *, level="step", typed=True, code=0, timeout=120):
         words = ("runbook", "apply", "--plan", planned.path, *planned.answers(level, typed))
         said = self.on(*words, timeout=timeout)
-        self._measured(planned, said)
         assert said.code == code, said.out + said.err
         return said
 
@@ -162,7 +159,7 @@ class Operator(Kfix):
         with out.open("w") as file, out.with_suffix(".err").open("w") as err:
             words = [*map(str, (*through, *args, *self.where))]
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=err, env=env)
-        self.begun.append(Going(process, out, time.monotonic()))
+        self.begun.append(Going(process, out))
         return self.begun[-1]
 
     def plan_back(self, ran, *more):
@@ -186,13 +183,16 @@ class Operator(Kfix):
     def runs(self):
         return [Ran(path) for path in sorted((self.home / "kfix" / "runs").glob("*")) if path.is_dir()]
 
-    def ran(self, planned, seconds=20):
-        """The run of a plan, once it has begun."""
+    def ran(self, planned, within=60):
+        """The run of a plan, once it has begun; a command that begins it and has ended will not begin it later."""
 
         def found():
-            return [r for r in self.runs() if planned.short in r.id and (r.path / "journal.ndjson").exists()]
+            ended = [going for going in self.begun if going.process.poll() is not None]
+            runs = [r for r in self.runs() if planned.short in r.id and (r.path / "journal.ndjson").exists()]
+            assert runs or not self.begun or len(ended) < len(self.begun), ended[-1].over()
+            return runs
 
-        return wait_until(found, f"plan {planned.short} runs", seconds)[-1]
+        return wait_until(found, f"plan {planned.short} runs", within)[-1]
 
     def moves_house(self, name):
         """Another state folder, as on another host: neither cooldown nor history of the one before."""
@@ -203,21 +203,6 @@ class Operator(Kfix):
         """What was carried out is what the plans say, word for word, and no change was issued twice."""
         for ran in self.runs():
             as_planned(ran)
-
-    def _measured(self, planned, said):
-        if MEASURES:
-            ended = self.ran(planned).of("run.end") if planned.short in str(self.runs()) else []
-            told = {
-                "test": os.environ.get("PYTEST_CURRENT_TEST", "").split("::")[-1].split(" ")[0],
-                "runbook": planned.plan["runbook"]["id"],
-                "finding": planned.plan["finding"]["code"],
-                "code": said.code,
-                "seconds": round(said.seconds, 2),
-                "outcome": ended[-1]["outcome"] if ended else "",
-                "to_proof": ended[-1].get("seconds_to_proof") if ended else None,
-            }
-            with Path(MEASURES).open("a") as file:
-                file.write(json.dumps(told) + "\n")
 
 
 def as_planned(ran):

@@ -1,27 +1,15 @@
 """A lab's cluster seen from outside: through ZooKeeper and plain requests, never through the incidents' own code."""
 
-import contextlib
 import time
 from dataclasses import dataclass
 
 from kfix.adapters.kafka import requests, responses
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import UnreachableError
 from kfix.lab import Lab
 from kfix.lab.clients.access import LabClient
 from kfix.lab.clients.asking import ask
 from kfix.lab.healing.health import trouble
-
-
-def wait_until(probe, what, seconds=15):
-    """A broker that just died, and that not all know to be dead, is no answer yet."""
-    deadline = time.monotonic() + seconds
-    while True:
-        with contextlib.suppress(UnreachableError):
-            if answer := probe():
-                return answer
-        assert time.monotonic() < deadline, f"{what} within {seconds} s"
-        time.sleep(0.05)
+from tests.waiting import seconds
 
 
 @dataclass(frozen=True)
@@ -99,13 +87,13 @@ def in_sync(cluster, where):
     return set(cluster.access.state(*where).isr) == set(cluster.access.assignment(where.topic)[where.partition])
 
 
-def consumed(cluster, group, topic="orders", wanted=30, seconds=20):
+def consumed(cluster, group, topic="orders", wanted=30, within=20):
     """How many records a member of the group gets, from its committed offsets on."""
     from confluent_kafka import Consumer
 
     config = {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
     consumer = Consumer({"bootstrap.servers": cluster.lab.bootstrap_servers, **config})
-    got, ends = 0, time.monotonic() + seconds
+    got, ends = 0, time.monotonic() + seconds(within)
     try:
         consumer.subscribe([topic])
         while got < wanted and time.monotonic() < ends:

@@ -3,10 +3,13 @@
 import datetime as dt
 import re
 import subprocess
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.waiting import seconds
+
+#: Kafka's logs have whole seconds here.
+_SECOND = dt.timedelta(seconds=1)
 #: More than a diagnosis needs on a busy machine, and far less than the clocks are off.
 _LATELY = 90
 
@@ -15,7 +18,7 @@ def skewed(folder):
     """Returns a function of seconds: the environment of a process whose wall clock is that much ahead."""
     shim = folder / "skewed.so"
     source = Path(__file__).with_name("skewed.c")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source], check=True, timeout=60)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source], check=True, timeout=seconds(60))
     return lambda seconds: {"LD_PRELOAD": str(shim), "KFIX_TEST_CLOCK": str(seconds)}
 
 
@@ -32,13 +35,14 @@ def restarted(lab, node, seconds, folder, patch):
 
 
 def _restart(lab, node, seconds, folder, patch):
+    began = dt.datetime.now().astimezone()
     with patch.context() as elsewhere:
         for name, value in skewed(folder)(seconds).items():
             elsewhere.setenv(name, value)
         lab.restart(node)
     *_, last = re.findall(r"^\[([-\d]+ [:\d]+),\d+\]", lab.store.log_file("broker", node).read_text(), re.MULTILINE)
-    shown = dt.datetime.strptime(last, "%Y-%m-%d %H:%M:%S").astimezone().timestamp()
-    assert abs(shown - time.time() - seconds) < _LATELY, f"the broker's log has the time {last}"
+    shown = dt.datetime.strptime(last, "%Y-%m-%d %H:%M:%S").astimezone() - dt.timedelta(seconds=seconds)
+    assert began - _SECOND <= shown <= dt.datetime.now().astimezone(), f"the broker's log has the time {last}"
 
 
 def no_fault_until_killed(kfix, broker):
@@ -51,4 +55,4 @@ def no_fault_until_killed(kfix, broker):
     assert said.code == 0, said.out
     found = re.search(rf"no alarm, but broker {broker} has been gone for (\d+) s", said.out)
     assert found, said.out
-    assert int(found[1]) < _LATELY
+    assert int(found[1]) < seconds(_LATELY)

@@ -1,8 +1,9 @@
 """Diagnoses over and over of a cluster that goes through what every cluster goes through: none may be an alarm."""
 
 import threading
-import time
 from contextlib import contextmanager
+
+from tests.waiting import seconds
 
 #: Seconds until a fault that lasts would be above INFO; the lab's machine may need longer to start a process.
 GRACE = "90"
@@ -27,12 +28,9 @@ def diagnosed(kfix):
         yield found
     finally:
         over.set()
-        thread.join(60)
+        thread.join(seconds(60))
     assert len(count) >= 3
 
 
-def settled(kfix, seconds=60):
-    ends = time.monotonic() + seconds
-    while (said := kfix.diagnose("--debounce", "0", "--restart-grace", "0")).code != 0 and time.monotonic() < ends:
-        time.sleep(0.5)
-    assert said.code == 0, said.out
+def settled(kfix):
+    kfix.until(lambda said: said.code == 0, "the cluster settles", "--debounce", "0", "--restart-grace", "0", within=60)

@@ -1,7 +1,5 @@
 """What the ports read and change, asked of real brokers: configs, logs, transactions."""
 
-import time
-
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -17,7 +15,8 @@ from kfix.errors import UnreachableError
 from kfix.lab import Lab, LabSpec
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
-from tests.cluster.conftest import own_lab
+from tests.cluster.conftest import lab_of_its_own
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-two")]
 
@@ -27,21 +26,13 @@ THROTTLED = "follower.replication.throttled.replicas"
 ORDERS = TopicPartition("orders", 0)
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory):
-    with own_lab(tmp_path_factory, start) as own:
-        yield own
-
-
 def start():
     lab = Lab.up(LabSpec(name="adapters", ids=(1, 2), racks=("a", "b"), chroot="/kafka"))
     create(lab, "orders", [[1, 2]])
     return lab
 
 
-@pytest.fixture
-def lab(own, request):
-    return own.of(request)
+own, lab = lab_of_its_own(start)
 
 
 @pytest.fixture
@@ -65,12 +56,8 @@ def produce(lab, topic, count):
     assert producer.flush(30) == 0
 
 
-def until(holds, seconds=30.0):
-    ends = time.monotonic() + seconds
-    while not (seen := holds()):
-        assert time.monotonic() < ends, seen
-        time.sleep(0.1)
-    return seen
+def until(holds):
+    return wait_until(holds, "the cluster shows it", 30)
 
 
 def value(cluster, kind, name, key):

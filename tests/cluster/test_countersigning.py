@@ -11,6 +11,7 @@ import pytest
 
 from tests.cluster.conftest import KFIX, Said
 from tests.cluster.skewed import skewed
+from tests.waiting import seconds
 
 #: Users that every Linux has: kernel and password file agree on their names.
 PLANS, SIGNS, APPLIES = 1, 2, 3
@@ -33,9 +34,11 @@ class Person:
         reads = ("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search")
         user = ("setpriv", f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups", *reads)
         command = [*user, KFIX, "runbook", *map(str, words)]
-        done = subprocess.run(command, env=env, cwd=self.home, capture_output=True, text=True, check=False, timeout=90)
+        done = subprocess.run(
+            command, env=env, cwd=self.home, capture_output=True, text=True, check=False, timeout=seconds(90)
+        )
         assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-        return Said(done.returncode, done.stdout, done.stderr, 0.0)
+        return Said(done.returncode, done.stdout, done.stderr)
 
     def plans(self, policy):
         path = self.home / f"plan-{len(list(self.home.glob('*.json')))}.json"

@@ -16,7 +16,8 @@ from kfix.lab import Lab, LabSpec
 from kfix.lab.nodes.brokers import kill_brokers
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import Kfix
-from tests.cluster.seen import Cluster, wait_until
+from tests.cluster.seen import Cluster
+from tests.waiting import seconds, wait_until
 
 WHERE = TopicPartition("ledger", 0)
 MEGABYTES = 192
@@ -24,7 +25,10 @@ MEGABYTES = 192
 
 def run(*words, check=True):
     """Returns whether it succeeded; with `check`, raises CalledProcessError if it did not."""
-    return subprocess.run([str(word) for word in words], check=check, timeout=60, capture_output=True).returncode == 0
+    return (
+        subprocess.run([str(word) for word in words], check=check, timeout=seconds(60), capture_output=True).returncode
+        == 0
+    )
 
 
 @contextmanager

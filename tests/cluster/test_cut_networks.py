@@ -1,13 +1,14 @@
 """Cut networks on real brokers in network namespaces: told apart, rightly advised, healed, and the loss forecast."""
 
+import contextlib
 import json
-import time
 
 import pytest
 
 from kfix.errors import LabError
 from kfix.lab.workload.recount import recount
 from tests.cluster.cutting import CUTS, cut_off, log_end, refused, told, wait_healed
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-zones")]
 
@@ -50,14 +51,12 @@ def test_a_broker_that_does_not_hear_the_controller(lab, kfix, tmp_path, only):
     wait_healed(kfix)
 
 
-def wait_done(lab, number, seconds=60):
-    ends = time.monotonic() + seconds
-    while True:
-        try:
+def wait_done(lab, number):
+    def counted():
+        with contextlib.suppress(LabError):
             return recount(lab, number)
-        except LabError:
-            assert time.monotonic() < ends
-            time.sleep(0.2)
+
+    return wait_until(counted, "the writer has ended", 60, pause=0.2)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import pytest
 
 from kfix.adapters.kafka import requests
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from tests.cluster.seen import in_sync, wait_until
+from tests.cluster.seen import in_sync
+from tests.waiting import wait_until
 
 RECORDS = 5
 

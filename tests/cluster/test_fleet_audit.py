@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kfix.lab import Lab, LabSpec
-from tests.cluster.seen import wait_until
 from tests.spark.standalone import Standalone
+from tests.waiting import wait_until
 
 FLEET = """
 apiVersion: kfix/v1

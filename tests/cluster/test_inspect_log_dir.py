@@ -16,7 +16,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.lab.definition.recipes import recipe_of
 from kfix.lab.nodes.classpath import class_path
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.seen import wait_until
+from tests.waiting import seconds, wait_until
 
 
 def disk_of(lab, broker):
@@ -191,7 +191,7 @@ def dumped(lab, segments):
     """{file: batches} as `kafka-dump-log` prints them."""
     jars = class_path(recipe_of(lab.state.spec.kafka), None, lambda _: None)
     command = ["java", "-Xmx256m", "-cp", jars, "kafka.tools.DumpLogSegments", "--files", ",".join(map(str, segments))]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds(120))
     found, here = {}, ""
     for line in done.stdout.splitlines():
         if line.startswith("Dumping "):

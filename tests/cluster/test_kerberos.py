@@ -12,9 +12,10 @@ from kfix.lab.definition.realm import krb5_conf
 from kfix.lab.definition.state import folder_of
 from kfix.lab.nodes.kerberos import ROLE, add_principal, administer, start_kdc, variables
 from kfix.lab.process import processes
-from tests.cluster.conftest import Kfix, own_lab
+from tests.cluster.conftest import own_lab
 from tests.cluster.remedy import Operator
 from tests.cluster.securing import one_line
+from tests.waiting import seconds
 
 LINES = {"2.7.1": "sasl_plaintext", "4.3.1": "sasl_ssl"}
 HERE = Path(__file__).parent
@@ -44,11 +45,6 @@ def lab(own, request):
     return own.of(request)
 
 
-@pytest.fixture
-def kfix(lab, tmp_path):
-    return Kfix(lab, tmp_path / "state")
-
-
 def properties(lab, tmp_path, *changes, login=None, krb5=None):
     """The client properties with other texts, with another login module, or with another krb5.conf."""
     text = Path(lab.client_files[0]).read_text()
@@ -73,14 +69,13 @@ def in_cache(lab, tmp_path, **more):
 def kinit(lab, tmp_path, *options):
     keytab = folder_of(lab.state) / "client.keytab"
     command = ["kinit", "-k", "-t", keytab, "-c", tmp_path / "cache", *options, "kfix"]
-    subprocess.run([*map(str, command)], check=True, env={**os.environ, **variables(lab.state)}, timeout=30)
+    subprocess.run([*map(str, command)], check=True, env={**os.environ, **variables(lab.state)}, timeout=seconds(30))
 
 
 def refused(kfix, file, why):
     """Asserts one line, and that nothing is called healthy."""
     said = kfix.run("diagnose", "--command-config", file)
     assert (said.code, why in one_line(said)) == (22, True), said.err
-    assert said.seconds < 20
     return said
 
 
@@ -128,7 +123,7 @@ def test_a_missing_right_is_named_with_the_short_name_of_the_ticket(lab, kfix, t
     assert said.code == 22
     assert any("--allow-principal 'User:ann'" in text for text in said.json["could_not_read"])
     command = ["kinit", "-k", "-t", str(keytab), "-c", str(tmp_path / "cache"), "ann"]
-    subprocess.run(command, check=True, env={**os.environ, **variables(lab.state)}, timeout=30)
+    subprocess.run(command, check=True, env={**os.environ, **variables(lab.state)}, timeout=seconds(30))
     said = kfix.run("diagnose", "--json", "--command-config", in_cache(lab, tmp_path))
     assert any("--allow-principal 'User:ann'" in text for text in said.json["could_not_read"])
 
@@ -221,7 +216,7 @@ def test_a_realm_without_a_kdc_and_a_kdc_that_is_dead_or_frozen_are_named(lab, k
 def test_a_clock_that_is_off_is_named(lab, kfix, tmp_path, monkeypatch, offset):
     kinit(lab, tmp_path)
     shim = tmp_path / "skewed.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, HERE / "skewed.c"], check=True, timeout=60)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, HERE / "skewed.c"], check=True, timeout=seconds(60))
     exact = tmp_path / "krb5.conf"
     exact.write_text(krb5_conf(lab.state).read_text().replace("rdns", "kdc_timesync = 0\n rdns"))
     monkeypatch.setenv("KFIX_TEST_CLOCK", str(offset))

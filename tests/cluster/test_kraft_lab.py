@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,9 @@ from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.asking_controllers import unregister
 from kfix.lab.healing.health import trouble
 from kfix.lab.process.processes import find_tagged
-from tests.cluster.conftest import KFIX, WatchedLab, again
+from tests.cluster.conftest import KFIX, WatchedLab
+from tests.tries import again
+from tests.waiting import seconds, wait_until
 
 CONTROLLER = 100
 
@@ -54,7 +55,9 @@ def whole(lab):
 
 
 def run(*words):
-    done = subprocess.run([KFIX, "lab", *map(str, words)], capture_output=True, text=True, check=False, timeout=90)
+    done = subprocess.run(
+        [KFIX, "lab", *map(str, words)], capture_output=True, text=True, check=False, timeout=seconds(90)
+    )
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout, done.stderr
 
@@ -126,9 +129,8 @@ def test_a_struck_eligible_replica_is_what_the_partition_waits_for(kraft):
     kraft.restart(eligible)
     [where] = broken.partitions
     with kraft.access() as access:
-        deadline = time.monotonic() + 30
-        while access.state(*where).leader != broken.details["last_leader"]:
-            assert time.monotonic() < deadline, access.state(*where)
+        last = broken.details["last_leader"]
+        wait_until(lambda: access.state(*where).leader == last, lambda: access.state(*where), 30)
         ends = broken.details[f"log_end_{broken.details['last_leader']}"]
         assert ends == broken.details[f"log_end_{broken.details['would_win']}"] + broken.details["lost_if_it_wins"]
 
@@ -157,10 +159,7 @@ def test_down_ends_what_an_up_that_was_killed_while_it_formatted_left_behind(hom
         env=dict(os.environ),
     )
     state = home / "half" / "lab.json"
-    deadline = time.monotonic() + 60
-    while not (state.exists() and '"format"' in state.read_text()):
-        assert time.monotonic() < deadline, "no disk is formatted"
-        time.sleep(0.02)
+    wait_until(lambda: state.exists() and '"format"' in state.read_text(), "a disk is formatted", 60, pause=0.02)
     starting.kill()
     starting.communicate()
     lab = Lab.open("half")

@@ -6,47 +6,32 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from kfix.adapters.disk.properties import META, read_meta
 from kfix.lab import LabSpec
 from kfix.lab.nodes.classpath import class_path
-from tests.cluster.conftest import Kfix, WatchedLab, again
-from tests.cluster.seen import wait_until
+from tests.cluster.conftest import WatchedLab, lab_of_its_own
 from tests.cluster.steady import diagnosed, settled
+from tests.waiting import seconds, wait_until
 
 
-@pytest.fixture(scope="module", params=["3.9.2", "4.3.1"])
-def quorum_lab(request, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("kraft-quorum")))
-        # The quorum of one is static, that of the other may change its voters.
-        spec = LabSpec(name="quorum", kafka=request.param, mode="kraft", controllers=3)
-        lab = WatchedLab.up(replace(spec, dynamic_quorum=request.param != "3.9.2"))
-        yield lab
-        lab.down()
+def start(version):
+    """The quorum of one version is static, that of the other may change its voters."""
+    spec = LabSpec(name="quorum", kafka=version, mode="kraft", controllers=3)
+    return WatchedLab.up(replace(spec, dynamic_quorum=version != "3.9.2"))
 
 
-@pytest.fixture
-def lab(quorum_lab, request):
-    if again(request):
-        quorum_lab.mend()
-    yield quorum_lab
-    if quorum_lab.status().incident is not None:
-        quorum_lab.mend()
+own, lab = lab_of_its_own(start, mends=True, params=["3.9.2", "4.3.1"])
 
 
-@pytest.fixture
-def kfix(lab, tmp_path):
-    return Kfix(lab, tmp_path)
+def healthy(kfix, what="the cluster is healthy"):
+    kfix.until(lambda said: said.code == 0, what, "--debounce", "0")
 
 
 def test_active_controllers_that_restart_are_no_alarm(kfix, lab):
     """The active one each time, so that another one is elected."""
 
     def active():
-        wait_until(lambda: lab.quorum.active() is not None, "an active controller", 30)
-        return lab.quorum.active()
+        return wait_until(lab.quorum.active, "an active controller", 30)
 
     settled(kfix)
     epochs = [active().epoch]
@@ -60,7 +45,7 @@ def test_active_controllers_that_restart_are_no_alarm(kfix, lab):
 
 
 def test_a_dead_controller_is_found_and_named_while_everything_works(kfix, lab):
-    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "the cluster is healthy", 30)
+    healthy(kfix)
     broken = lab.break_("quorum-at-risk")
     dead = broken.details["killed"]
     time.sleep(2)
@@ -72,11 +57,11 @@ def test_a_dead_controller_is_found_and_named_while_everything_works(kfix, lab):
     assert finding["cause"]["text"] == "it is dead: nothing listens at its address"
     assert finding["remedies"][0]["text"].startswith(f"Start controller {dead} with its old disk")
     lab.restart_controller(dead)
-    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "the controller follows again", 30)
+    healthy(kfix, "the controller follows again")
 
 
 def test_a_controller_that_is_elected_again_and_again_is_named(kfix, lab):
-    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "the cluster is healthy", 30)
+    healthy(kfix)
     first = lab.quorum.active()
     while (active := lab.quorum.active()).epoch < first.epoch + 7:
         lab.stop_controller(active.leader)
@@ -84,7 +69,7 @@ def test_a_controller_that_is_elected_again_and_again_is_named(kfix, lab):
             lambda old=active: (now := lab.quorum.active()) is not None and now.epoch > old.epoch, "a successor", 20
         )
         lab.cont_controller(active.leader)
-    wait_until(lambda: "KFX812" not in kfix.diagnose("--debounce", "0").findings, "all controllers follow", 30)
+    kfix.until(lambda said: "KFX812" not in said.findings, "all controllers follow", "--debounce", "0")
     said = kfix.diagnose("--debounce", "1")
     assert said.code == 20, said.out
     found = said.findings["KFX815"]
@@ -137,34 +122,38 @@ def quorum_tool(lab, command, properties):
     path = class_path(lab.state.spec.recipe, None, lambda _: None, tools=True)
     flags = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path)
     java = ["java", *flags, "org.apache.kafka.tools.MetadataQuorumCommand", *words]
-    done = subprocess.run(java, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(java, capture_output=True, text=True, check=False, timeout=seconds(60))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_controller_on_a_new_disk_is_another_voter_only_where_voters_may_change(kfix, lab):
-    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "the cluster is healthy", 30)
+    healthy(kfix)
     disk = Disk(lab)
     name, old = f"controller {disk.number}", disk.directory
     disk.replace()
     if not lab.state.spec.dynamic_quorum:
         # The voter is whoever has the id. It catches up by itself.
-        wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "the controller follows", 30)
+        healthy(kfix, "the controller follows")
         return
 
-    def found(words):
-        finding = kfix.diagnose("--debounce", "0").findings.get("KFX812")
-        return finding if finding is not None and words in finding["summary"] else None
+    def found(words, what):
+        """The finding of the controller, once its summary has these words."""
 
-    finding = wait_until(lambda: found("runs with another disk"), "the new disk is named", 30)
+        def named(said):
+            return words in said.findings.get("KFX812", {"summary": ""})["summary"]
+
+        return kfix.until(named, what, "--debounce", "0").findings["KFX812"]
+
+    finding = found("runs with another disk", "the new disk is named")
     assert finding["object"] == name
     assert f"the voter has directory id {old}" in finding["summary"]
     assert f"the controller has {disk.directory}" in finding["summary"]
     for remedy in finding["remedies"][:2]:
         quorum_tool(lab, remedy["command"], disk.properties)
         assert lab.quorum.active() is not None, "no step costs the majority"
-    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "it is a voter again", 30)
+    healthy(kfix, "it is a voter again")
     disk.start_with("advertised.listeners=CONTROLLER://127.0.0.1:9")
-    finding = wait_until(lambda: found("is alive and follows, but nothing listens at 127.0.0.1:9"), "its address", 30)
+    finding = found("is alive and follows, but nothing listens at 127.0.0.1:9", "its address is named")
     assert finding["object"] == name
     lab.restart_controller(disk.number)
-    wait_until(lambda: kfix.diagnose("--debounce", "0").code == 0, "its address is right again", 30)
+    healthy(kfix, "its address is right again")

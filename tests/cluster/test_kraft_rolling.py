@@ -9,32 +9,20 @@ from kfix.errors import UsageError
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking_controllers import set_feature
 from tests.cluster.asked import HARMLESS, asked_by, reading
-from tests.cluster.conftest import Kfix, WatchedLab, own_lab
+from tests.cluster.conftest import WatchedLab, lab_of_its_own
 from tests.cluster.steady import diagnosed, settled
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory):
-    def start():
-        lab = WatchedLab.up(
-            LabSpec(name="rolling", kafka="3.9.2", mode="kraft", combined=True, controllers=3, offsets_rf=3)
-        )
-        with lab.access() as access:
-            access.create_topic("orders", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], {"min.insync.replicas": "2"})
-        return lab
-
-    with own_lab(tmp_path_factory, start) as own:
-        yield own
+def start():
+    lab = WatchedLab.up(
+        LabSpec(name="rolling", kafka="3.9.2", mode="kraft", combined=True, controllers=3, offsets_rf=3)
+    )
+    with lab.access() as access:
+        access.create_topic("orders", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], {"min.insync.replicas": "2"})
+    return lab
 
 
-@pytest.fixture
-def lab(own, request):
-    return own.of(request)
-
-
-@pytest.fixture
-def kfix(lab, tmp_path):
-    return Kfix(lab, tmp_path)
+own, lab = lab_of_its_own(start)
 
 
 def in_turn(lab, kfix, act):

@@ -8,10 +8,11 @@ import os
 import pytest
 
 from kfix.lab import LabSpec
-from tests.cluster.conftest import Kfix, WatchedLab, again
+from tests.cluster.conftest import WatchedLab
 from tests.cluster.cutting import cut_off, log_end, nothing_left, refused, told, wait_healed
-from tests.cluster.seen import wait_until
 from tests.cluster.skewed import no_fault_until_killed, restarted
+from tests.tries import again
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-kraft-zones")]
 
@@ -38,11 +39,6 @@ def lab(zones, request):
     yield zones
     if zones.status().incident is not None:
         zones.mend()
-
-
-@pytest.fixture
-def kfix(lab, tmp_path):
-    return Kfix(lab, tmp_path / "state")
 
 
 def of_one_mind(said, code):

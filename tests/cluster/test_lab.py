@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from kfix.lab.nodes.classpath import cache_home
 from kfix.lab.workload.background import read_counts, start_in_background
 from kfix.lab.workload.planning import target
 from tests.cluster.conftest import comes_out, mended
+from tests.waiting import seconds, wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -53,7 +53,7 @@ def kfix_lab(*words):
 
 def run(*words):
     process = kfix_lab(*words)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=seconds(120))
     assert "Traceback" not in out + err, out + err
     return process.returncode, out, err
 
@@ -70,14 +70,6 @@ def tagged(lab_id):
             if f"-Dkfix.lab.id={lab_id}".encode() in words:
                 found.append(int(entry.name))
     return found
-
-
-def wait_until(probe, what, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not (answer := probe()):
-        assert time.monotonic() < deadline, f"{what} within {seconds} s"
-        time.sleep(0.02)
-    return answer
 
 
 def conditions(lab):
@@ -181,7 +173,7 @@ def test_processes_map_their_classes_from_an_archive_that_the_first_lab_of_a_ver
     first = Lab.up(LabSpec(name="first", ids=(1,)))
     try:
         assert str(folder) not in maps(first)
-        archive = wait_until(lambda: next(folder.glob("kafka-*.jsa"), None), "the archive", seconds=180)
+        archive = wait_until(lambda: next(folder.glob("kafka-*.jsa"), None), "the archive", 180)
         first.restart(1)
         assert str(archive) in maps(first)
     finally:
@@ -226,7 +218,7 @@ def test_ctrl_c_during_up_leaves_nothing(home):
     for number, name in ((signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")):
         process, lab_id = half_up(home, name)
         process.send_signal(number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=seconds(30))
         assert process.returncode != 0
         assert tagged(lab_id) == []
         assert not (home / name).exists()
@@ -235,7 +227,7 @@ def test_ctrl_c_during_up_leaves_nothing(home):
 def test_two_labs_that_start_at_once_get_different_ports(home):
     starting = [kfix_lab("up", "--name", name, "--brokers", 1) for name in ("left", "right")]
     try:
-        said = [process.communicate(timeout=120)[1] for process in starting]
+        said = [process.communicate(timeout=seconds(120))[1] for process in starting]
         assert [process.returncode for process in starting] == [0, 0], said
         left, right = (Lab.open(name).state.ports() for name in ("left", "right"))
         assert not left & right

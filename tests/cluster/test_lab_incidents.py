@@ -10,7 +10,8 @@ from kfix.lab.clients.moves import start_move
 from kfix.lab.clients.transactions import find_coordinator
 from kfix.lab.healing.health import trouble
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.seen import alive, before_and_after, in_sync, wait_until
+from tests.cluster.seen import alive, before_and_after, in_sync
+from tests.waiting import wait_until
 
 NOT_LEADER, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 6, 15, 16
 MOVED = TopicPartition("ledger", 0)

@@ -13,12 +13,12 @@ from kfix.lab.clients.rights import grant, revoke
 from tests.cluster.conftest import own_lab
 from tests.cluster.kraft_healing.conftest import CLEANER
 from tests.cluster.remedy import Operator, Planned
-from tests.cluster.seen import wait_until
 from tests.cluster.test_missing_rights import denials
 from tests.deaths.cases import CASES as KILLED
 from tests.deaths.cases import Case, offsets_to_restore
 from tests.matrix.remedies import Scene, carried_out, modes_of
 from tests.security.rights import of_runbooks
+from tests.waiting import wait_until
 
 #: What a broker needs, at most, to take over a right.
 _TAKEN_OVER_SECONDS = 1.5

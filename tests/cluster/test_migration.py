@@ -1,7 +1,5 @@
 """A migration from ZooKeeper to KRaft in each of its steps: Kafka 3.9.2, two brokers, one KRaft controller."""
 
-import time
-
 import pytest
 
 from kfix.lab import LabSpec
@@ -22,12 +20,11 @@ def found(kfix):
 
     No broker of either side is called cut off, and nothing counts as unread.
     """
-    ends = time.monotonic() + 30
-    said = kfix.diagnose("--debounce", "0")
-    while [each["code"] for each in said.every] != ["KFX819"]:
-        assert time.monotonic() < ends, said.out
-        time.sleep(0.5)
-        said = kfix.diagnose("--debounce", "0")
+
+    def alone(said):
+        return [each["code"] for each in said.every] == ["KFX819"]
+
+    said = kfix.until(alone, "the migration alone is found", "--debounce", "0")
     assert (said.code, said.json["could_not_read"]) == (20, []), said.out
     return said.every[0]
 

@@ -17,9 +17,8 @@ from kfix.lab.definition.rights import CLUSTER, READING, Right
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.conftest import Kfix, own_lab
+from tests.cluster.conftest import Kfix, lab_of_its_own
 from tests.cluster.remedy import Operator
-from tests.cluster.seen import wait_until
 from tests.security.rights import (
     ALTER,
     DELETE_GROUPS,
@@ -32,6 +31,7 @@ from tests.security.rights import (
     WRITE,
     WRITE_TOPICS,
 )
+from tests.waiting import wait_until
 
 LINES = (("2.7.1", "zk"), ("3.9.2", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
 ALL = tuple(itertools.product(LINES, (("mtls", None), ("sasl_plaintext", "SCRAM-SHA-256"))))
@@ -76,39 +76,30 @@ REQUESTS = {
 }
 
 
-@pytest.fixture(scope="module", params=LABS, ids=lambda each: "-".join(filter(None, (*each[0], *each[1]))))
-def own(request, tmp_path_factory):
-    (version, mode), (security, mechanism) = request.param
-
-    def start():
-        lab = Lab.up(
-            LabSpec(
-                name="rights", kafka=version, mode=mode, ids=(7,), security=security, mechanism=mechanism, acls=True
-            )
-        )
-        with lab.access() as access:
-            access.create_topic("payments", [[7]], {})
-            access.produce("payments", {0: [("k", b"v")]})
-            access.join_and_leave("pay", "payments")
-        return lab
-
-    with own_lab(tmp_path_factory, start) as own:
-        yield own
+def start(given):
+    (version, mode), (security, mechanism) = given
+    spec = LabSpec(name="rights", kafka=version, mode=mode, ids=(7,), security=security, mechanism=mechanism, acls=True)
+    lab = Lab.up(spec)
+    with lab.access() as access:
+        access.create_topic("payments", [[7]], {})
+        access.produce("payments", {0: [("k", b"v")]})
+        access.join_and_leave("pay", "payments")
+    return lab
 
 
-@pytest.fixture
-def lab(own, request):
-    return own.of(request)
+own, lab = lab_of_its_own(start, params=LABS, ids=lambda each: "-".join(filter(None, (*each[0], *each[1]))))
+
+
+class Diagnosed(Kfix):
+    """Diagnoses with the client properties of the lab."""
+
+    def diagnose(self, *options):
+        return self.run("diagnose", "--json", "--debounce", "1", "--command-config", self.lab.client_files[0], *options)
 
 
 @pytest.fixture
-def diagnosed(lab, tmp_path):
-    kfix = Kfix(lab, tmp_path / "state")
-
-    def diagnose(*options):
-        return kfix.run("diagnose", "--json", "--debounce", "1", "--command-config", lab.client_files[0], *options)
-
-    return diagnose
+def kfix(lab, tmp_path):
+    return Diagnosed(lab, tmp_path / "state")
 
 
 def denials(lab):
@@ -116,9 +107,9 @@ def denials(lab):
     return [line for log in logs for line in log.read_text(errors="replace").splitlines() if DENIED.search(line)]
 
 
-def test_the_least_rights_are_enough_and_nothing_is_denied(lab, diagnosed):
+def test_the_least_rights_are_enough_and_nothing_is_denied(lab, kfix):
     before = len(denials(lab))
-    said = diagnosed()
+    said = kfix.diagnose()
     assert (said.code, said.json["could_not_read"]) == (0, []), said.out
     assert denials(lab)[before:] == []
 
@@ -142,7 +133,7 @@ def test_a_change_without_its_right_is_refused_by_name_and_changes_nothing(lab, 
 
 
 @pytest.mark.parametrize("right", READING, ids=str)
-def test_a_right_that_is_missing_is_named_with_the_command_that_grants_it(lab, diagnosed, right):
+def test_a_right_that_is_missing_is_named_with_the_command_that_grants_it(lab, kfix, right):
     if (lab.state.spec.recipe.mode, right) in NOT_NEEDED:
         return
     principal = lab.state.spec.principal
@@ -150,13 +141,12 @@ def test_a_right_that_is_missing_is_named_with_the_command_that_grants_it(lab, d
         admin = access.admin()
         revoke(admin, principal, [right])
         try:
-            wait_until(lambda: diagnosed().code == 22, "the right is gone", 10)
-            texts = diagnosed().json["could_not_read"]
+            texts = kfix.until(lambda said: said.code == 22, "the right is gone").json["could_not_read"]
         finally:
             grant(admin, principal, [right])
     command = granting(principal, right)
     assert any(command in text for text in texts), texts
-    wait_until(lambda: diagnosed().code == 0, "the right is back", 10)
+    kfix.until(lambda said: said.code == 0, "the right is back")
     # Without a right the log has denials: that it is quiet with all of them shows something.
     assert [line for line in denials(lab) if "kfix" in line]
 
@@ -229,7 +219,7 @@ def refused(access, principal, run, what, right, call):
         grant(admin, principal, [right])
 
 
-def test_a_large_offsets_log_that_may_not_be_read_is_unknown_where_latent_risks_are_asked_for(lab, diagnosed):
+def test_a_large_offsets_log_that_may_not_be_read_is_unknown_where_latent_risks_are_asked_for(lab, kfix):
     asked, principal = ("--prevention", "--only", "KFX115"), lab.state.spec.principal
     with lab.access() as access:
         # What `kfix lab break offsets-uncompacted` does, which needs three brokers.
@@ -237,18 +227,17 @@ def test_a_large_offsets_log_that_may_not_be_read_is_unknown_where_latent_risks_
         access.write_config("topics", OFFSETS_TOPIC, {"segment.bytes": str(1 << 20)})
         access.write_commits(where, "pay", {PAYMENTS: 1}, 80_000, 2)
         before = len(denials(lab))
-        wait_until(lambda: of_compaction(diagnosed(*asked)), "the log is large", _QUIET_SECONDS)
-        said = diagnosed(*asked)
+        said = kfix.until(of_compaction, "the log is large", *asked, within=_QUIET_SECONDS)
         assert (said.code, list(said.findings)) == (22, []), said.out
         [text] = of_compaction(said)
         assert text.startswith(f"compaction on broker 7: {where}: TOPIC_AUTHORIZATION_FAILED (missing right: Read ")
         assert granting(principal, READ_TOPICS) in text
         assert len(denials(lab)) > before
-        assert of_compaction(diagnosed()) == [], "only latent risks need it"
+        assert of_compaction(kfix.diagnose()) == [], "only latent risks need it"
         grant(access.admin(), principal, [READ_TOPICS])
         try:
-            wait_until(lambda: diagnosed(*asked).code == 20, "the log is read", _QUIET_SECONDS)
-            assert list(diagnosed(*asked).findings) == ["KFX115"]
+            said = kfix.until(lambda said: said.code == 20, "the log is read", *asked, within=_QUIET_SECONDS)
+            assert list(said.findings) == ["KFX115"]
         finally:
             revoke(access.admin(), principal, [READ_TOPICS])
 

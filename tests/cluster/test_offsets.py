@@ -8,8 +8,8 @@ from confluent_kafka import Consumer
 from kfix.adapters.kafka import requests, responses
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.seen import wait_until
 from tests.cluster.test_inspect_log_dir import disk_of
+from tests.waiting import wait_until
 
 
 def positions(cluster, group, broker):

@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka import admin
 
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.seen import wait_until
+from tests.waiting import wait_until
 
 KEY, TOPIC = "min.insync.replicas", "ledger"
 

@@ -10,6 +10,7 @@ from kfix.app import Access, Approval, DiagnoseOptions, Plan, carry_out, diagnos
 from kfix.errors import ApprovalError, UnreachableError
 from tests.cluster.test_incidents import states
 from tests.places import ROOT
+from tests.waiting import seconds
 
 EXAMPLE = ROOT / "examples" / "python" / "heal_with_approval.py"
 
@@ -22,7 +23,7 @@ def run_example(kfix, lab, answer):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=seconds(60),
     )
 
 

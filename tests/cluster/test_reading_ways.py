@@ -15,7 +15,8 @@ from kfix.adapters.zookeeper import view as reading
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
 from kfix.lab import Lab, LabSpec
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
-from tests.cluster.conftest import own_lab
+from tests.cluster.conftest import lab_of_its_own
+from tests.waiting import seconds
 from tests.zookeeper_view import read_view
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-three")]
@@ -24,22 +25,14 @@ PARTITIONS = 600
 WAYS = [(multi, lines) for multi in (False, True) for lines in (1, 4)]
 
 
-@pytest.fixture(scope="module", params=["2.7.1", "3.9.2"])
-def own(request, tmp_path_factory):
-    """ZooKeeper 3.5.9, which has no multiRead, and 3.8.4."""
-
-    def start():
-        lab = Lab.up(LabSpec(name="ways", kafka=request.param, ids=(1, 2)))
-        lab.grow(PARTITIONS, 2, 5)
-        return lab
-
-    with own_lab(tmp_path_factory, start) as own:
-        yield own
+def start(version):
+    lab = Lab.up(LabSpec(name="ways", kafka=version, ids=(1, 2)))
+    lab.grow(PARTITIONS, 2, 5)
+    return lab
 
 
-@pytest.fixture
-def lab(own, request):
-    return own.of(request)
+#: ZooKeeper 3.5.9, which has no multiRead, and 3.8.4.
+own, lab = lab_of_its_own(start, params=["2.7.1", "3.9.2"])
 
 
 def view(lab, multi, lines):
@@ -99,7 +92,7 @@ def test_while_leaders_move_only_what_was_written_in_between_differs(lab):
                     )
     finally:
         stop.set()
-        mover.join(60)
+        mover.join(seconds(60))
     assert moved, "nothing moved, so nothing was shown"
     still = [view(lab, *way) for way in ways(lab)]
     assert all(each.states == still[0].states for each in still)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from kazoo.client import KazooClient
 
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.seen import wait_until
+from tests.waiting import wait_until
 
 TOPIC, ROOT = "ledger", "/brokers/topics/ledger"
 TP = TopicPartition(TOPIC, 0)
@@ -86,7 +86,7 @@ def test_a_topic_without_a_znode_is_found_while_it_works_and_its_restored_znodes
         znodes.restore()
         operator.healed(operator.plan("controller-reelect"))
         wait_until(lambda: cluster.access.produce_error(TOPIC, 0, "all") == "", "writes again", 30)
-        wait_until(lambda: "KFX205" not in kfix.diagnose().findings, "no finding", 30)
+        kfix.until(lambda said: "KFX205" not in said.findings, "no finding")
         assert cluster.end(cluster.access.state(*TP).leader, TP).offset >= 11
 
 
@@ -98,5 +98,5 @@ def test_other_replicas_in_the_znode_are_found_and_a_reassignment_writes_them_ag
         _, found = found_by(kfix, "other replicas")
         assert "[1, 3] instead of [1, 2]" in found["summary"]
         cluster.access.reassign({TP: (1, 2)})
-        wait_until(lambda: "KFX205" not in kfix.diagnose().findings, "no finding", 30)
+        kfix.until(lambda said: "KFX205" not in said.findings, "no finding")
         assert cluster.access.assignment(TOPIC)[0] == (1, 2)

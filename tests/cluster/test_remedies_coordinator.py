@@ -4,7 +4,8 @@ import pytest
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.seen import consumed, wait_until
+from tests.cluster.seen import consumed
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["first-replica", "another-replica"])

@@ -13,7 +13,7 @@ from kfix.adapters.kafka import group_answers, requests
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.model.cluster.snapshot import Endpoint
-from tests.cluster.seen import wait_until
+from tests.waiting import wait_until
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 from kfix.adapters.kafka import requests
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.seen import in_sync, wait_until
+from tests.cluster.seen import in_sync
+from tests.waiting import wait_until
 
 LEDGER = TopicPartition("ledger", 0)
 STARTS = {"KFX104", "KFX105"}

@@ -12,7 +12,8 @@ from kfix.lab.incidents.setup.content import MEGABYTE, bulk
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.killing import chain, made_once
 from tests.cluster.remedy import moves_file
-from tests.cluster.seen import RATES, Cluster, in_sync, throttles, wait_until
+from tests.cluster.seen import RATES, Cluster, in_sync, throttles
+from tests.waiting import seconds, wait_until
 
 THEIRS = "theirs"
 NUMBERS = count(1)
@@ -110,7 +111,7 @@ def test_a_run_that_was_killed_while_it_copied_is_taken_back_in_mid_copy(operato
     before = throttles(cargo)
     _, going, run = slow_move(operator, cargo, {0: [3, 1], 2: [2, 3]})
     going.process.send_signal(signal.SIGKILL)
-    going.process.wait(10)
+    going.process.wait(seconds(10))
     assert cargo.first in cargo.moves()
     locked(cargo)
     undo = operator.plan_back(run)
@@ -134,7 +135,7 @@ def test_a_killed_run_can_be_aborted_and_its_move_goes_on_without_throttles(oper
     before = throttles(cargo)
     _, going, run = slow_move(operator, cargo, {0: [1, 3]})
     os.kill(going.process.pid, signal.SIGKILL)
-    going.process.wait(10)
+    going.process.wait(seconds(10))
     locked(cargo)
     said = operator.on("runbook", "abort", run.id, "--reason", "the disk is full")
     assert said.code == 0, said.err

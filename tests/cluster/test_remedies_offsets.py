@@ -6,7 +6,8 @@ import pytest
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.lab.clients.transactions import find_coordinator
-from tests.cluster.seen import alive, throttles, wait_until
+from tests.cluster.seen import alive, throttles
+from tests.waiting import wait_until
 
 
 def each_group_has_offsets(cluster, groups):

@@ -1,26 +1,17 @@
 """Replicas of one rack are spread over two; and what a cluster of four brokers lets one see."""
 
-import pytest
-
 from kfix.lab import Lab, LabSpec
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.conftest import own_lab
+from tests.cluster.conftest import lab_of_its_own
 from tests.cluster.remedy import operating
 from tests.cluster.seen import Cluster, in_sync, throttles
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory):
-    def start():
-        return Lab.up(LabSpec(name="racks", ids=(1, 2, 3, 4), racks=("a", "a", "b", "b")))
-
-    with own_lab(tmp_path_factory, start) as own:
-        yield own
+def start():
+    return Lab.up(LabSpec(name="racks", ids=(1, 2, 3, 4), racks=("a", "a", "b", "b")))
 
 
-@pytest.fixture
-def lab(own, request):
-    return own.of(request)
+own, lab = lab_of_its_own(start)
 
 
 def test_replicas_of_one_rack_are_spread_over_two_and_no_more_than_needed(lab, tmp_path):

@@ -10,7 +10,7 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
 from kfix.model.cluster.snapshot import Endpoint
-from tests.cluster.seen import wait_until
+from tests.waiting import wait_until
 
 BROKER_LOGGER = 8
 REQUESTS = "kafka.request.logger"

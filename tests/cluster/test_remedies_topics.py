@@ -10,7 +10,8 @@ from kfix.lab.nodes.classpath import class_path
 from kfix.lab.process.host import program
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import moves_file
-from tests.cluster.seen import in_sync, throttles, wait_until
+from tests.cluster.seen import in_sync, throttles
+from tests.waiting import seconds, wait_until
 
 DURABLE = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
 LEDGER = "ledger"
@@ -22,7 +23,11 @@ def kafkas_own_tool(lab, moves, *how):
     words = ["-XX:TieredStopAtLevel=1", "-cp", path, "kafka.admin.ReassignPartitionsCommand"]
     where = ["--bootstrap-server", lab.bootstrap_servers, "--reassignment-json-file", str(moves)]
     return subprocess.run(
-        [program("java", "java"), *words, *where, *how], capture_output=True, text=True, check=False, timeout=60
+        [program("java", "java"), *words, *where, *how],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds(60),
     )
 
 

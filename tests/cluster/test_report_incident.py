@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from kfix.lab.definition.store import Store
+from tests.cluster.conftest import is_whole
 from tests.cluster.remedy import operating
-from tests.cluster.seen import wait_until
+from tests.waiting import wait_until
 
 #: Java writes logs in the machine's own zone.
 _LOCAL = str(Path("/etc/localtime").resolve()).rpartition("/zoneinfo/")[2]
@@ -23,7 +24,7 @@ ZONE = ("--log-timezone", _LOCAL if "zoneinfo" in str(Path("/etc/localtime").res
 def incident(shared_lab, tmp_path_factory):
     """Files of the founding incident, made once: (folder with snapshots, run's folder, folder with logs, broken)."""
     lab, folder = shared_lab, tmp_path_factory.mktemp("incident")
-    if lab.status().incident is not None or any(p.condition != "alive" for p in lab.status().processes):
+    if not is_whole(lab):
         lab.mend()
     snapshots = folder / "snapshots"
     snapshots.mkdir()
@@ -45,7 +46,7 @@ def incident(shared_lab, tmp_path_factory):
         assert healed.code == 0, healed.err
         snapshot("30-healed")
         lab.restart(*broken.dead)
-        wait_until(lambda: operator.on("diagnose", "--restart-grace", "0").code == 0, "the cluster is whole", 60)
+        operator.until(lambda said: said.code == 0, "the cluster is whole", within=60)
         snapshot("40-whole")
         [run] = sorted((operator.home / "kfix" / "runs").iterdir())
     yield snapshots, run, Store(lab.name).dir / "logs", broken
@@ -118,10 +119,11 @@ def test_a_frozen_controller_is_reported_from_its_log(kfix, lab, tmp_path):
     first = json.loads((tmp_path / "a.json").read_text())["zookeeper"]["controller"]["broker"]
     lab.stop(first)
     try:
-        wait_until(lambda: _controller(kfix, tmp_path) not in {None, first}, "another controller", 60)
+        with lab.access() as access:
+            wait_until(lambda: access.controller() not in {None, first}, "another controller", 60)
     finally:
         lab.cont(first)
-    wait_until(lambda: kfix.on("diagnose", "--restart-grace", "0").code == 0, "the cluster is whole", 60)
+    kfix.until(lambda said: said.code == 0, "the cluster is whole", within=60)
     kfix.on("snapshot", "save", tmp_path / "z.json")
     snapshots = ("--from", tmp_path / "a.json", "--from", tmp_path / "z.json")
     report = reported(kfix, *snapshots, "--broker-log", logs, "--since", since, *ZONE)
@@ -133,9 +135,3 @@ def test_a_frozen_controller_is_reported_from_its_log(kfix, lab, tmp_path):
     values = [s["value"] for s in report["picture"]["controller"]["spans"] if s["proof"] == "known"]
     assert values[0] == first
     assert values[-1] != first
-
-
-def _controller(kfix, folder):
-    snapshot = folder / f"snapshot-{time.monotonic_ns()}.json"
-    kfix.on("snapshot", "save", snapshot)
-    return json.loads(snapshot.read_text())["zookeeper"]["controller"]["broker"] if snapshot.exists() else None

@@ -15,13 +15,14 @@ from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.runbook.file.catalogue import shipped_dir
 from tests.cluster.conftest import KFIX
-from tests.cluster.test_incidents import apply, states, wait_until_healthy
+from tests.cluster.test_incidents import apply, states, wait_until_gone
+from tests.waiting import seconds
 
 
 def at_a_terminal(kfix, *args):
     env = os.environ | {"KFIX_STATE_HOME": str(kfix.home), "COLUMNS": "120", "TERM": "xterm"}
     words = [*args, "--bootstrap-server", kfix.lab.bootstrap_servers]
-    talk = pexpect.spawn(KFIX, words, env=env, encoding="utf-8", timeout=40, dimensions=(60, 120))
+    talk = pexpect.spawn(KFIX, words, env=env, encoding="utf-8", timeout=seconds(40), dimensions=(60, 120))
     # A person reads the screen before the answer; what is faster is not taken.
     talk.delaybeforesend = 1.0
     return talk
@@ -228,4 +229,4 @@ def test_one_diverged_topic_partition_falls_and_is_healed_like_the_founding_one(
     said = kfix.diagnose()
     assert said.findings["KFX102"]["object"] == f"{topic}-0"
     assert apply(kfix, "coordinator-stuck", f"KFX102:{topic}-0", tmp_path).code == 0
-    wait_until_healthy(kfix, {"KFX102"})
+    wait_until_gone(kfix, "KFX102")

@@ -16,10 +16,9 @@ from kfix.lab.definition.state import folder_of
 from kfix.lab.security.certificates import CertificateAuthority, pem
 from kfix.lab.security.files import HOSTS, authority_of
 from kfix.lab.security.oidc import read_settings, signed_token, write_settings
-from tests.cluster.conftest import Kfix, own_lab
+from tests.cluster.conftest import lab_of_its_own
 from tests.cluster.remedy import Operator
 from tests.cluster.securing import changed, holders, inline, of_its_listener, of_its_node, one_line, secrets_of
-from tests.cluster.seen import wait_until
 from tests.cluster.watched import LONG, inbox, metrics, posting_to, watching
 
 LINES = (("2.7.1", "zk"), ("3.9.2", "zk"), ("3.9.2", "kraft"), ("4.3.1", "kraft"))
@@ -35,26 +34,12 @@ def called(each):
     return "-".join(filter(None, (version, mode, security, mechanism)))
 
 
-@pytest.fixture(scope="module", params=LABS, ids=called)
-def own(request, tmp_path_factory):
-    (version, mode), (security, mechanism) = request.param
-
-    def start():
-        spec = LabSpec(name="secured", kafka=version, mode=mode, ids=(7,), security=security, mechanism=mechanism)
-        return Lab.up(spec)
-
-    with own_lab(tmp_path_factory, start) as own:
-        yield own
+def start(given):
+    (version, mode), (security, mechanism) = given
+    return Lab.up(LabSpec(name="secured", kafka=version, mode=mode, ids=(7,), security=security, mechanism=mechanism))
 
 
-@pytest.fixture
-def lab(own, request):
-    return own.of(request)
-
-
-@pytest.fixture
-def kfix(lab, tmp_path):
-    return Kfix(lab, tmp_path / "state")
+own, lab = lab_of_its_own(start, params=LABS, ids=called)
 
 
 def test_every_form_of_client_properties_reads_everything_without_another_option(lab, kfix, tmp_path):
@@ -276,16 +261,15 @@ def test_an_expired_authority_is_named(lab, kfix, tmp_path):
 def test_an_expired_certificate_of_a_broker_is_named(lab, kfix, tmp_path):
     if not lab.state.spec.has_tls:
         return
+
+    def ask(kfix):
+        return kfix.run("diagnose", "--command-config", lab.client_files[0])
+
     expired = authority_of(lab.state).issue("node", HOSTS, timedelta(-1)).key_store(lab.state.secret)
     with (of_its_listener if lab.state.spec.recipe.mode == "kraft" else of_its_node)(lab, tmp_path, expired):
-
-        def one():
-            said = kfix.run("diagnose", "--command-config", lab.client_files[0])
-            return said if said.code == 22 else None
-
-        said = wait_until(one, "the broker has the expired certificate", 20)
+        said = kfix.until(lambda said: said.code == 22, "the broker has the expired certificate", within=20, ask=ask)
         assert "the server's certificate has expired" in one_line(said), said.err
-    wait_until(lambda: kfix.run("diagnose", "--command-config", lab.client_files[0]).code == 0, "it is renewed", 20)
+    kfix.until(lambda said: said.code == 0, "it is renewed", within=20, ask=ask)
 
 
 def test_the_files_of_a_secured_lab_are_for_its_user_alone(lab):

@@ -9,7 +9,7 @@ import pytest
 
 from kfix.errors import UsageError
 from kfix.lab import Lab, LabSpec
-from tests.cluster.conftest import Kfix, own_lab
+from tests.cluster.conftest import lab_of_its_own
 
 USER, PASSWORD, WRONG = "alice", "s3cret pass#=;,", "wr0ng pass#=;,"
 CONFIG = """# as Kafka's own tools read it
@@ -21,25 +21,13 @@ sasl.jaas.config=org.apache.kafka.common.security.{module} required \\
 """
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory):
-    def start():
-        lab = Lab.up(LabSpec(name="security", ids=(7,), chroot="/kfix", sasl=(USER, PASSWORD)))
-        lab.break_("healthy")
-        return lab
-
-    with own_lab(tmp_path_factory, start) as own:
-        yield own
+def start():
+    lab = Lab.up(LabSpec(name="security", ids=(7,), chroot="/kfix", sasl=(USER, PASSWORD)))
+    lab.break_("healthy")
+    return lab
 
 
-@pytest.fixture
-def lab(own, request):
-    return own.of(request)
-
-
-@pytest.fixture
-def kfix(lab, tmp_path):
-    return Kfix(lab, tmp_path / "state")
+own, lab = lab_of_its_own(start)
 
 
 def config(folder, mechanism, password=PASSWORD, user=USER):
@@ -117,13 +105,12 @@ def test_zookeeper_alone_leads_to_the_sasl_listener(kfix, lab, tmp_path):
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_a_wrong_password_is_one_line_in_time_and_is_never_told(kfix, lab, tmp_path, mechanism):
+def test_a_wrong_password_is_one_line_and_is_never_told(kfix, lab, tmp_path, mechanism):
     file = config(tmp_path, mechanism, WRONG)
     said = diagnose(kfix, lab, file)
     line = one_line(said)
     assert said.code == 22
     assert f"authentication refused for user '{USER}'" in line
-    assert said.seconds < 20
     refused = kfix.run(
         *("runbook", "apply", "coordinator-stuck", "--bootstrap-server", lab.sasl_bootstrap_servers),
         *("--command-config", file),
@@ -150,7 +137,6 @@ def test_a_wrong_password_does_not_make_the_rest_healthy(kfix, lab, tmp_path):
 def test_no_command_config_at_a_sasl_listener_says_what_it_wants(kfix, lab):
     said = diagnose(kfix, lab, None)
     assert (said.code, "it requires SASL (--command-config)" in one_line(said)) == (22, True)
-    assert said.seconds < 20
 
 
 def test_sasl_at_a_listener_without_it_is_one_line(kfix, lab, tmp_path):

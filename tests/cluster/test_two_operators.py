@@ -8,6 +8,7 @@ from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.lock import ZooKeeperLock
 from kfix.errors import HeldError, UnreachableError
 from tests.cluster.remedy import operating
+from tests.waiting import seconds
 
 TRIES = 100
 
@@ -81,13 +82,13 @@ def test_the_lock_of_a_cluster_is_never_held_twice(cluster):
 
     def race(who):
         for number in range(TRIES):
-            start.wait(30)
+            start.wait(seconds(30))
             try:
                 locks[who].take({"user": f"operator {who}"})
                 won[who][number] = locks[who].held()
             except (HeldError, UnreachableError):
                 pass
-            tried.wait(30)
+            tried.wait(seconds(30))
             locks[who].release()
 
     racers = [threading.Thread(target=race, args=(who,)) for who in range(2)]

@@ -6,23 +6,17 @@ import subprocess
 import pytest
 
 from kfix.lab import Lab, LabSpec
-from tests.cluster.conftest import KFIX, Kfix, own_lab
+from tests.cluster.conftest import KFIX, Kfix, lab_of_its_own
+from tests.waiting import seconds
 
 pytestmark = [pytest.mark.xdist_group("cluster-zones")]
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory):
-    def start():
-        return Lab.up(LabSpec(name="vantages", zones=3, zookeepers=3))
-
-    with own_lab(tmp_path_factory, start) as own:
-        yield own
+def start():
+    return Lab.up(LabSpec(name="vantages", zones=3, zookeepers=3))
 
 
-@pytest.fixture
-def three(own, request):
-    return own.of(request)
+own, three = lab_of_its_own(start)
 
 
 def save_in(lab, names, folder):
@@ -42,7 +36,7 @@ def save_in(lab, names, folder):
                 stderr=subprocess.DEVNULL,
             ),
         )
-    return {name: (path, process.wait(timeout=30)) for name, (path, process) in started.items()}
+    return {name: (path, process.wait(timeout=seconds(30))) for name, (path, process) in started.items()}
 
 
 def test_both_sides_of_a_cut_show_it_together_as_nobody_could_alone(three, tmp_path):

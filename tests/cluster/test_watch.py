@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import pytest
 
@@ -23,13 +24,18 @@ def frozen(lab):
             lab.cont(broker)
 
 
+def now():
+    """The time of day, as the events of a report have it."""
+    return datetime.now(UTC).timestamp()
+
+
 def test_a_fault_a_vanished_cluster_and_the_post_mortem_from_the_ring_alone(kfix, lab, tmp_path):
     ring = tmp_path / "ring"
     with inbox() as (url, notices):
         options = ("--recorder", ring, "--notify", posting_to(tmp_path, url), "--exporter", ":0")
         with watching(kfix, tmp_path, *options) as watch:
             at = watch.says(": healthy")
-            began = time.time()
+            began = now()
             broken = lab.break_("coordinator-stuck")
             at = watch.says("new critical KFX101", f"{broken.partitions[0]}", after=at)
             values = metrics(watch)
@@ -38,7 +44,7 @@ def test_a_fault_a_vanished_cluster_and_the_post_mortem_from_the_ring_alone(kfix
             lab.mend()
             at = watch.says("fixed KFX101", after=at)
             at = watch.says(": healthy", after=at)
-            healed = time.time()
+            healed = now()
             with frozen(lab):
                 at = watch.says("lost the cluster", after=at)
                 assert metrics(watch)["kfix_watch_up"] == 0

@@ -6,8 +6,8 @@ A slice of `make oracle` (tests/proofs/oracle), on the cluster that all these te
 import pytest
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from tests.cluster.seen import wait_until
 from tests.proofs.oracle.trials import Oracle
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize("seed", [11, 12, 13, 14])

@@ -5,7 +5,6 @@ Without root, `ip` or a packet filter these tests fail, and say so: they never s
 
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from kfix.lab import Lab
 from kfix.lab.network.filters import dropped
 from tests.cluster.cutting import nothing_left, wait_healed
 from tests.cluster.skewed import no_fault_until_killed, restarted
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-zones")]
 
@@ -92,23 +92,27 @@ def seconds_across(lab, source, target):
 
 
 def test_a_slow_link_is_slow_and_whole_again_after_healing(lab):
-    assert seconds_across(lab, "az1", "az2") < 1
+    def quickest(target):
+        """Of several: another program on the machine may delay any of them."""
+        return min(seconds_across(lab, "az1", target) for _ in range(3))
+
+    before = quickest("az2")
     lab.slow("az2", 400)
     assert lab.status().network == ("az2 is slow: 400 kbit/s",)
-    assert seconds_across(lab, "az1", "az2") > 1
-    assert seconds_across(lab, "az1", "az3") < 1
+    slow = seconds_across(lab, "az1", "az2")
+    assert slow > 1
+    other = quickest("az3")
     lab.heal()
-    assert seconds_across(lab, "az1", "az2") < 1
+    assert max(before, other, quickest("az2")) < slow / 4
 
 
 def test_a_lab_that_was_killed_while_it_came_up_is_taken_down_whole(tmp_path, monkeypatch):
     monkeypatch.setenv("KFIX_LAB_HOME", str(tmp_path))
     command = [sys.executable, "-m", "kfix", "lab", "up", "--zones", "3", "--name", "crash"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    ends = time.monotonic() + 20
-    while "crash" not in Lab.names() or not Lab.open("crash").state.processes:
-        assert time.monotonic() < ends
-        time.sleep(0.02)
+    wait_until(
+        lambda: "crash" in Lab.names() and Lab.open("crash").state.processes, "a process is recorded", 20, pause=0.02
+    )
     process.kill()
     process.wait()
     lab = Lab.open("crash")

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cluster.conftest import KFIX
-from tests.cluster.seen import wait_until
+from tests.waiting import seconds, wait_until
 
 LONG = 90
 
@@ -30,7 +30,7 @@ class Watching:
     def text(self):
         return self._file.read_text()
 
-    def says(self, *parts, after=0, seconds=LONG):
+    def says(self, *parts, after=0, within=LONG):
         """Waits for a line with all parts behind the character `after`; returns where the next line begins."""
 
         def end():
@@ -42,12 +42,12 @@ class Watching:
                     return at
             return 0
 
-        wait_until(end, f"{parts} behind {self.text[after:]!r}", seconds)
+        wait_until(end, f"{parts} behind {self.text[after:]!r}", within)
         return end()
 
     def ends(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(seconds(20))
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from kfix.lab.clients.asking_controllers import set_feature
 from tests.cluster.remedy import moves_file
 from tests.deaths.chain import DRIVER
 from tests.matrix.remedies import Scene, start_brokers
+from tests.waiting import seconds
 
 Words = tuple[object, ...]
 
@@ -71,7 +72,7 @@ def _a_log_without_the_record(scene: Scene) -> Words:
     planned = scene.operator.plan("coordinator-failed")
     words = ("runbook", "apply", "--plan", planned.path, *planned.answers("step", typed=True))
     going = scene.operator.going(*words, through=(sys.executable, DRIVER, "-step.intent:reorder"))
-    going.process.wait(120)
+    going.process.wait(seconds(120))
     run = scene.operator.ran(planned)
     assert scene.operator.on("runbook", "abort", run.id, "--reason", "a test").code == 0
     scene.operator.moves_house("another")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.cluster.remedy import Operator, Planned, Ran
 from tests.matrix.remedies import waits_for_a_person
+from tests.waiting import seconds
 
 DRIVER = Path(__file__).parent.parent / "cluster" / "killed.py"
 _KILLED = -9
@@ -70,7 +71,7 @@ def _one_process(operator: Operator, planned: Planned, point: str, words: tuple[
     with out.open("w") as file:
         command = [sys.executable, str(DRIVER), point, *map(str, (*words, *operator.where))]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=env)
-    ends = time.monotonic() + _PROCESS_SECONDS
+    ends = time.monotonic() + seconds(_PROCESS_SECONDS)
     while process.poll() is None:
         if time.monotonic() > ends:
             process.kill()

@@ -20,10 +20,11 @@ from kfix.lab.incidents.setup.result import Broken
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.kraft_healing.conftest import CLEANER
 from tests.cluster.remedy import Operator, operating
-from tests.cluster.seen import Cluster, wait_until
+from tests.cluster.seen import Cluster
 from tests.matrix.cases import CASES, CLEANED, PLAIN, QUORUM, RACKS, ZONES, Case
 from tests.matrix.remedies import Mended, NothingToDo, Scene
 from tests.matrix.results import LINES, Cell, fingerprint
+from tests.waiting import wait_until
 
 #: Longer than the time for which an open transaction counts as running.
 _DETECTED_SECONDS = 90.0
@@ -133,29 +134,31 @@ def _healed(cell: Cell, case: Case, lab: Lab, operator: Operator, broken: Broken
 
 def _detected(case: Case, operator: Operator, asked: tuple[str, ...]) -> tuple[Any, dict[str, Any] | None]:
     """Diagnoses until a finding names the incident; where none is to be found, until nothing settles any more."""
-    ends = time.monotonic() + (_DETECTED_SECONDS if case.codes else _SETTLED_SECONDS)
-    while True:
-        said = operator.diagnose("--debounce", "1", *asked)
-        named = [said.findings[code] for code in case.codes if code in said.findings]
-        if named:
-            return said, named[0]
-        if not case.codes and said.code == 0:
-            return said, None
-        assert time.monotonic() < ends, f"found {sorted(said.findings)}, exit code {said.code}: {said.out[:300]}"
-        time.sleep(0.5)
+
+    def named(said: Any) -> list[dict[str, Any]]:
+        return [said.findings[code] for code in case.codes if code in said.findings]
+
+    def detected(said: Any) -> bool:
+        return bool(named(said)) if case.codes else said.code == 0
+
+    within = _DETECTED_SECONDS if case.codes else _SETTLED_SECONDS
+    said = operator.until(detected, f"one of {case.codes} is found", "--debounce", "1", *asked, within=within)
+    return said, next(iter(named(said)), None)
 
 
 def _well(case: Case, operator: Operator, asked: tuple[str, ...]) -> str:
     """The finding is gone, nothing critical is left, and everything was read."""
 
-    def gone() -> str:
-        said = operator.diagnose("--debounce", "0", *asked)
-        left = {each["code"] for each in said.every if each["severity"] != "info"}
-        if said.code in _NOT_WELL or left & set(case.codes) or (case.whole and said.code):
-            return ""
-        return "healthy" if said.code == 0 else f"no longer found (left: {', '.join(sorted(left))})"
+    def left(said: Any) -> set[str]:
+        return {each["code"] for each in said.every if each["severity"] != "info"}
 
-    return f"`kfix diagnose`: {wait_until(gone, f'none of {case.codes} is found', _PROVED_SECONDS)}"
+    def gone(said: Any) -> bool:
+        return not (said.code in _NOT_WELL or left(said) & set(case.codes) or (case.whole and said.code))
+
+    asked = ("--debounce", "0", *asked)
+    said = operator.until(gone, f"none of {case.codes} is found", *asked, within=_PROVED_SECONDS)
+    proof = "healthy" if said.code == 0 else f"no longer found (left: {', '.join(sorted(left(said)))})"
+    return f"`kfix diagnose`: {proof}"
 
 
 def clients(lab: Lab, broken: Broken) -> list[str]:

@@ -13,7 +13,7 @@ from kfix.lab.incidents.setup.result import Broken
 from kfix.lab.nodes.second_disks import repair_disks
 from kfix.runbook.file.catalogue import load_all
 from tests.cluster.remedy import Operator, Planned, Ran
-from tests.cluster.seen import wait_until
+from tests.waiting import wait_until
 
 _ELR = "eligible.leader.replicas.version"
 #: The first major version whose brokers report who is registered.

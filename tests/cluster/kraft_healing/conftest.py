@@ -8,10 +8,10 @@ from kfix.lab import LabSpec
 from kfix.lab.clients.moves import moves as moves_of
 from kfix.lab.healing.health import trouble
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.cluster.conftest import WatchedLab, again
+from tests.cluster.conftest import WatchedLab, is_whole
 from tests.cluster.killing import dies_at, made_once
-from tests.cluster.remedy import operating
 from tests.cluster.seen import Cluster
+from tests.tries import again
 
 CLEANER = {
     "log.cleaner.enable": "true",
@@ -40,7 +40,7 @@ def lab(kraft_lab, request):
     if again(request):
         kraft_lab.mend()
     yield kraft_lab
-    if kraft_lab.status().incident is not None or any(p.condition != "alive" for p in kraft_lab.status().processes):
+    if not is_whole(kraft_lab):
         kraft_lab.mend()
         with kraft_lab.access() as access:
             assert trouble(access, kraft_lab.broker_ids) == ()
@@ -51,12 +51,6 @@ def lab(kraft_lab, request):
 def cluster(lab):
     with lab.access() as access:
         yield KraftCluster(lab, access)
-
-
-@pytest.fixture
-def operator(lab, tmp_path):
-    with operating(lab, tmp_path) as one:
-        yield one
 
 
 def chain(operator, planned, points):

@@ -8,7 +8,8 @@ from kfix.lab.clients.confluent import write_internal
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.killing import dies_at
 from tests.cluster.kraft_healing.conftest import chain, committed
-from tests.cluster.seen import consumed, wait_until
+from tests.cluster.seen import consumed
+from tests.waiting import wait_until
 
 
 def test_a_coordinator_that_gave_up_serves_the_same_offsets_however_often_its_run_dies(operator, cluster):

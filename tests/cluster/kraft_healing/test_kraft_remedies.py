@@ -16,8 +16,9 @@ from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.killing import ALL, killed_and_gone_on_with
 from tests.cluster.kraft_healing.conftest import chain, committed
 from tests.cluster.remedy import moves_file, operating
-from tests.cluster.seen import throttles, wait_until
+from tests.cluster.seen import throttles
 from tests.cluster.test_remedies_isr import named, proved, waiting
+from tests.waiting import seconds, wait_until
 
 CONTROLLER = 100
 LEDGER = TopicPartition("ledger", 0)
@@ -125,9 +126,12 @@ def test_the_registration_of_a_broker_that_is_gone_is_removed_and_that_of_a_live
     cluster.lab.restart(ghost)
     operator.apply(planned, code=3)
     cluster.lab.kill(ghost)
-    wait_until(lambda: "KFX405" in operator.diagnose("--debounce", "0").findings, "it is a ghost again", 30)
+    operator.until(lambda said: "KFX405" in said.findings, "it is a ghost again", "--debounce", "0")
     operator.moves_house("second")
-    wait_until(lambda: operator.planning("remove-ghost-registration", params=asked)[0].code == 0, "gone for 3 s", 30)
+    # A process each time: a plan is written, and the second one of this process would meet the file of the first.
+    wait_until(
+        lambda: operator.planning("remove-ghost-registration", params=asked)[0].code == 0, "gone for 3 s", 30, pause=1
+    )
     operator.healed(operator.plan("remove-ghost-registration", params=asked))
     assert "KFX405" not in operator.diagnose("--debounce", "0").findings
 
@@ -252,7 +256,7 @@ def test_a_change_whose_controller_froze_is_unknown_read_again_and_never_sent_ag
     assert cluster.access.assignment("cargo")[0] == (1,)
     cluster.lab.cont_controller(CONTROLLER)
     # The controller makes the change now, once, and the run sees that it is done.
-    going.wait(60)
+    going.wait(seconds(60))
     assert run.end == "proved", out.read_text()
     assert cluster.access.assignment("cargo")[0] == (1, 3)
     assert len([r for r in run.of("step.intent") if r["step"].startswith("move")]) == 1
