@@ -1,11 +1,31 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from tests.proofs.stage import Stage
+
+#: The modules that start processes.
+STARTERS = ("pexpect", "subprocess")
+
+
+def starts_processes(module: ModuleType) -> bool:
+    """Whether a file of tests imports what starts processes, or a helper of the tests that does."""
+    helpers = {getattr(each, "__module__", None) or "" for each in vars(module).values()}
+    names = {module.__name__, *(name for name in helpers if name.startswith("tests."))}
+    return any(starter in vars(sys.modules[name]) for name in names for starter in STARTERS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and isinstance(item, pytest.Function) and starts_processes(item.module):
+            # Processes and terminals on a machine that others use too: one more try, in a folder of its own.
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(autouse=True)

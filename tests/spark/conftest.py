@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from contextlib import ExitStack, closing
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import fleet, stored_of
 from tests.places import ROOT
 from tests.spark.standalone import ConnectServer, Standalone
+from tests.tries import again
 from tests.unit.diagnostics.all_cases import kraft_selection
 
 EXAMPLES = ROOT / "examples" / "snapshots"
@@ -29,6 +31,8 @@ def pytest_collection_modifyitems(items):
         if here in item.path.parents:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
+            # Spark is processes that wait for each other on a machine that others use too: one more try.
+            item.add_marker(pytest.mark.flaky(reruns=1))
             # py4j closes its sockets when they are collected: here, and not in somebody else's test.
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
 
@@ -71,23 +75,47 @@ def judged(run):
     return {d.name: d.value() for d in done}
 
 
-@pytest.fixture(scope="module")
-def local():
-    """The session that the tests of a module share. There is one Spark a process: the next module starts its own."""
-    with wiring.engine("local[2]") as engine:
-        yield engine
+class Shared:
+    """What the tests of a file share. There is one Spark a process: the next file starts its own."""
+
+    def __init__(self):
+        self._opened, self._made = ExitStack(), {}
+
+    def of(self, request, make):
+        if request.fixturename not in self._made:
+            self._made[request.fixturename] = self._opened.enter_context(make())
+        return self._made[request.fixturename]
+
+    def close(self):
+        self._made.clear()
+        self._opened.close()
 
 
 @pytest.fixture(scope="module")
-def standalone(tmp_path_factory):
-    with Standalone(tmp_path_factory.mktemp("standalone"), workers=2) as one:
+def shared():
+    with closing(Shared()) as one:
         yield one
 
 
-@pytest.fixture(scope="module")
-def connect(tmp_path_factory):
-    with ConnectServer(tmp_path_factory.mktemp("connect")) as one:
-        yield one
+@pytest.fixture(autouse=True)
+def _new_for_a_second_try(shared, request):
+    if again(request):
+        shared.close()
+
+
+@pytest.fixture
+def local(shared, request):
+    return shared.of(request, partial(wiring.engine, "local[2]"))
+
+
+@pytest.fixture
+def standalone(shared, request, tmp_path_factory):
+    return shared.of(request, lambda: Standalone(tmp_path_factory.mktemp("standalone"), workers=2))
+
+
+@pytest.fixture
+def connect(shared, request, tmp_path_factory):
+    return shared.of(request, lambda: ConnectServer(tmp_path_factory.mktemp("connect")))
 
 
 @pytest.fixture(autouse=True, scope="session")

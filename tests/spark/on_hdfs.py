@@ -18,6 +18,7 @@ from kfix.adapters.fleet.places import place_of, read_bytes, write_bytes, writin
 from kfix.adapters.fleet.tables import ALL
 from tests.places import ROOT
 from tests.spark.hadoop import Hadoop
+from tests.waiting import seconds
 
 pytestmark = pytest.mark.timeout(600)
 KFIX = (sys.executable, "-m", "kfix")
@@ -40,7 +41,13 @@ def kfix(hadoop, tmp_path_factory):
         given = os.environ | hadoop.env | more | env
         given.pop("KFIX_STORE", None)
         done = subprocess.run(
-            [*command, *map(str, args)], capture_output=True, text=True, check=False, env=given, cwd=cwd, timeout=400
+            [*command, *map(str, args)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=given,
+            cwd=cwd,
+            timeout=seconds(400),
         )
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == code, done.stdout[-2000:] + done.stderr[-4000:]

@@ -10,6 +10,7 @@ import pytest
 from tests.places import ROOT
 from tests.spark.hadoop import Hadoop
 from tests.spark.standalone import HOME
+from tests.waiting import seconds
 
 pytestmark = pytest.mark.timeout(900)
 KFIX = (sys.executable, "-m", "kfix")
@@ -54,7 +55,13 @@ def kfix(hadoop, wheel, tmp_path_factory):
         given = os.environ | hadoop.env | more | env
         given.pop("KFIX_STORE", None)
         done = subprocess.run(
-            [*command, *map(str, args)], capture_output=True, text=True, check=False, env=given, cwd=empty, timeout=600
+            [*command, *map(str, args)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=given,
+            cwd=empty,
+            timeout=seconds(600),
         )
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]

@@ -5,11 +5,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pyspark
+
+from tests.waiting import seconds, wait_until
 
 HOME = Path(pyspark.__file__).parent
 _ENV = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
@@ -46,21 +47,23 @@ class Processes:
 
     def said(self, name, what):
         """The first match in what a process prints. The process is not waited for when it has ended."""
-        began = time.monotonic()
-        while time.monotonic() - began < _WITHIN:
-            text = (self.folder / f"{name}.log").read_text()
-            if found := re.search(what, text):
-                return found
-            assert self.groups[name].poll() is None, text[-2000:]
-            time.sleep(0.1)
-        raise AssertionError(text[-2000:])
+
+        def found():
+            match = re.search(what, text := self._log(name))
+            assert match or self.groups[name].poll() is None, text[-2000:]
+            return match
+
+        return wait_until(found, lambda: self._log(name)[-2000:], _WITHIN, pause=0.1)
+
+    def _log(self, name):
+        return (self.folder / f"{name}.log").read_text()
 
     def kill(self, name):
         """The process and what it has started, as a machine that loses its power."""
         process = self.groups[name]
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(30)
+        process.wait(seconds(30))
 
     def stop(self):
         for name in reversed([*self.groups]):

@@ -19,6 +19,7 @@ from kfix.fleet.embedded import EmbeddedEngine
 from tests.places import ROOT
 from tests.spark.jars import jars_of
 from tests.unit.fleet.audit_runs import audited, cluster
+from tests.waiting import seconds
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -58,7 +59,12 @@ print(json.dumps({name: session.table(f"kafka.{name}").count() for name in names
 def seen_by_another_session(settings, folder):
     given = json.dumps({name: str(value) for name, value in settings.items()})
     done = subprocess.run(
-        [sys.executable, "-c", OTHER, given], capture_output=True, text=True, check=False, timeout=400, cwd=folder
+        [sys.executable, "-c", OTHER, given],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds(400),
+        cwd=folder,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.places import ROOT
+from tests.waiting import seconds
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -32,7 +33,7 @@ def audit(store, state, *options, command=None, **env):
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
+        timeout=seconds(200),
         cwd=ROOT,
         env=os.environ | {"KFIX_STATE_HOME": str(state), "PYTHON": sys.executable} | env,
     )

@@ -13,10 +13,9 @@ from tests.spark.test_row_job import answers_of, job_of, judged_by, judged_here,
 from tests.unit.fleet.working import sometimes
 
 
-@pytest.fixture(scope="module")
-def engine(connect):
-    with wiring.engine(f"{connect.url}/;user_id=tests") as one:
-        yield one
+@pytest.fixture
+def engine(connect, shared, request):
+    return shared.of(request, partial(wiring.engine, f"{connect.url}/;user_id=tests"))
 
 
 def test_it_judges_the_same(engine, connect, run, judged):

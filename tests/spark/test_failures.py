@@ -24,6 +24,7 @@ from kfix_spark.statements import only_reads
 from tests.spark.working import unpicklable
 from tests.unit.fleet.test_embedded import SCHEMA
 from tests.unit.fleet.working import slow_first, sometimes
+from tests.waiting import seconds
 
 NUMBERS = {"numbers": pa.table({"a": [1, 2, 3]})}
 
@@ -220,7 +221,7 @@ def test_a_java_that_does_not_start_is_one_line(tmp_path, setting):
             print(type(error).__name__, error)
         """)
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=seconds(120))
     assert done.stderr == ""
     assert done.stdout.startswith("UsageError Spark did not start: ")
     assert done.stdout.count("\n") == 1

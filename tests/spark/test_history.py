@@ -16,7 +16,7 @@ from tests.proofs.fleet.twenty import twenty_days
 from tests.proofs.fleet.years import ChangingClusters, OpenDuckDB, YearOfFaults, asked
 
 
-@pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "no ansi"])
+@pytest.fixture(params=["true", "false"], ids=["ansi", "no ansi"])
 def spark(request, local):
     with wiring.engine("local[2]", settings={"spark.sql.ansi.enabled": request.param}) as engine:
         yield engine

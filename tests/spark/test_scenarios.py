@@ -11,7 +11,7 @@ from tests.proofs.derive.failures.rows import by_python, states
 from tests.proofs.fleet.test_scenarios import by_sql
 
 
-@pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "no ansi"])
+@pytest.fixture(params=["true", "false"], ids=["ansi", "no ansi"])
 def spark(request, local):
     with wiring.engine("local[2]", settings={"spark.sql.ansi.enabled": request.param}) as engine:
         yield engine

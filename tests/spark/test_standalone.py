@@ -14,14 +14,14 @@ from tests.spark.standalone import Standalone
 from tests.spark.test_row_job import answers_of, job_of, judged_by, judged_here, sieved, tasks_of
 from tests.spark.working import slowly, whose_code
 from tests.unit.fleet.working import sometimes, who
+from tests.waiting import seconds
 
 pytestmark = pytest.mark.timeout(280)
 
 
-@pytest.fixture(scope="module")
-def engine(standalone):
-    with wiring.engine(standalone.url) as one:
-        yield one
+@pytest.fixture
+def engine(standalone, shared, request):
+    return shared.of(request, partial(wiring.engine, standalone.url))
 
 
 def test_the_code_of_the_driver_travels(engine, standalone):
@@ -69,7 +69,7 @@ def test_a_worker_that_dies_in_the_middle_changes_no_finding(engine, standalone,
     killer = Thread(target=kill, daemon=True)
     killer.start()
     found = {d.name: d for d in engine.each(partial(slowly, began=str(tmp_path)), run.stored())}
-    killer.join(30)
+    killer.join(seconds(30))
     assert 4 <= at_the_kill[0] < len(judged)
     assert [*found] == [*judged]
     assert {n: (d.result, d.error) for n, d in found.items()} == {n: (d, "") for n, d in judged.items()}
@@ -85,7 +85,7 @@ def test_a_master_without_workers_is_one_line(tmp_path):
             "except KfixError as error:\n    print(type(error).__name__, error)\n"
         )
         done = subprocess.run(
-            [sys.executable, "-c", script, empty.url], capture_output=True, text=True, check=True, timeout=120
+            [sys.executable, "-c", script, empty.url], capture_output=True, text=True, check=True, timeout=seconds(120)
         )
     assert done.stdout == f"UnreachableError {empty.url}: no worker accepted the work within 3 s\n"
     assert done.stderr == ""

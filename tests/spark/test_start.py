@@ -14,6 +14,7 @@ from kfix_spark.java import find_java
 from kfix_spark.package import make_package
 from tests.places import ROOT
 from tests.spark.standalone import HOME
+from tests.waiting import seconds
 
 START = (
     "import sys\nfrom kfix.app import fleet as wiring\n"
@@ -24,7 +25,12 @@ START = (
 
 def start(**env):
     done = subprocess.run(
-        [sys.executable, "-c", START], capture_output=True, text=True, check=False, timeout=120, env=os.environ | env
+        [sys.executable, "-c", START],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds(120),
+        env=os.environ | env,
     )
     assert [*ROOT.glob("hs_err*")] == []
     assert (done.returncode, done.stderr) == (0, "")
@@ -47,7 +53,9 @@ with wiring.engine('local[1]') as e:
 
 
 def test_java_that_ends_during_a_statement_is_one_line():
-    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], capture_output=True, text=True, check=False, timeout=seconds(120)
+    )
     assert done.stdout == "the work on Spark was lost: Spark's Java process has ended: out of memory, or killed\n"
 
 
