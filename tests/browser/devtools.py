@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.waiting import seconds, wait_until
+
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60.0
 
@@ -42,10 +44,10 @@ class Browser:
     def close(self):
         try:
             self.call("Browser.close")
-            self._process.wait(10)
+            self._process.wait(seconds(10))
         except (AssertionError, OSError, subprocess.TimeoutExpired):
             self._process.kill()
-            self._process.wait(10)
+            self._process.wait(seconds(10))
         os.close(self._out)
         os.close(self._in)
         shutil.rmtree(self._profile, ignore_errors=True)
@@ -55,7 +57,7 @@ class Browser:
         message = {"id": self._number, "method": method, "params": params} | ({"sessionId": session} if session else {})
         os.write(self._out, json.dumps(message).encode() + b"\0")
         while True:
-            said = self._next(time.monotonic() + PATIENCE)
+            said = self._next(time.monotonic() + seconds(PATIENCE))
             if said.get("id") == self._number:
                 assert "error" not in said, f"{method}: {said['error']}"
                 return said["result"]
@@ -91,6 +93,7 @@ class Page:
         self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Performance.enable", timeDomain="threadTicks")
         self.size(width, height)
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         features += [{"name": "prefers-reduced-motion", "value": "reduce"}] if reduced else []
@@ -120,11 +123,13 @@ class Page:
         assert "exceptionDetails" not in said, said["exceptionDetails"]
         return said["result"].get("value")
 
-    def until(self, condition, seconds=PATIENCE):
-        end = time.monotonic() + seconds
-        while not self.run(condition):
-            assert time.monotonic() < end, f"did not come true in {seconds} s: {condition}"
-            self.browser.listen(0.05)
+    def processor_seconds(self):
+        """Time of the processor that the page's thread has used; nothing else on the machine adds to it."""
+        metrics = {each["name"]: each["value"] for each in self.call("Performance.getMetrics")["metrics"]}
+        return metrics["TaskDuration"]
+
+    def until(self, condition):
+        wait_until(lambda: self.run(condition), condition, PATIENCE)
 
     def key(self, name, text=""):
         codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}

@@ -183,21 +183,19 @@ def test_a_button_of_a_check_filters_and_one_of_a_cluster_opens_it(opened):
 def test_five_hundred_clusters_stay_quick(opened, files):
     assert files("many").stat().st_size < 6_000_000
     page = opened("many")
-    paint = page.run("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    assert paint < 8_000  # some 0.4 s on an idle machine
+    assert 0 < (opening := page.processor_seconds()) < 8  # some 0.4 s
     search(page, "KFX101 orders-149")
     assert 0 < page.run(SHOWN) < 500
-    took = page.run(
+    page.run(
         """new Promise(done => {
             const found = document.getElementById('found');
             const field = document.getElementById('search');
-            const began = performance.now();
-            new MutationObserver(() => done(performance.now() - began)).observe(found, {childList: true});
+            new MutationObserver(done).observe(found, {childList: true});
             field.value = 'payments.v2-33';
             field.dispatchEvent(new Event('input'));
         })"""
     )
-    assert took < 3_000  # 0.12 s of them it waits for further letters
+    assert page.processor_seconds() - opening < 3
 
 
 def test_without_scripts_the_tables_are_there(browser, files):

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.places import ROOT
+from tests.waiting import seconds
 
 PYTHONS = ("3.11", "3.12", "3.13")
 EXTRAS = ("", "inspect", "fleet", "fleet,hdfs", "spark", "docs", "kerberos", "aws", "zookeeper-sasl")
@@ -41,7 +42,13 @@ def run(*words: str | Path, cwd: Path = ROOT, more: Mapping[str, str] = NOTHING)
     """Runs a command without the environment of this project."""
     env = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"} and not k.startswith("KFIX_")}
     return subprocess.run(
-        [*map(str, words)], cwd=cwd, env={**env, **more}, capture_output=True, text=True, check=False, timeout=1200
+        [*map(str, words)],
+        cwd=cwd,
+        env={**env, **more},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds(1200),
     )
 
 

@@ -20,6 +20,7 @@ from kfix.model.watch import WatchState
 from tests.unit.adapters.recorder.test_ring import EVERY, Times
 from tests.unit.app.watching.test_watching import Clock, run
 from tests.unit.diagnostics.build import Paper
+from tests.waiting import seconds
 
 #: A full tmpfs still takes what fits into the last page of a file, so each record of these tests is longer than a page.
 CHANCE = random.Random(11)
@@ -54,11 +55,11 @@ class FullDisk:
 def disk(tmp_path: Path) -> Iterator[FullDisk]:
     path = tmp_path / "disk"
     path.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(path)], check=True, timeout=60)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(path)], check=True, timeout=seconds(60))
     try:
         yield FullDisk(path)
     finally:
-        subprocess.run(["umount", str(path)], check=True, timeout=60)
+        subprocess.run(["umount", str(path)], check=True, timeout=seconds(60))
 
 
 def remarks(ring: Path, *kinds: str) -> list[RingRecord]:

@@ -27,6 +27,7 @@ from tests.places import ROOT
 from tests.proofs.hostile import CASES
 from tests.proofs.poison import ALL_PIECES, FORGED, assert_harmless, assert_page, hostile_texts, poisoned_json
 from tests.unit.timeline.stories import RUN, records
+from tests.waiting import seconds
 
 SNAPSHOTS = sorted((ROOT / "examples" / "snapshots").glob("*.json.gz"))
 seeds = st.integers(0, 2**32)
@@ -255,7 +256,9 @@ def test_on_a_terminal_only_colours_are_escape_sequences(tmp_path: Path) -> None
     env.pop("NO_COLOR", None)
     for command in ("diagnose --from", "snapshot show"):
         args = ["-m", "kfix", *command.split(), str(path)]
-        child = pexpect.spawn(sys.executable, args, env=env, encoding="utf-8", timeout=60, dimensions=(50, 100))
+        child = pexpect.spawn(
+            sys.executable, args, env=env, encoding="utf-8", timeout=seconds(60), dimensions=(50, 100)
+        )
         child.expect(pexpect.EOF)
         child.close()
         plain = re.sub(r"\x1b\[[0-9;]*m", "", child.before).replace("\r\n", "\n")

@@ -29,6 +29,7 @@ from tests.proofs.killing import EVERYWHERE
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Moment, Stage, copied, too_often, world
 from tests.unit.adapters.recorder.test_ring import Times, flapping
+from tests.waiting import seconds
 
 MEGABYTES = 4
 #: Of the moments of a ring, this share; `make fuzz` takes all.
@@ -53,7 +54,7 @@ class Disk:
 
 
 def run(*words: object) -> None:
-    subprocess.run([str(word) for word in words], check=True, timeout=60, capture_output=True)
+    subprocess.run([str(word) for word in words], check=True, timeout=seconds(60), capture_output=True)
 
 
 @contextmanager

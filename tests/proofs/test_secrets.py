@@ -22,6 +22,7 @@ from kfix.model.diagnosis.finding import Diagnosis
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage
 from tests.unit.runbook.fake_wiring import FakeWiring
+from tests.waiting import seconds
 
 SECRETS = ("hunter2-sasl", "hunter2-keystore", "hunter2-key", "hunter2-truststore", "hunter2-jaas")
 
@@ -130,7 +131,7 @@ def test_a_crash_amid_a_connection_shows_no_secret(config: Path, home: Path, deb
         address = f"127.0.0.1:{broker.getsockname()[1]}"
         words = ["diagnose", "--bootstrap-server", address, "--timeout", "2", "--command-config", str(config)]
         command = [sys.executable, str(script), *words]
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=seconds(60), check=False)
     said = done.stdout + done.stderr
     assert {str(config) in said, "RuntimeError: a defect" in said} == {True}, (
         "the control: the defect was met, and shows the process title"

@@ -21,6 +21,7 @@ from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.later import once
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, too_often
+from tests.waiting import seconds
 
 TRIES = 100
 
@@ -116,7 +117,7 @@ def at_once(*stages: Stage) -> list[RunResult | KfixError]:
 
     def run(stage: Stage) -> None:
         plan = stage.plan()
-        once(stage, lambda: answered.wait(20), type="lock.taken")
+        once(stage, lambda: answered.wait(seconds(20)), type="lock.taken")
         barrier.wait()
         try:
             found.append(stage.run(plan))
@@ -129,7 +130,7 @@ def at_once(*stages: Stage) -> list[RunResult | KfixError]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(seconds(60))
     return found
 
 

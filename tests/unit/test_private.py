@@ -1,5 +1,6 @@
 """What kfix keeps is its user's alone: no link is followed, no stranger's file is written, and no umask matters."""
 
+import contextlib
 import os
 import socket
 import stat
@@ -81,8 +82,9 @@ def plant(home: Path, victim: Path, how: str) -> None:
     elif how == "pipe":
         os.mkfifo(link)
     elif how == "socket":
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(str(link))
+        # The address of a socket has at most 107 characters.
+        with socket.socket(socket.AF_UNIX) as listening, contextlib.chdir(link.parent):
+            listening.bind(link.name)
     elif how == "folder":
         link.mkdir()
     elif how == "file of somebody else":

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from kfix.adapters.fleet.runs import newest_run
 from kfix.adapters.fleet.staging import RunWriter
 from tests.places import ROOT
 from tests.unit.diagnostics.clusters import base
+from tests.waiting import seconds, wait_until
 
 #: One worker makes the store of the demo, for all tests.
 pytestmark = pytest.mark.xdist_group("demo-store")
@@ -29,9 +29,8 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 def demo(tmp_path_factory):
     """A store with three days, made once; tests that change it take a copy."""
     folder = tmp_path_factory.mktemp("demo")
-    done = _run(
-        folder, "fleet", "demo", "--store", folder / "store", "--clusters", "5", "--partitions", "300", "--days", "3"
-    )
+    size = ("--clusters", "5", "--partitions", "300", "--days", "3", "--processes", "1")
+    done = _run(folder, "fleet", "demo", "--store", folder / "store", *size)
     assert done.returncode == 0, done.stderr
     return folder / "store"
 
@@ -43,7 +42,7 @@ def _env(home):
 
 def _run(home, *args):
     return subprocess.run(
-        [KFIX, *map(str, args)], capture_output=True, text=True, check=False, env=_env(home), timeout=120
+        [KFIX, *map(str, args)], capture_output=True, text=True, check=False, env=_env(home), timeout=seconds(120)
     )
 
 
@@ -235,16 +234,14 @@ def test_two_audits_of_a_store_do_not_overlap(kfix, store, tmp_path):
     )
     try:
         lock = store / "lock"
-        deadline = time.monotonic() + 60
-        while not lock.exists() or f"process {first.pid}" not in lock.read_text():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        held = f"process {first.pid}"
+        wait_until(lambda: lock.exists() and held in lock.read_text(), "the first holds the lock", 60, pause=0.01)
         first.send_signal(signal.SIGSTOP)
         said = kfix("audit", "--store", store, "--collect", "no", code=9).stderr
         assert f"another audit is running: process {first.pid} of " in said
     finally:
         first.send_signal(signal.SIGCONT)
-        first.communicate(timeout=60)
+        first.communicate(timeout=seconds(60))
     kfix("audit", "--store", store, "--collect", "no", "-q", "--fail-on", "never")
 
 

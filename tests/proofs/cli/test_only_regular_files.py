@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.places import ROOT
+from tests.waiting import seconds
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
 
@@ -36,7 +37,7 @@ def run(words, **more):
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=seconds(60),
         check=False,
         stdin=subprocess.DEVNULL,
         **more,
@@ -65,10 +66,11 @@ def test_a_pipe_says_how_to_go_on(tmp_path):
     assert "COMMAND > FILE" in result.stderr
 
 
-def test_a_socket_is_refused(tmp_path):
+def test_a_socket_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "s"
+    monkeypatch.chdir(tmp_path)  # The address of a socket has at most 107 characters.
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
+        listener.bind(path.name)
         result = run(["runbook", "show", str(path)])
     assert (result.returncode, "is a socket, not a regular file" in result.stderr) == (2, True)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.places import ROOT
+from tests.waiting import seconds
 
 EXAMPLES = ROOT / "examples"
 EXPECTED = {
@@ -46,7 +47,13 @@ def test_each_command_of_the_readme_runs(line, tmp_path):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = os.environ | {"PATH": path, "KFIX_STATE_HOME": str(tmp_path / "state"), "NO_COLOR": "1"}
     done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path, env=env, timeout=120
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=env,
+        timeout=seconds(120),
     )
     assert done.returncode == int(code or 0), done.stdout + done.stderr
     assert done.stdout

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
@@ -23,6 +22,7 @@ from kfix.model.cluster.snapshot import Source
 from kfix.model.expected import Expected
 from tests.unit.diagnostics.clusters import base
 from tests.unit.fleet.readers import ASKED, take
+from tests.waiting import seconds
 
 DAY = date(2026, 3, 1)
 
@@ -61,16 +61,14 @@ def test_what_is_collected_is_stored_and_what_is_not_is_a_row(tmp_path, processe
 
 def test_one_that_hangs_is_given_up_and_its_place_is_taken(tmp_path):
     loaded = fleet("slow-1", "slow-2", *(f"well-{i}" for i in range(6)), timeout=0.2)
-    began = time.monotonic()
     collection, done = collected(tmp_path, loaded, concurrency=2)
     assert done["slow-1"].error == "no answer within 0.2 s; the attempt was abandoned"
     run = collection.finish()
-    assert time.monotonic() - began < 60
     assert set(run.failed) == {"slow-1", "slow-2"}
     assert len(run.clusters) == 6
     # Its look ends by itself, later: what it found is thrown away.
     for thread in [t for t in threading.enumerate() if t.name.startswith("kfix collect slow")]:
-        thread.join(10)
+        thread.join(seconds(10))
     assert not [p for p in run_files(tmp_path) if "slow" in p]
 
 
@@ -140,7 +138,7 @@ def test_when_it_is_given_up_nothing_is_written_any_more(tmp_path):
     def late(entry):
         reached.release()
         if entry.name != "well-0":
-            gate.wait(20)
+            gate.wait(seconds(20))
         return base().snapshot()
 
     writer = RunWriter(place_of(tmp_path), DAY, "r")
@@ -151,7 +149,7 @@ def test_when_it_is_given_up_nothing_is_written_any_more(tmp_path):
     results.close()
     gate.set()
     for thread in [t for t in threading.enumerate() if t.name.startswith("kfix collect late")]:
-        thread.join(10)
+        thread.join(seconds(10))
     assert writer.there() == ("well-0",)
 
 

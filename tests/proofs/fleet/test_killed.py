@@ -28,6 +28,7 @@ from tests.proofs.fleet.killed import DAY, KILLED
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.clusters import coordinator_stuck
 from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, reported, statuses
+from tests.waiting import seconds
 
 LAGS = "KFX401:broker 6"
 FINISHED = [spec.name for spec in (*COLLECTED, RUNS)]
@@ -43,7 +44,7 @@ STEPS_OF_THE_FIRST = [
 def killed(store, what, where, step):
     done = subprocess.run(
         [sys.executable, "-m", "tests.proofs.fleet.killed", str(store), str(what), where, str(step)],
-        capture_output=True, text=True, check=False, timeout=120, cwd=ROOT,
+        capture_output=True, text=True, check=False, timeout=seconds(120), cwd=ROOT,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
     )  # fmt: skip
     assert done.returncode in {0, KILLED}, done.stderr

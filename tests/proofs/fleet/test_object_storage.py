@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from moto.server import ThreadedMotoServer
 
 from kfix.adapters.fleet.tables import ALL
+from tests.waiting import seconds
 
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
@@ -42,7 +43,7 @@ def kfix(s3, tmp_path):
         env = os.environ | s3[0] | {"KFIX_STATE_HOME": str(tmp_path), "NO_COLOR": "1", "COLUMNS": "120"}
         env.pop("KFIX_STORE", None)
         done = subprocess.run(
-            [KFIX, *map(str, args)], capture_output=True, text=True, check=False, env=env, timeout=120
+            [KFIX, *map(str, args)], capture_output=True, text=True, check=False, env=env, timeout=seconds(120)
         )
         assert "Traceback" not in done.stderr, done.stderr
         assert "planted-secret" not in done.stdout + done.stderr
@@ -59,9 +60,9 @@ def keys_of(client):
 
 def test_a_store_on_s3_is_written_audited_asked_and_pruned(kfix, s3, tmp_path):
     store, local = "s3://fleet/a/store", tmp_path / "local"
-    given = ("--clusters", "4", "--partitions", "120", "--days", "3", "--processes", "2")
-    kfix("fleet", "demo", "--store", store, *given)
-    kfix("fleet", "demo", "--store", local, *given)
+    given = ("--clusters", "4", "--partitions", "120", "--days", "3")
+    kfix("fleet", "demo", "--store", store, *given, "--processes", "2")
+    kfix("fleet", "demo", "--store", local, *given, "--processes", "1")
     assert counted(objects(s3[1], store)) == counted(files_in(local))
     assert {n: outside(store, n, s3[0]) for n in NAMES} == {n: outside(local, n) for n in NAMES}
 

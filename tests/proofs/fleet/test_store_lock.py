@@ -17,6 +17,7 @@ from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.storelock import store_lock
 from kfix.errors import HeldError, UnreachableError
 from tests.places import ROOT
+from tests.waiting import seconds
 
 HOLDS = """
 import platform, sys, time
@@ -76,14 +77,14 @@ def test_a_second_process_is_refused_with_the_name_of_the_first_until_it_ends(st
     with pytest.raises(HeldError, match=f"another audit is running: process {first.pid} of ") as refused:
         store_lock(place_of(store)).__enter__()
     assert refused.value.exit_code == 9
-    first.communicate("\n", timeout=30)
+    first.communicate("\n", timeout=seconds(30))
     assert free(store)
 
 
 def test_a_killed_holder_of_this_host_holds_nothing(store):
     first = holder(store)
     os.kill(first.pid, signal.SIGKILL)
-    first.communicate(timeout=30)
+    first.communicate(timeout=seconds(30))
     assert free(store)
 
 
@@ -91,7 +92,7 @@ def test_the_lease_of_a_killed_holder_of_another_host_is_taken_over_when_it_expi
     store = f"{bucket}/{tmp_path.name}"
     first = holder(store, "db7")
     os.kill(first.pid, signal.SIGKILL)
-    first.communicate(timeout=30)
+    first.communicate(timeout=seconds(30))
     with pytest.raises(HeldError, match=r"on db7 since 20.* UTC"), store_lock(place_of(store)):
         pass
     monkeypatch.setattr(lease, "SKEW", -lease.HOLDS)
@@ -130,7 +131,7 @@ def test_of_several_takers_at_once_one_wins(store):
         try:
             with store_lock(place_of(store)):
                 results.append("won")
-                done.wait(30)
+                done.wait(seconds(30))
         except HeldError:
             results.append("refused")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kfix.adapters.kafka.codec import Writer
 from kfix.model.cluster.snapshot import Endpoint
+from tests.waiting import seconds
 
 Bend = Callable[[bytes], bytes]
 _GET_DATA, _SYNC, _GET_CHILDREN, _MULTI_READ, _CLOSE = 4, 9, 12, 22, -11
@@ -41,7 +42,7 @@ def listening(talk: Callable[[socket.socket], None]) -> Iterator[Endpoint]:
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        thread.join(2)
+        thread.join(seconds(2))
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:

@@ -36,6 +36,7 @@ from kfix.lab.waiting import wait_for
 from kfix.model.audit.scenarios import PAIR
 from kfix.model.cluster.snapshot import NO_LEADER, Snapshot, TopicPartition
 from kfix.model.diagnosis.forecast import Failure, FailureForecast, Fate, PartitionForecast
+from tests.waiting import wait_until
 
 TOPICS = 4
 STABLE_SECONDS = 1.0
@@ -253,13 +254,14 @@ class Oracle:
             return self._states(), self.access.controller(), leaders
 
         last, since = picture(), time.monotonic()
-        deadline = since + 30
-        while time.monotonic() - since < STABLE_SECONDS or last[1] not in self.access.live_ids():
-            assert time.monotonic() < deadline, "the cluster does not come to rest"
-            time.sleep(0.2)
-            now = picture()
-            if now != last:
+
+        def rests() -> bool:
+            nonlocal last, since
+            if (now := picture()) != last:
                 last, since = now, time.monotonic()
+            return time.monotonic() - since >= STABLE_SECONDS and last[1] in self.access.live_ids()
+
+        wait_until(rests, "the cluster comes to rest", 30, pause=0.2)
 
     def _compare(self, name: str, down: tuple[int, ...], written: Written) -> None:
         live, after, found = self.access.live_ids(), self._states(), []

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import seconds
+
 SCRIPT = """
 import os, pathlib, resource, sys
 from kfix.adapters.memory.incidents import ALL
@@ -37,7 +39,7 @@ finally:
 def test_a_full_disk_before_the_first_change_is_refused_with_nothing_changed(tmp_path: Path, room: int) -> None:
     env = {**os.environ, "HOME_OF_RUNS": str(tmp_path), "ROOM": str(room)}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, timeout=seconds(60), check=False
     )
     assert "Traceback" not in done.stderr
     assert done.returncode == 3, done.stderr

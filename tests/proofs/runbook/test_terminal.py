@@ -9,6 +9,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests.waiting import seconds
+
 SCRIPT = """
 import os, pathlib
 from kfix.adapters.memory.incidents import ALL
@@ -24,7 +26,9 @@ PROMPT = r"skip this one > "
 @pytest.fixture
 def terminal(tmp_path: Path) -> pexpect.spawn:
     env = {**os.environ, "STATE": str(tmp_path), "NO_COLOR": "1", "TERM": "dumb"}
-    child = pexpect.spawn(sys.executable, ["-c", SCRIPT], env=env, encoding="utf-8", timeout=30, dimensions=(60, 140))
+    child = pexpect.spawn(
+        sys.executable, ["-c", SCRIPT], env=env, encoding="utf-8", timeout=seconds(30), dimensions=(60, 140)
+    )
     child.expect(PROMPT)
     # A person reads the screen before the answer; what is faster is not taken.
     child.delaybeforesend = 0.8

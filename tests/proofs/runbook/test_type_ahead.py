@@ -14,6 +14,7 @@ import pytest
 
 from kfix.model.plan.plan import Gate
 from kfix.runbook.gate.gates import reading_seconds
+from tests.waiting import seconds
 
 # A terminal drops what was typed before it asks; on a busy machine also what these tests type right after.
 pytestmark = pytest.mark.flaky(reruns=2)
@@ -68,7 +69,7 @@ class Desk:
         env |= {"TERM": "dumb", "READING": str(reading), **({"LADDER": "1"} if ladder else {})}
         self.folder, self.level = folder, level
         self.child = pexpect.spawn(
-            sys.executable, ["-c", SCRIPT], env=env, encoding="utf-8", timeout=30, dimensions=(80, 150)
+            sys.executable, ["-c", SCRIPT], env=env, encoding="utf-8", timeout=seconds(30), dimensions=(80, 150)
         )
         self.child.expect("READY")
         self.child.delaybeforesend = None

@@ -24,6 +24,7 @@ from kfix.runbook.execution.clock import SystemClock
 from tests.places import ROOT
 from tests.unit.cli.test_contexts import FLEET
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
+from tests.waiting import seconds
 
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
@@ -154,14 +155,14 @@ def test_a_real_bash_completes_and_needs_little_cpu(home: Path) -> None:
         text=True,
         check=False,
         cwd=home / "work",
-        timeout=60,
+        timeout=seconds(60),
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert (done.returncode, done.stderr) == (0, "")
     said = [line.split() for line in done.stdout.splitlines()]
     assert said == [["orders-eu", "orders-us"], ["__consumer_offsets"], ["KFX101"], ["orders-eu", "orders-us"]]
-    seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    assert seconds / 5 < 1.0, "0.2 s on an idle machine; a shared one is slower"
+    spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    assert spent / 5 < 1.0, "0.2 s on an idle machine; a shared one is slower"
 
 
 @pytest.mark.parametrize("line", ["kfix -c ", "kfix diagnose --topic ", "kfix explain KFX", "kfix runbook resume "])
@@ -184,6 +185,6 @@ def test_completion_opens_no_connection_and_loads_no_client_library(home: Path, 
         text=True,
         check=False,
         cwd=home / "work",
-        timeout=60,
+        timeout=seconds(60),
     )
     assert (done.returncode, done.stderr) == (0, "")

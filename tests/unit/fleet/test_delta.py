@@ -23,6 +23,7 @@ from kfix.adapters.fleet.tables import ALL, PARTITIONS, SOURCES
 from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts
 from kfix.errors import HeldError, KfixError, UsageError
 from tests.unit.diagnostics.clusters import base
+from tests.waiting import seconds
 
 DAY = date(2026, 3, 1)
 NEXT = date(2026, 3, 2)
@@ -161,7 +162,7 @@ def race(root, same, tmp_path):
         )
         for who in ("a", "b", "c")
     ]
-    ended = [process.communicate(timeout=120) for process in racing]
+    ended = [process.communicate(timeout=seconds(120)) for process in racing]
     assert [p.returncode for p in racing] == [0, 0, 0], ended
     return sum(int(out) for out, _ in ended)
 

@@ -16,6 +16,7 @@ from kfix.fleet.answers import plain
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engine import RunFile, StoredRows, View
 from tests.unit.fleet.working import double
+from tests.waiting import seconds
 
 ENGINE = EmbeddedEngine(1)
 NUMBERS = pa.table({"a": [1, 2, 3]})
@@ -169,4 +170,4 @@ def test_the_embedded_engine_loads_no_spark():
         "with wiring.engine(processes=1) as e: assert e.query('SELECT 1 n', {}).num_rows == 1\n"
         "assert not {'pyspark', 'py4j', 'kfix_spark'} & sys.modules.keys()"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=seconds(60))

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from tests.waiting import seconds
+
 
 @pytest.mark.parametrize(
     ("url", "why"),
@@ -21,7 +23,7 @@ import pytest
 def test_a_store_that_cannot_be_opened_is_one_line(url, why):
     env = {name: value for name, value in os.environ.items() if not name.startswith("HADOOP_")}
     command = [sys.executable, "-m", "kfix", "audit", "--store", url, "--collect", "no"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=seconds(60))
     assert done.returncode == 2
     assert why in done.stderr
     assert "internal error" not in done.stderr

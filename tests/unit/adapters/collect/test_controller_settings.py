@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from kfix.adapters.collect.kraft import KraftReading
@@ -67,9 +66,7 @@ def test_a_controller_that_refuses_or_does_not_answer_leaves_the_setting_unknown
     for answer, why in ((settings("", error=31), "CLUSTER_AUTHORIZATION_FAILED"), (None, "no answer in time")):
         with world(controller(0, answer)) as [active]:
             asked = question({100: active}, seconds=2.0)
-            began = time.monotonic()
             view = seen(asked)
-            assert time.monotonic() - began < 2.5
         assert view.leader == 100
         assert view.controller_settings == {}
         assert why in asked.settings_unread(100)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -73,7 +72,7 @@ def _versions(*keys: int) -> bytes:
 
 
 def server(answers: dict[int, bytes | Callable[[], bytes]], *keys: int) -> Talk:
-    """Answers by API key; a key without an answer hangs."""
+    """Answers by API key; a key without an answer hangs until kfix closes the connection."""
 
     def talk(line: socket.socket) -> None:
         while asked := line.recv(4096):
@@ -81,7 +80,8 @@ def server(answers: dict[int, bytes | Callable[[], bytes]], *keys: int) -> Talk:
             if key == API_VERSIONS and version == 0:
                 body = _versions(API_VERSIONS, DESCRIBE_QUORUM, *keys)
             elif (found := answers.get(key)) is None:
-                time.sleep(5)
+                while line.recv(4096):
+                    pass
                 return
             else:
                 body = found if isinstance(found, bytes) else found()
@@ -167,12 +167,10 @@ def test_a_voter_that_only_the_active_controller_names_is_asked_too() -> None:
 
 
 def test_a_frozen_controller_does_not_delay_the_active_one() -> None:
+    """A reader that waited for the frozen one would wait longer than a test may take."""
     with world(server({}), server({55: described(0)})) as (frozen, active):
-        began = time.monotonic()
-        view = seen(question({101: frozen, 100: active}))
-        took = time.monotonic() - began
+        view = seen(question({101: frozen, 100: active}, seconds=100_000.0))
     assert view.leader == 100
-    assert took < 1.5
     assert [c.error for c in view.controllers if c.node == 101] == [f"{view.configured[101]}: no answer in time"]
 
 

@@ -4,7 +4,6 @@ import contextlib
 import socket
 import struct
 import threading
-import time
 
 import pytest
 
@@ -18,6 +17,7 @@ from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
 from kfix.errors import ReadOnlyViolationError, UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
+from tests.waiting import seconds
 
 
 @contextlib.contextmanager
@@ -45,7 +45,7 @@ def server(answer):
         listener.close()
         for line in conversations:
             line.close()
-        thread.join(2)
+        thread.join(seconds(2))
 
 
 def silent(_):
@@ -108,12 +108,9 @@ def test_a_closed_port_and_an_unknown_host_are_reported_apart():
         ask(Endpoint("nowhere.invalid", 9092), seconds=5)
 
 
-def test_a_hung_server_costs_the_deadline_and_no_more():
-    with server(silent) as endpoint:
-        began = time.monotonic()
-        with pytest.raises(UnreachableError, match="cannot be reached"):
-            collect(make_target(str(endpoint), None, timeout=0.5))
-        assert time.monotonic() - began < 20
+def test_a_server_that_hangs_for_ever_is_given_up_at_the_deadline():
+    with server(silent) as endpoint, pytest.raises(UnreachableError, match="cannot be reached"):
+        collect(make_target(str(endpoint), None, timeout=0.5))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from kfix.adapters.kafka.security import Security
 from kfix.adapters.kerberos import login
 from kfix.adapters.kerberos.reasons import kerberos_reason, number_of
 from kfix.adapters.kerberos.settings import Kerberos, KerberosError, short_name
+from tests.waiting import seconds
 
 NO_LAYER, ALL_LAYERS, ONLY_PRIVACY = b"\1\0\0\0", b"\7\0\xff\xff", b"\4\0\xff\xff"
 SETTINGS = Kerberos(principal="kfix@REALM", keytab="/dev/null")
@@ -82,7 +83,7 @@ def test_a_broker_that_refuses_the_ticket_names_its_own_key():
 
 def test_a_kdc_that_does_not_answer_ends_in_time(monkeypatch):
     ended = threading.Event()
-    monkeypatch.setattr(login, "_credentials", lambda _: ended.wait(20))
+    monkeypatch.setattr(login, "_credentials", lambda _: ended.wait(seconds(20)))
     with pytest.raises(sasl.AuthenticationError, match="no KDC of the realm answered in time"):
         authenticated(Broker(), seconds=0.2)
     ended.set()

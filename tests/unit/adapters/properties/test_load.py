@@ -10,6 +10,7 @@ from kfix.adapters.properties.load import load_client_properties, load_security
 from kfix.adapters.target import make_target
 from kfix.errors import InvalidFileError, UsageError
 from tests.unit.adapters.tls.stores_of import PASSWORD, make_stores
+from tests.waiting import seconds
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="p\\\\"w";'
 SCRAM_JAAS = JAAS.replace("plain.Plain", "scram.Scram")
@@ -216,5 +217,5 @@ def test_without_tls_nothing_of_it_is_imported(tmp_path):
         f"make_target('h:1', None, Path({str(path)!r}))\n"
         "print(sorted(set(sys.modules) & {'ssl', 'cryptography', 'kfix.adapters.tls.stores', 'urllib.request'}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=seconds(60))
     assert done.stdout.strip() == "[]"

@@ -3,6 +3,7 @@
 import subprocess
 
 from kfix.lab.security.certificates import CertificateAuthority, pem
+from tests.waiting import seconds
 
 PASSWORD = "st0re pass"
 
@@ -31,5 +32,5 @@ def keytool(folder, source, target, kind):
         check=True,
         capture_output=True,
         cwd=folder,
-        timeout=60,
+        timeout=seconds(60),
     )

@@ -11,6 +11,7 @@ import pytest
 from kfix.adapters.endpoint import plain_reason
 from kfix.adapters.tls.settings import Tls, context_of, known_suite, openssl_name
 from kfix.lab.security.certificates import CertificateAuthority, pem
+from tests.waiting import seconds
 
 AUTHORITY = CertificateAuthority.new("kfix test")
 
@@ -41,7 +42,7 @@ def server(tmp_path, issued, client_ca=None, change=lambda context: None):
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield listening.getsockname()[1]
-    thread.join(5)
+    thread.join(seconds(5))
 
 
 def reason(port, tls, name="127.0.0.1"):

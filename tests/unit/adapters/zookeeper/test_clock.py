@@ -14,6 +14,7 @@ from kfix.adapters.ledger import Ledger
 from kfix.adapters.zookeeper.access import OPEN
 from kfix.adapters.zookeeper.clock import clock_ahead
 from kfix.model.cluster.snapshot import Endpoint
+from tests.waiting import seconds
 
 OPENED = 1_800_000_000.25
 OTHER = " /10.0.0.1:41[1](queued=0,recved=1,sent=1,sid=0x77,lop=PING,est=1600000000000,to=4000)\n"
@@ -34,7 +35,7 @@ def answering(text: str) -> Iterator[Any]:
         thread.start()
         endpoint = Endpoint("127.0.0.1", server.getsockname()[1])
         yield SimpleNamespace(endpoint=endpoint, session=-0x7, opened_at=OPENED, ledger=Ledger(), access=OPEN)
-        thread.join(5)
+        thread.join(seconds(5))
 
 
 def own(est: str, sid: str = "fffffffffffffff9") -> str:

@@ -19,6 +19,7 @@ from kfix.model.cluster.snapshot import Assignment, TopicPartition
 from kfix.runbook.execution.host_lock import cluster_lock
 from kfix.runbook.safety.outcomes import Outcome
 from tests.unit.runbook.stage import Answers, Stage, reseal
+from tests.waiting import seconds
 
 TP = TopicPartition("__consumer_offsets", 26)
 Stages = Callable[[str], Stage]
@@ -165,11 +166,11 @@ def test_a_held_cluster_names_who_since_when_and_which_plan(stage: Stage) -> Non
     def hold() -> None:
         with cluster_lock(stage.store.locks_dir, "memory-cluster", holder):
             taken.set()
-            done.wait(10)
+            done.wait(seconds(10))
 
     thread = threading.Thread(target=hold)
     thread.start()
-    taken.wait(10)
+    taken.wait(seconds(10))
     try:
         with pytest.raises(HeldError, match=r"held by anna \(process 7 on ops1\) since 12:00: run r, plan aaaaaaaa"):
             stage.run()
