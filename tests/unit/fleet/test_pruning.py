@@ -14,6 +14,7 @@ from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.pruning import days_of, delete_old, find_old
 from kfix.fleet.synthetic import write
+from tests.each import for_each
 from tests.unit.fleet.audit_runs import audited, cluster, day_of
 
 
@@ -77,7 +78,7 @@ def test_folders_that_are_not_ours_are_left_alone(store):
     assert [note.read_text() for note in notes] == ["mine"] * 3
 
 
-@pytest.mark.parametrize("text", ["90", "0d", "-3d", "3w", "d", "", "all", "1e3d"])
+@for_each("text", ["90", "0d", "-3d", "3w", "d", "", "all", "1e3d"])
 def test_an_age_that_is_none_is_refused(text):
     with pytest.raises(UsageError, match="not a number of days"):
         days_of(text)
