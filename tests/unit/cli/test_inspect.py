@@ -159,7 +159,8 @@ def test_one_broker_with_two_disks_is_one_broker_and_a_partition_twice_is_told(k
         (["b1/orders-0"], "is the folder of one partition"),
     ],
 )
-def test_what_cannot_be_is_one_line(kfix, args, words):
+def test_what_cannot_be_is_one_line(kfix, tmp_path, monkeypatch, args, words):
+    monkeypatch.chdir(tmp_path)
     Disk("b1", 1).partition("orders-0", run(0, 10, 0), epochs={0: 0})
     said = kfix(*args)
     assert said.exit_code == 2

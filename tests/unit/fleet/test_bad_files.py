@@ -24,7 +24,6 @@ from kfix.adapters.fleet.runs import StoredCluster, newest_run, runs
 from kfix.adapters.fleet.staging import RunWriter, write_cluster
 from kfix.app.fleet import judge_stored
 from kfix.errors import KfixError, UnreachableError, UsageError
-from tests.each import for_each
 from tests.unit.diagnostics.clusters import base
 
 DAY = date(2026, 3, 1)
@@ -155,7 +154,7 @@ def documents(change):
     return lambda path: rewritten(path, changed)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "damage",
     [
         lambda p: p.write_bytes(b""),
@@ -189,7 +188,7 @@ def manifest(change):
     return lambda path: rewritten(path, changed)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "damage",
     [
         lambda p: p.write_bytes(b""),
@@ -222,8 +221,8 @@ def test_a_damaged_row_of_runs_is_one_line_and_hides_no_other(run, damage, tmp_p
     assert newest_run(root, date(2026, 2, 28)).id == "r0"
 
 
-@for_each("name", ["runs", "partitions"])
-@for_each(
+@pytest.mark.parametrize("name", ["runs", "partitions"])
+@pytest.mark.parametrize(
     "damage",
     [
         lambda log: log.write_text(log.read_text()[:40]),

@@ -1,6 +1,8 @@
 """Retention: listed first, the newest stays, and what is not ours is left alone."""
 
+import shutil
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -18,11 +20,17 @@ from tests.each import for_each
 from tests.unit.fleet.audit_runs import audited, cluster, day_of
 
 
-@pytest.fixture
-def store(tmp_path):
+@pytest.fixture(scope="module")
+def four_audits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("four")
     for number in range(4):
-        audited(tmp_path, [cluster("a", number)], EmbeddedEngine(1), number=number)
-    return tmp_path
+        audited(folder, [cluster("a", number)], EmbeddedEngine(1), number=number)
+    return folder
+
+
+@pytest.fixture
+def store(four_audits, tmp_path):
+    return Path(shutil.copytree(four_audits, tmp_path / "store"))
 
 
 def listed(root, today, keep_snapshots, keep_audits):

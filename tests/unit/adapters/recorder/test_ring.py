@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kfix.adapters.recorder.folder import SegmentFiles
@@ -319,6 +319,7 @@ _JSON = st.recursive(
 _OBJECTS = st.dictionaries(st.text("abc", max_size=2), _JSON, max_size=6)
 
 
+@settings(max_examples=50)
 @given(_OBJECTS, _OBJECTS)
 def test_a_difference_makes_the_later_value_of_the_earlier_one(before: object, after: object) -> None:
     patch = difference(before, after)

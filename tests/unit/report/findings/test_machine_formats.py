@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -52,10 +53,15 @@ def strict(schema: Any) -> Any:
     return closed
 
 
-def check_output(name: str, text: str) -> None:
+@cache
+def strict_validator(name: str) -> jsonschema.Draft202012Validator:
     schema = output_schema(name)
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.Draft202012Validator(strict(schema)).validate(json.loads(text))
+    return jsonschema.Draft202012Validator(strict(schema))
+
+
+def check_output(name: str, text: str) -> None:
+    strict_validator(name).validate(json.loads(text))
 
 
 @EACH

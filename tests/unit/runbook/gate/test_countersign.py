@@ -131,8 +131,10 @@ def _folder(path: Path) -> None:
     ],
 )
 def test_a_signature_that_is_not_good_is_refused_by_name(
-    plan: Plan, signed: Path, spoil: Callable[[Path], object], says: str
+    plan: Plan, tmp_path: Path, spoil: Callable[[Path], object], says: str
 ) -> None:
+    signed = tmp_path / "signed.json"
+    sign(plan, signed, "looked at it", plan.created.at)
     spoil(signed)
     with pytest.raises(ApprovalError, match=says) as caught:
         signer(signed, plan, OTHER)
