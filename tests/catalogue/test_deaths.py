@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from kfix.lab import INCIDENTS
-from kfix.runbook.file.catalogue import load_all
+from tests import shipped
 from tests.deaths.cases import CASES
 from tests.deaths.page import PAGE, load, page
 
 
 def test_every_runbook_that_acts_on_kraft_has_a_case_on_an_incident_of_the_lab() -> None:
-    assert CASES.keys() == {book.id for book in load_all(None) if "kraft" in {mode.value for mode in book.modes}}
+    assert CASES.keys() == {
+        book.id for book in shipped.runbooks().values() if "kraft" in {mode.value for mode in book.modes}
+    }
     assert {case.incident for case in CASES.values()} <= INCIDENTS.keys()
 
 

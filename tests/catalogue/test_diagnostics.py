@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
@@ -29,6 +30,7 @@ from kfix_diagnostics._explained import CUT_CODES
 from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.fleet import FLEET
+from tests.each import for_each
 from tests.places import ROOT
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.cases import SICK, WELL
@@ -56,20 +58,20 @@ def test_codes_and_slugs_are_unique_and_codes_sorted() -> None:
     assert len({check.slug for check in pages()}) == len({check.code for check in pages()}) == len(ALL) + len(FLEET)
 
 
-@pytest.mark.parametrize("check", pages(), ids=lambda c: c.code)
+@for_each("check", pages, ids=lambda c: c.code)
 def test_the_file_is_named_after_code_and_slug(check: Check | FleetCheck) -> None:
     [path] = FOLDER.rglob(f"{check.code.lower()}_*.py")
     assert path.stem == f"{check.code.lower()}_{check.slug.replace('-', '_')}"
     assert (path.parent.name == "fleet") == isinstance(check, FleetCheck)
 
 
-@pytest.mark.parametrize("check", ALL, ids=IDS)
+@for_each("check", ALL, ids=IDS)
 def test_each_code_has_a_sick_and_a_nearly_sick_cluster(check: Check) -> None:
     assert SICK[check.code]
     assert WELL[check.code]
 
 
-@pytest.mark.parametrize("check", pages(), ids=lambda c: c.code)
+@for_each("check", pages, ids=lambda c: c.code)
 def test_the_page_of_a_code_is_complete(check: Check | FleetCheck) -> None:
     page = catalogue.page(check)
     assert page.startswith(f"{check.code} {check.slug}: ")
@@ -79,7 +81,7 @@ def test_the_page_of_a_code_is_complete(check: Check | FleetCheck) -> None:
         assert re.search(rf"^{section}\n    \S", page, re.MULTILINE), section
 
 
-@pytest.mark.parametrize("path", [*CHECK_FILES, *FLEET_FILES], ids=lambda p: p.stem)
+@for_each("path", [*CHECK_FILES, *FLEET_FILES], ids=lambda p: p.stem)
 def test_no_check_knows_another(path: Path) -> None:
     names = [
         node.module if isinstance(node, ast.ImportFrom) else alias.name
@@ -92,7 +94,7 @@ def test_no_check_knows_another(path: Path) -> None:
     assert all(re.match(r"kfix\.(model|derive|wording)\b|kfix_diagnostics(\.[a-z]+)?(\._|$)", n) for n in ours), ours
 
 
-@pytest.mark.parametrize("path", [*CHECK_FILES, *FLEET_FILES, *FOLDER.rglob("_[a-z]*.py")], ids=lambda p: p.stem)
+@for_each("path", [*CHECK_FILES, *FLEET_FILES, *FOLDER.rglob("_[a-z]*.py")], ids=lambda p: p.stem)
 def test_words_stay_neutral_about_causes_nobody_can_prove(path: Path) -> None:
     assert "zombie" not in path.read_text().lower()
 
@@ -106,7 +108,7 @@ def _snapshots() -> list[Snapshot]:
 WITH_ROWS = [check for check in catalogue.CLUSTER_CHECKS if check.rows]
 
 
-@pytest.mark.parametrize("path", [*CHECK_FILES, *FOLDER.rglob("_[a-z]*.py")], ids=lambda p: p.stem)
+@for_each("path", [*CHECK_FILES, *FOLDER.rglob("_[a-z]*.py")], ids=lambda p: p.stem)
 def test_a_check_reaches_no_other_rows_than_those_it_declares(path: Path) -> None:
     """Only the engine may ask a case file for rows: everything else is given them."""
     asked = [
@@ -126,23 +128,27 @@ def test_the_engine_gives_a_check_the_rows_that_it_declares_and_no_others(monkey
         return replace(check, check=spy)
 
     monkeypatch.setattr(engine, "cluster_checks", lambda **_: [spied(check) for check in catalogue.CLUSTER_CHECKS])
-    for snapshot in _snapshots():
-        facts = [(fact, {**fact._asdict(), **values_of(EXPECTED)}) for fact in derive(snapshot)]
+    expected = values_of(EXPECTED)
+    sick = [cases[0].make() for cases in (*SICK.values(), *AT_RISK.values())]
+    for snapshot in [*sick, *(makes[0]() for makes in (*WELL.values(), *SAFE.values()))]:
+        facts = [(fact, {**fact._asdict(), **expected}) for fact in derive(snapshot)]
         examined = engine.examine(snapshot, engine.Options(prevention=True))
         for check, rows in examined.hits:
-            assert list(rows) == _meeting(check, facts)
-        for each in catalogue.CLUSTER_CHECKS:
-            assert given[each.code] == _meeting(each, facts)
+            assert list(rows) == _meeting(check.rows, facts)
+        for check in catalogue.CLUSTER_CHECKS:
+            assert given[check.code] == _meeting(check.rows, facts)
 
 
-def _meeting(check: Check, facts: Iterable[tuple[PartitionFacts, dict[str, object]]]) -> list[PartitionFacts]:
-    if not check.rows:
-        return []
-    condition = compile(check.rows, check.code, "eval")
-    return [fact for fact, names in facts if eval(condition, {}, names)]
+def _meeting(rows: str, facts: Iterable[tuple[PartitionFacts, dict[str, object]]]) -> list[PartitionFacts]:
+    return [fact for fact, names in facts if eval(_condition(rows), {}, names)] if rows else []
 
 
-@pytest.mark.parametrize("check", WITH_ROWS, ids=[c.code for c in WITH_ROWS])
+@cache
+def _condition(rows: str) -> CodeType:
+    return compile(rows, "rows", "eval")
+
+
+@for_each("check", WITH_ROWS, ids=[c.code for c in WITH_ROWS])
 def test_a_check_that_declares_rows_needs_them(check: ClusterCheck) -> None:
     condition = catalogue.predicate_of(check)
     assert condition is not None
@@ -161,7 +167,7 @@ def test_every_condition_is_sound() -> None:
 CORE = [path for folder in ("model", "derive") for path in sorted((ROOT / "kfix" / folder).rglob("*.py"))]
 
 
-@pytest.mark.parametrize("path", CORE, ids=lambda p: p.stem)
+@for_each("path", CORE, ids=lambda p: p.stem)
 def test_the_model_knows_no_code_of_a_check(path: Path) -> None:
     assert not re.findall(r"KFX\d", path.read_text())
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kfix.lab import INCIDENTS
-from kfix.runbook.file.catalogue import load_all
+from tests import shipped
 from tests.matrix.cases import CASES
 from tests.matrix.page import PAGE, page, state_of
 from tests.matrix.remedies import Apply, Refused
@@ -36,7 +36,7 @@ def test_results_are_of_incidents_that_can_be_made_on_their_line(cells):
 
 def test_runbooks_of_the_cases_exist():
     named = {r.runbook for case in CASES.values() for r in case.remedies if isinstance(r, Apply | Refused)}
-    assert named <= {book.id for book in load_all(None)}
+    assert named <= shipped.runbooks().keys()
 
 
 def test_a_cell_claims_nothing_without_a_good_run_of_the_incident_as_it_is_now(cells):

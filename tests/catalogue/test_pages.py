@@ -14,7 +14,7 @@ from kfix.report.fleet import whatif as fleet_whatif
 from kfix.report.forecast import json_forecast
 from kfix.report.incident import json_incident
 from kfix.report.watch import json_turn
-from kfix.runbook.file.catalogue import load_all
+from tests import shipped
 from tests.catalogue.pages import commands_page, tables_page
 from tests.places import ROOT
 from tests.security import matrix as security_matrix
@@ -23,7 +23,7 @@ from tests.security import matrix as security_matrix
 def runbooks_page():
     rows = [
         f"| [{book.id}]({book.id}.yaml) | {', '.join(book.codes)} | {', '.join(s.id for s in book.steps)} |"
-        for book in load_all(None)
+        for book in shipped.runbooks().values()
     ]
     return "\n".join(
         [

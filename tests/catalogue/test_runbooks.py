@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ from kfix.probes.registry import ALL as PROBES
 from kfix.report.runbook.page import ActionWords, page
 from kfix.runbook.execution.context import Context
 from kfix.runbook.execution.run import run_plan
-from kfix.runbook.file.catalogue import load_all, shipped_dir
+from kfix.runbook.file.catalogue import shipped_dir
 from kfix.runbook.file.placements import PlacementInput
 from kfix.runbook.gate.gates import Given
 from kfix.runbook.journal.runs import RunStore
@@ -34,9 +35,12 @@ from kfix.runbook.planning.planner import AlreadyMet, make_plan
 from kfix.runbook.policy.policy import NO_POLICY
 from kfix.runbook.safety.door import Door
 from kfix_diagnostics._advice import ON_KRAFT
+from tests import shipped
+from tests.each import for_each
 
-RUNBOOKS = {r.id: r for r in load_all(None)}
-CASES = [pytest.param(r, t, id=f"{r.id}: {t.name}") for r in RUNBOOKS.values() for t in r.tests]
+
+def cases() -> list[Any]:
+    return [pytest.param(r, t, id=f"{r.id}: {t.name}") for r in shipped.runbooks().values() for t in r.tests]
 
 
 class SaysYes:
@@ -56,10 +60,10 @@ class SaysYes:
 
 
 def test_a_finding_on_kraft_names_the_runbooks_that_act_there_and_no_other() -> None:
-    assert {r.id for r in RUNBOOKS.values() if Mode.KRAFT in r.modes} == ON_KRAFT
+    assert {r.id for r in shipped.runbooks().values() if Mode.KRAFT in r.modes} == ON_KRAFT
 
 
-@pytest.mark.parametrize(("runbook", "case"), CASES)
+@for_each(("runbook", "case"), cases)
 def test_every_test_of_every_runbook_passes(runbook: Runbook, case: RunbookTest, tmp_path: Path) -> None:
     incident = INCIDENTS[case.cluster]()
     cluster = incident.cluster
@@ -90,13 +94,13 @@ def test_every_test_of_every_runbook_passes(runbook: Runbook, case: RunbookTest,
 
 
 def test_every_shipped_file_is_a_runbook_of_its_name() -> None:
-    assert {p.stem for p in shipped_dir().iterdir() if p.suffix == ".yaml"} == RUNBOOKS.keys()
+    assert {p.stem for p in shipped_dir().iterdir() if p.suffix == ".yaml"} == shipped.runbooks().keys()
 
 
 def test_every_action_is_registered_under_its_name_and_used_by_a_runbook() -> None:
     assert all(name == action.name for name, action in ACTIONS.items())
     # A site's runbook may tell people anything; kfix's own name the broker to bring back.
-    assert {s.action for r in RUNBOOKS.values() for s in r.steps} == ACTIONS.keys() - {"manual"}
+    assert {s.action for r in shipped.runbooks().values() for s in r.steps} == ACTIONS.keys() - {"manual"}
 
 
 def _checks(runbook: Runbook) -> Iterator[CheckTemplate]:
@@ -123,7 +127,7 @@ OTHERS = {"config.set": (EXAMPLES["config.set"].with_(key="unclean.leader.electi
 
 def test_every_probe_is_registered_under_its_name_and_used() -> None:
     assert all(name == probe.name for name, probe in PROBES.items())
-    used = {c.check for r in RUNBOOKS.values() for c in _checks(r)}
+    used = {c.check for r in shipped.runbooks().values() for c in _checks(r)}
     for action in ACTIONS.values():
         for args in (EXAMPLES.get(action.name, example(action)), *OTHERS.get(action.name, ())):
             used |= {call.check for ask in (action.guards, action.proves, action.hopeless) for call in ask(args)}
@@ -143,7 +147,7 @@ def test_every_module_of_actions_and_probes_is_registered() -> None:
 
 
 def test_every_incident_is_used_by_a_runbooks_test() -> None:
-    assert {t.cluster for r in RUNBOOKS.values() for t in r.tests} == INCIDENTS.keys()
+    assert {t.cluster for r in shipped.runbooks().values() for t in r.tests} == INCIDENTS.keys()
 
 
 def test_no_action_that_changes_the_whole_cluster_passes_with_the_plans_approval() -> None:
@@ -165,7 +169,7 @@ def test_whatever_elects_another_controller_looks_at_every_partition_first() -> 
 
 def test_every_runbook_has_a_page_with_a_way_by_hand_for_each_step() -> None:
     words = {name: ActionWords(*described(action)) for name, action in ACTIONS.items()}
-    for runbook in RUNBOOKS.values():
+    for runbook in shipped.runbooks().values():
         text = page(runbook, words)
         assert text.count("- by hand:") == len(runbook.steps)
         assert all(step.why in text for step in runbook.steps)
@@ -175,7 +179,7 @@ def test_what_a_runbook_is_for_is_a_finding_that_exists() -> None:
     from kfix_diagnostics import ALL as CHECKS
 
     known = {check.code for check in CHECKS}
-    assert {c for r in RUNBOOKS.values() for c in r.codes} <= known
+    assert {c for r in shipped.runbooks().values() for c in r.codes} <= known
 
 
 def test_who_carries_out_a_plan_loads_no_planner_no_template_and_no_yaml() -> None:
@@ -188,10 +192,13 @@ def test_who_carries_out_a_plan_loads_no_planner_no_template_and_no_yaml() -> No
 
 #: Incidents that a finding with another code names, and its runbook refuses.
 NAMED_BY_ANOTHER = {"coordinator-stuck-isr-dead", "coordinator-stuck-log-dir-failed"}
-FOUND = sorted(n for n, make in INCIDENTS.items() if n not in NAMED_BY_ANOTHER and make().finding.code != REQUEST)
 
 
-@pytest.mark.parametrize("name", FOUND)
+def found_by_diagnosis() -> list[str]:
+    return [n for n, make in INCIDENTS.items() if n not in NAMED_BY_ANOTHER and make().finding.code != REQUEST]
+
+
+@for_each("name", found_by_diagnosis)
 def test_a_diagnosis_of_each_incident_gives_the_finding_its_runbook_is_tested_with(name: str) -> None:
     from kfix_diagnostics.engine import diagnose
 
@@ -216,4 +223,4 @@ def test_a_dead_isr_is_no_finding_of_a_runbook_for_a_live_one() -> None:
     incident = INCIDENTS["coordinator-stuck-isr-dead"]()
     incident.cluster.advance(600)
     codes = {f.code for f in diagnose(incident.cluster.snapshot()).walk()}
-    assert not codes & set(RUNBOOKS["coordinator-stuck"].codes)
+    assert not codes & set(shipped.runbooks()["coordinator-stuck"].codes)

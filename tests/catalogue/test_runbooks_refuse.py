@@ -16,9 +16,9 @@ from kfix.model.cluster.reading import ChangeResult, ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.args import Args, ArgValue
 from kfix.model.plan.plan import OnFailure, Plan
-from kfix.runbook.file.catalogue import load, load_all
 from kfix.runbook.file.placements import PlacementInput
 from kfix.runbook.planning.planner import make_plan
+from tests import shipped
 from tests.unit.runbook.stage import Stage, created
 
 PAY = TopicPartition("pay", 0)
@@ -29,7 +29,7 @@ class Book(Stage):
 
     def __init__(self, incident: PreparedIncident, runbook: str, tmp: Path) -> None:
         super().__init__("healthy", tmp, runbook="controller-reelect")
-        self.cluster, self.finding, self.runbook = incident.cluster, incident.finding, load(runbook, None)
+        self.cluster, self.finding, self.runbook = incident.cluster, incident.finding, shipped.runbook(runbook)
 
     def made(self, **params: ArgValue) -> Plan:
         now = created(self.cluster.clock.now())
@@ -152,5 +152,5 @@ def test_what_is_to_protect_producers_does_not_stop_them(
 
 
 def test_no_shipped_step_is_taken_back_unattended_by_a_change_that_must_be_typed() -> None:
-    rolling = [s for r in load_all(None) for s in r.steps if s.on_failure is OnFailure.ROLLBACK]
+    rolling = [s for r in shipped.runbooks().values() for s in r.steps if s.on_failure is OnFailure.ROLLBACK]
     assert "config.set" not in {s.action for s in rolling}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 
 from kfix.lab import Lab
 from kfix.lab.clients.asking_controllers import set_feature, unregister
 from kfix.lab.incidents.setup.result import Broken
 from kfix.lab.nodes.second_disks import repair_disks
-from kfix.runbook.file.catalogue import load_all
+from tests import shipped
 from tests.cluster.remedy import Operator, Planned, Ran
 from tests.waiting import wait_until
 
@@ -100,10 +99,8 @@ def carried_out(scene: Scene, planned: Planned, by_hand: Callable[[Scene], None]
     assert (said.code, run.end) == (0, "proved"), said.out + said.err
 
 
-@cache
 def modes_of(runbook: str) -> frozenset[str]:
-    [found] = [each for each in load_all(None) if each.id == runbook]
-    return frozenset(mode.value for mode in found.modes)
+    return frozenset(mode.value for mode in shipped.runbook(runbook).modes)
 
 
 def waits_for_a_person(run: Ran) -> bool:

@@ -16,7 +16,7 @@ from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.runbook import RawValue, Runbook
-from kfix.runbook.file.catalogue import load_all
+from tests import shipped
 
 INCIDENTS: Mapping[str, Callable[[], PreparedIncident]] = {
     **ALL,
@@ -25,7 +25,7 @@ INCIDENTS: Mapping[str, Callable[[], PreparedIncident]] = {
     "rebalance-held-kraft": partial(members.rebalance_held, kind=MemoryKraftCluster),
     "weak-topic-kraft": partial(replicas.weak_topic, MemoryKraftCluster),
 }
-RUNBOOKS: Mapping[str, Runbook] = {r.id: r for r in load_all(None)}
+RUNBOOKS: Mapping[str, Runbook] = shipped.runbooks()
 Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 
 #: A partition of these clusters is 10 kB: a copy takes some looks.

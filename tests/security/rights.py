@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.lab.definition.rights import CLUSTER, Right
-from kfix.runbook.file.catalogue import load_all
+from tests import shipped
 
 ALTER = Right("ALTER", "CLUSTER", CLUSTER)
 OF_BROKERS = Right("ALTER_CONFIGS", "CLUSTER", CLUSTER)
@@ -74,7 +74,7 @@ def of_runbooks() -> dict[str, tuple[Right, ...]]:
         book.id: tuple(
             right for right in order if any(right in of_action(s.action, s.with_.get("kind")) for s in book.steps)
         )
-        for book in load_all(None)
+        for book in shipped.runbooks().values()
     }
 
 

@@ -17,8 +17,8 @@ from kfix.model.plan.args import Args, ArgValue
 from kfix.model.plan.runbook import Runbook
 from kfix.probes.facts import FactReader, read_facts
 from kfix.probes.registry import ask
-from kfix.runbook.file.catalogue import load_all
 from kfix.runbook.testing import Fixture, run_tests
+from tests import shipped
 from tests.security.rights import (
     ALTER,
     DELETE_GROUPS,
@@ -46,7 +46,7 @@ UNSENT: Mapping[str, frozenset[Right]] = {
     # An offset is deleted where none was saved, or when a commit is taken back.
     "restore-offsets": frozenset({DELETE_GROUPS}),
 }
-BOOKS = {book.id: book for book in load_all(None)}
+BOOKS = shipped.runbooks()
 
 
 class _Recorded:

@@ -6,6 +6,7 @@ import socket
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,6 @@ from kfix.runbook.execution.host_lock import cluster_lock
 from kfix.runbook.journal.runs import RunDir, RunStore
 from tests.unit.runbook.stage import Stage
 
-PLAN: Plan = Stage("coordinator-stuck", Path("unused")).plan()
 HOLDER = {"user": "anna"}
 UMASKS = [0o000, 0o077, 0o777]
 PRECIOUS = "do not touch\n"
@@ -40,6 +40,11 @@ def umask(value: int) -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+@cache
+def plan() -> Plan:
+    return Stage("coordinator-stuck", Path("unused")).plan()
 
 
 @pytest.fixture
@@ -192,7 +197,7 @@ def test_every_folder_is_0700_and_every_file_0600_whatever_the_umask(tmp_path: P
     home = tmp_path / "far" / "state" / "kfix"
     with umask(mask):
         take(home)
-        run = RunStore(home).create(PLAN, 0.0)
+        run = RunStore(home).create(plan(), 0.0)
         with run.open_journal() as journal:
             journal.write(b"")
         run.keep_screen("1", "the gate's screen")
@@ -224,7 +229,7 @@ def test_a_folder_above_that_existed_keeps_its_mode(tmp_path: Path) -> None:
 
 
 def run_of(home: Path) -> RunDir:
-    return RunStore(home).create(PLAN, 0.0)
+    return RunStore(home).create(plan(), 0.0)
 
 
 @pytest.mark.parametrize("link", ["symbolic", "hard"])

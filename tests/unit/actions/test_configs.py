@@ -13,6 +13,7 @@ from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.reading import ConfigValue, ResourceKind
 from kfix.model.plan.args import ABSENT
 from kfix.model.plan.plan import Gate, Risk
+from tests.each import for_each
 from tests.unit.actions.acting import (
     RATES,
     TOPIC_LISTS,
@@ -224,7 +225,7 @@ def test_a_value_that_kafka_hides_is_never_overwritten(monkeypatch: pytest.Monke
         freeze("config.set", cluster, kind="broker", name="2", key="ssl.keystore.password", value="x")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "old", "new", "gate"),
     [
         (MIN_ISR, "1", "2", Gate.STEP),

@@ -23,6 +23,7 @@ from kfix.probes.configs.compaction_is import KEYS as COMPACTION
 from kfix.probes.facts import FactReader, read_facts
 from kfix.probes.registry import ALL as PROBES
 from kfix.probes.registry import ask
+from tests.each import for_each
 from tests.unit.actions.acting import ON_TP, RATES, TOPIC_LISTS, carry_out, dead_isr, four_brokers, moving, progress
 
 
@@ -108,7 +109,7 @@ SAMPLES: Mapping[str, Sample] = {
     "throttle.restore": Sample(_throttled, {**TOPIC, "leader": ABSENT, "follower": "0:3"}),
 }
 IDLE = ("manual", "wait")
-names = pytest.mark.parametrize("name", sorted(SAMPLES))
+names = for_each("name", sorted(SAMPLES))
 
 
 def _frozen(name: str) -> tuple[MemoryCluster, Args]:
@@ -221,13 +222,13 @@ def test_only_what_changes_nothing_or_takes_an_own_throttle_back_passes_unasked(
     }
 
 
-@pytest.mark.parametrize("name", sorted(ACTIONS))
+@for_each("name", sorted(ACTIONS))
 def test_every_action_can_be_described_by_example(name: str) -> None:
     assert all(described(ACTIONS[name]))
 
 
-@pytest.mark.parametrize("name", ["config.set", "throttle.remove", "throttle.restore"])
-@pytest.mark.parametrize(("kind", "target"), [("group", "g"), ("broker", "one"), ("topic", "a/b")])
+@for_each("name", ["config.set", "throttle.remove", "throttle.restore"])
+@for_each(("kind", "target"), [("group", "g"), ("broker", "one"), ("topic", "a/b")])
 def test_what_is_no_topic_and_no_broker_is_refused(name: str, kind: str, target: str) -> None:
     rest = {"key": "retention.ms", "value": "1", "leader": ABSENT, "follower": ABSENT}
     args = Args({**rest, "kind": kind, "name": target})

@@ -13,6 +13,7 @@ from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import UsageError
 from kfix.fleet.inventory.words import server_problems
 from kfix.model.cluster.snapshot import Endpoint
+from tests.each import for_each
 
 FAULTS = [
     ("[::1", "the bracket is not closed", 5),
@@ -66,7 +67,7 @@ GOOD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "why", "column"), [f for f in FAULTS if "/" not in f[0]])
+@for_each(("text", "why", "column"), [f for f in FAULTS if "/" not in f[0]])
 def test_every_reader_of_addresses_names_the_part_at_fault_and_the_column(text: str, why: str, column: int) -> None:
     words = f" is not HOST:PORT: {why} (column {column})"
     for option, read in (("--bootstrap-server", parse_bootstrap), ("--zookeeper", parse_connect)):

@@ -12,6 +12,7 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.inventory.recorded import record_entry
 from kfix.fleet.synthetic import write_fleet
 from kfix.model.audit.inventory import Inventory
+from tests.each import for_each
 from tests.unit.fleet.audit_runs import AT, FIRST, again, cluster, entry, reported
 
 ENTRIES = {
@@ -95,7 +96,7 @@ def test_pairs_racks_and_any_number_of_them_can_be_asked(store):
         assert row["brokers"] == brokers, down
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "line"),
     [
         (["--down", "rack=b"], "no chosen cluster has a live broker in rack 'b'; the racks are rack-0, rack-1, rack-2"),

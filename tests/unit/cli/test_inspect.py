@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kfix.cli.app import app
+from tests.each import for_each
 from tests.places import GOLDEN
 from tests.unit.adapters.disk.building import Disk, batch, group_key, group_value, offset_key, offset_value, run
 
@@ -143,7 +144,7 @@ def test_one_broker_with_two_disks_is_one_broker_and_a_partition_twice_is_told(k
     assert "not compared: broker 1 has it twice: d1/orders-0 and d2/orders-0" in " ".join(said.stdout.split())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "words"),
     [
         (["absent"], "absent: cannot be read: no such file or directory"),
@@ -158,7 +159,8 @@ def test_one_broker_with_two_disks_is_one_broker_and_a_partition_twice_is_told(k
         (["b1/orders-0"], "is the folder of one partition"),
     ],
 )
-def test_what_cannot_be_is_one_line(kfix, args, words):
+def test_what_cannot_be_is_one_line(kfix, tmp_path, monkeypatch, args, words):
+    monkeypatch.chdir(tmp_path)
     Disk("b1", 1).partition("orders-0", run(0, 10, 0), epochs={0: 0})
     said = kfix(*args)
     assert said.exit_code == 2

@@ -27,6 +27,7 @@ from kfix.report.findings.screen import MOST_LINES, screen_lines
 from kfix.report.findings.table import findings_text
 from kfix.report.findings.verdict import exit_code, nagios_line
 from kfix.report.lines import lines_text
+from tests.each import for_each
 from tests.unit.cli.test_contexts import Site
 from tests.unit.diagnostics.clusters import coordinator_stuck
 from tests.unit.diagnostics.test_incidents import INCIDENTS
@@ -110,9 +111,9 @@ def test_expected_settings_and_the_restart_grace_are_those_of_the_inventory(site
     assert one.cluster.options[-1].restart_grace == TIMING.restart_grace
 
 
-@pytest.mark.parametrize("name", INCIDENTS)
-@pytest.mark.parametrize("patterns", [("*",), ("KFX1*",), ("KFX3*", "KFX4*"), ("KFX302:*",), ("KFX999",)])
-@pytest.mark.parametrize("clusters", ["*", "shop", "other"])
+@for_each("name", INCIDENTS)
+@for_each("patterns", [("*",), ("KFX1*",), ("KFX3*", "KFX4*"), ("KFX302:*",), ("KFX999",)])
+@for_each("clusters", ["*", "shop", "other"])
 def test_the_audit_mutes_the_same_findings(name: str, patterns: tuple[str, ...], clusters: str) -> None:
     diagnosis, given = seen(name, prevention=True), mute(*patterns, clusters=clusters)
     rows = [r for head in diagnosis.findings for r in rows_of("shop", head, date(2027, 1, 1), finding_dict)]
@@ -137,9 +138,9 @@ def test_a_source_that_was_not_read_cannot_be_muted() -> None:
     assert "not read:" in findings_text(found)
 
 
-@pytest.mark.parametrize("name", INCIDENTS)
-@pytest.mark.parametrize("at_work", [False, True])
-@pytest.mark.parametrize("wanted", Format)
+@for_each("name", INCIDENTS)
+@for_each("at_work", [False, True])
+@for_each("wanted", Format)
 def test_no_format_says_more_than_the_verdict(name: str, at_work: bool, wanted: Format) -> None:
     windows = (MaintenanceWindow("upgrade", weekdays=frozenset(range(7)), minutes=1440),) if at_work else ()
     found = listed(name, mute("*"), entry=replace(ENTRY, windows=windows), prevention=True)

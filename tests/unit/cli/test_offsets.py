@@ -12,6 +12,7 @@ from kfix.adapters.saved.offsets import read_offsets, write_offsets
 from kfix.cli.app import app
 from kfix.model.cluster.offsets import LoggedOffset, SavedGroup, SavedOffsets, SavedSource, StoredOffset
 from kfix.model.cluster.snapshot import TopicPartition
+from tests.each import for_each
 from tests.places import ROOT
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -77,7 +78,7 @@ def test_a_group_without_an_offset_is_missing_and_not_a_success(tmp_path):
     assert json.loads(file.read_text())["complete"] is False
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "words"),
     [
         ((), "name what to save"),

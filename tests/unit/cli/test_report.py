@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from kfix.adapters.saved import files
 from kfix.cli.app import app
+from tests.each import for_each
 from tests.unit.timeline.stories import RUN, founding, records
 
 
@@ -104,7 +105,7 @@ def test_what_lies_in_a_folder_and_is_no_snapshot_is_left_out_and_reported(snaps
     assert result.stderr.count("left out:") == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "words"),
     [
         ((), "there is nothing to report on"),

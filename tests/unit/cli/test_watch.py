@@ -30,6 +30,7 @@ from kfix.report.plain import PlainConsole
 from kfix.report.schemas import output_schema
 from kfix.report.watch.json_turn import turn_json
 from kfix.report.watch.view import WatchScreen
+from tests.each import for_each
 from tests.unit.app.watching.test_watching import Clock, Story, healthy, run, stuck
 from tests.unit.report.findings.test_machine_formats import strict
 
@@ -114,7 +115,7 @@ def test_a_watch_whose_output_has_no_reader_ends_unless_it_does_something_else(
         assert (ended.value.code, clock.now() - began <= 75) in {(21, True), (0, True)}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "error"),
     [
         (["--every", "0.5"], "--every must be 1 to 3600 seconds"),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from kfix.derive.background import background_of
 from kfix.model.cluster.snapshot import Endpoint, Snapshot
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 from tests.unit.diagnostics.build import Paper
 
 
@@ -32,7 +31,7 @@ def moved(snapshot: Snapshot, hosts: dict[int, str]) -> Snapshot:
     return replace(snapshot, zookeeper=replace(zookeeper, registrations=registrations))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("snapshot", "lost"),
     [
         (recreated({7: 590.0, 8: 580.0}), {4: (7, False), 5: (8, False)}),

@@ -10,6 +10,7 @@ import pytest
 from kfix.derive.casefile import open_case
 from kfix.derive.cuts import Cut, CutKind, cut_of
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
+from tests.each import for_each
 from tests.unit.diagnostics import cut_clusters as clusters
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base
@@ -49,7 +50,7 @@ def found_in(snapshot: Snapshot) -> Cut | None:
     return cut_of(snapshot, [facts.tp for facts in open_case(snapshot).odd])
 
 
-@pytest.mark.parametrize("make", EXPLAINED, ids=lambda make: make.__name__)
+@for_each("make", EXPLAINED, ids=lambda make: make.__name__)
 def test_the_kind_and_both_sides_of_a_cut_are_found(make: Callable[[], Snapshot]) -> None:
     cut = found_in(make())
     assert cut is not None
@@ -60,7 +61,7 @@ def test_every_kind_of_cut_is_in_the_table() -> None:
     assert {kind for kind, _, _ in EXPLAINED.values()} == set(CutKind)
 
 
-@pytest.mark.parametrize("make", NOT_CUT)
+@for_each("make", NOT_CUT)
 def test_the_same_signs_with_another_cause_are_no_cut(make: Callable[[], Snapshot]) -> None:
     assert found_in(make()) is None
 

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kfix.derive.divergence import Divergence, compare, kept_offset
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.disk import Epoch, LogDir, Replica
+from tests.each import for_each
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -27,7 +27,7 @@ def compared(*replicas):
     return found
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("follower", "leader", "kept"),
     [
         # KIP-101, scenario 1: the follower that restarted has more of the same epoch.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from kfix.derive.background import background_of
 from kfix.derive.casefile import open_case
 from kfix.derive.elections import UNCLEAN, controller_settings, unclean_by_default, unclean_of
 from kfix.derive.partition_facts import derive
 from kfix.derive.predicate import parse
 from kfix.model.cluster.snapshot import Snapshot
+from tests.each import for_each
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.kraft_clusters import kraft, quorum
 
@@ -34,7 +33,7 @@ def cluster(
     return paper.snapshot(quorum=view, topic_configs={"t": {UNCLEAN: shown}} if shown else {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("snapshot", "found"),
     [
         (cluster({100: "true"}, ""), True),

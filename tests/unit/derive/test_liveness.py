@@ -1,9 +1,8 @@
 """Who is likely alive or dead by a text that lists no brokers."""
 
-import pytest
-
 from kfix.adapters.pasted.reader import parse_pasted
 from kfix.derive.liveness import Likely, likely_of
+from tests.each import for_each
 
 LED = "Topic: x Partition: {} Leader: {} Replicas: {} Isr: {}\n"
 
@@ -12,7 +11,7 @@ def likely(text: str) -> Likely:
     return likely_of(parse_pasted(text, "paste.txt", 1_800_000_000.0))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "alive", "dead"),
     [
         (LED.format(0, 1, "1,2,3", "1,3"), {1, 3}, set()),  # one partition without 2: it may only lag

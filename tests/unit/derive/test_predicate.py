@@ -10,6 +10,7 @@ from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts
 from kfix.derive.predicate import compile_all, parse
 from kfix.errors import InvalidFileError
 from kfix.model.expected import Expected
+from tests.each import for_each
 
 FACTS = {"leader": int, "n_isr": int, "n_live_isr": int, "internal": bool, "unclean": bool, "topic": str}
 
@@ -19,7 +20,7 @@ def row(**values: object) -> PartitionFacts:
     return PartitionFacts(**(blank | values))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "problem"),
     [
         ("leadr < 0", "unknown fact 'leadr', did you mean 'leader'?"),

@@ -7,6 +7,7 @@ import pytest
 from kfix.derive.restoring import RestoreRules, Restoring, items_of, restorations
 from kfix.model.cluster.offsets import GroupOffsets, LoggedOffset, SavedGroup, SavedOffsets, StoredOffset, parse_stored
 from kfix.model.cluster.snapshot import LogEnd, TopicPartition
+from tests.each import for_each
 
 TP = TopicPartition("orders", 0)
 SAVED = SavedOffsets(1.0, "0", "c", (), (SavedGroup("g", 3, {TP: LoggedOffset(StoredOffset(50, 2, "m"), 7)}),))
@@ -23,7 +24,7 @@ def at(offset):
     return replace(EMPTY, committed={TP: StoredOffset(offset)})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("now", "logs", "rules", "expected"),
     [
         (EMPTY, LOGS, {}, Restoring.COMMIT),
@@ -73,7 +74,7 @@ def test_a_committed_offset_as_text_is_read_back(stored):
     assert parse_stored(stored.text) == stored
 
 
-@pytest.mark.parametrize("text", ["", "-1", "x", "5@", "05", "5 ", "9223372036854775808", "5@2147483648", "5@x"])
+@for_each("text", ["", "-1", "x", "5@", "05", "5 ", "9223372036854775808", "5@2147483648", "5@x"])
 def test_other_text_is_no_committed_offset(text):
     with pytest.raises(ValueError, match="committed offset"):
         parse_stored(text)

@@ -47,7 +47,7 @@ def widened(snapshot: Snapshot, copies: int) -> Snapshot:
     return replace(snapshot, zookeeper=zookeeper, views=views)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40)
 @given(papers(), st.integers(1, 4), st.sampled_from([EXPECTED, Expected(2, 1)]))
 def test_every_answer_is_that_of_the_rows_made_one_by_one(paper, copies, expected):
     snapshot = widened(paper.snapshot(), copies)
@@ -68,6 +68,7 @@ def test_every_answer_is_that_of_the_rows_made_one_by_one(paper, copies, expecte
     assert set(offered) <= set(plain.facts)
 
 
+@settings(max_examples=30)
 @given(papers())
 def test_the_samples_have_every_leader_with_its_isr(paper):
     snapshot = widened(paper.snapshot(), 3)

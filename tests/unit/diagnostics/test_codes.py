@@ -11,6 +11,7 @@ from kfix.runbook.file.catalogue import shipped_dir
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import find
 from kfix_diagnostics.engine import Options, diagnose
+from tests.each import for_each
 from tests.unit.diagnostics.cases import SICK, WELL
 from tests.unit.diagnostics.clusters import healthy, partitions_stuck
 from tests.unit.diagnostics.sick import Sick
@@ -27,7 +28,7 @@ def judged(code: str, make: Callable[[], Snapshot]) -> Diagnosis:
 RUNBOOKS = {path.stem for path in shipped_dir().glob("*.yaml")}
 
 
-@pytest.mark.parametrize(("code", "case"), SICK_ROWS)
+@for_each(("code", "case"), SICK_ROWS)
 def test_the_sick_cluster_has_the_finding(code: str, case: Sick) -> None:
     diagnosis = judged(code, case.make)
     found = {(f.code, f.obj): f for f in diagnosis.walk()}
@@ -37,13 +38,13 @@ def test_the_sick_cluster_has_the_finding(code: str, case: Sick) -> None:
     assert finding.severity <= next(c.severity for c in ALL if c.code == code)
 
 
-@pytest.mark.parametrize(("code", "case"), SICK_ROWS)
+@for_each(("code", "case"), SICK_ROWS)
 def test_no_finding_is_of_a_check_that_cannot_find_anything_there(code: str, case: Sick) -> None:
     diagnosis = judged(code, case.make)
     assert not {f.code for f in diagnosis.walk()} & diagnosis.inapplicable.keys()
 
 
-@pytest.mark.parametrize(("code", "make"), WELL_ROWS)
+@for_each(("code", "make"), WELL_ROWS)
 def test_the_nearly_sick_cluster_has_not(code: str, make: Callable[[], Snapshot]) -> None:
     assert code not in {f.code for f in judged(code, make).walk()}
 
@@ -59,7 +60,7 @@ def test_a_healthy_cluster_has_no_finding() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "case"), SICK_ROWS)
+@for_each(("code", "case"), SICK_ROWS)
 def test_every_finding_says_what_a_person_needs(code: str, case: Sick) -> None:
     finding = next(f for f in judged(code, case.make).walk() if (f.code, f.obj) == (code, case.obj))
     assert finding.summary

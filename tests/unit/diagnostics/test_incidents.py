@@ -14,6 +14,7 @@ from kfix.report.findings.table import findings_text
 from kfix.report.findings.verdict import exit_code
 from kfix.report.lines import lines_text
 from kfix_diagnostics.engine import Options, diagnose
+from tests.each import for_each
 from tests.places import GOLDEN
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.build import DAY, Paper
@@ -78,7 +79,7 @@ def find(diagnosis: Diagnosis, code: str) -> Finding:
     return next(f for f in diagnosis.walk() if f.code == code)
 
 
-@pytest.mark.parametrize("name", INCIDENTS)
+@for_each("name", INCIDENTS)
 def test_the_reports_are_the_golden_ones(name: str) -> None:
     make, code = INCIDENTS[name]
     diagnosis = diagnose(make())

@@ -1,23 +1,21 @@
 """On KRaft the controllers elect by themselves: no finding proposes an election that is refused, or does nothing."""
 
-from collections.abc import Callable
-
 import pytest
 
-from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import ChangeKind
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 from tests.unit.diagnostics.clusters import partitions_stuck
 from tests.unit.diagnostics.test_incidents import find
-from tests.unit.diagnostics.test_kraft import EVERYTHING, LIVE, on_kraft
+from tests.unit.diagnostics.test_kraft import live, on_kraft
 
 #: An election is a remedy of them with ZooKeeper only, or none at all.
 NO_ELECTION = frozenset({"KFX101", "KFX102", "KFX201", "KFX202", "KFX403", "KFX502", "KFX612", "KFX805", "KFX806"})
 
 
-@pytest.mark.parametrize("make", LIVE)
-def test_what_controllers_do_by_themselves_is_no_advice(make: Callable[[], Snapshot]) -> None:
-    for finding in diagnose(on_kraft(make()), options=EVERYTHING).walk():
+@for_each("name", live)
+def test_what_controllers_do_by_themselves_is_no_advice(name: str) -> None:
+    for finding in live()[name].walk():
         if finding.code in NO_ELECTION:
             for remedy in finding.remedies:
                 assert not {ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION} & set(remedy.changes), remedy

@@ -15,6 +15,7 @@ from kfix.model.cluster.snapshot import CoordinatorProbe, Group, LoggedGroup, Of
 from kfix.report.findings.group_story import group_json, group_text
 from kfix_diagnostics.engine import diagnose, settle_seconds
 from kfix_diagnostics.ladder.ladder import explain_group
+from tests.each import for_each
 from tests.places import GOLDEN
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
@@ -67,7 +68,7 @@ STORIES: dict[str, tuple[Callable[[], Snapshot], bool | None]] = {
 }
 
 
-@pytest.mark.parametrize("name", STORIES)
+@for_each("name", STORIES)
 def test_the_story_is_the_golden_one(name: str) -> None:
     make, blocked = STORIES[name]
     snapshot = make()
@@ -294,7 +295,7 @@ LADDERS: dict[str, tuple[tuple[GroupReading, ...], str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", LADDERS)
+@for_each("name", LADDERS)
 def test_a_rung_says_what_is_known(name: str) -> None:
     readings, rung, state, said = LADDERS[name]
     found = rungs_of(read(*readings))[rung]

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from kfix.adapters.saved import files
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import SnapshotStore
@@ -16,6 +14,7 @@ from kfix.model.cluster.moves import MoveSeen
 from kfix.model.cluster.snapshot import Assignment, LogEnd, Sample, Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import Finding
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import DAY, NOW
 from tests.unit.diagnostics.clusters import base
@@ -60,7 +59,7 @@ def test_one_snapshot_never_shows_it_and_an_earlier_one_with_the_same_log_end_do
     assert shown == [("ledger-0, log end", "40 on broker 3, the same since; 900 on leader 1", 900.0)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "snapshot",
     [
         seen_before(moving(), since=500),

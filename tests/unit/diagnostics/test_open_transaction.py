@@ -13,6 +13,7 @@ from kfix.model.cluster.transactions import TransactionLog, TransactionState
 from kfix.wording import ago
 from kfix_diagnostics._transactions import holder
 from kfix_diagnostics.engine import Options, diagnose
+from tests.each import for_each
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.group_readings import held, read, transaction_log
 
@@ -108,7 +109,7 @@ def test_by_the_clock_of_the_cluster_a_transaction_is_as_old_as_it_is(ahead: int
     assert found.ends_by == pytest.approx(NOW - 95 + 900, abs=0.01)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("began", "ahead", "since", "overdue"),
     [
         (NOW + 3600, None, None, False),  # its coordinator is ahead of all others: no clock dates it

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.diagnosis.finding import Severity
 from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds
+from tests.each import for_each
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     base,
@@ -25,7 +24,7 @@ def just_stuck(age: float) -> Paper:
     return metadata_divergence().fall(OFFSETS_TOPIC, 43, 1, age)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "seconds"),
     [
         (base, 0),

@@ -1,5 +1,6 @@
 """Merging the files of a run: fewer files, the same rows for every reader, and the same findings."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,18 @@ from tests.unit.fleet.audit_runs import audited, cluster, day_of
 CLUSTERS = ("b-east", "a", "%c", "d 1", "é")
 
 
-@pytest.fixture
-def store(tmp_path):
+@pytest.fixture(scope="module")
+def two_audits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two")
     for number in range(2):
         sick = [cluster(name, number, sick=0.05, dead=number) for name in CLUSTERS]
-        audited(tmp_path, sick, EmbeddedEngine(1), number=number)
-    return tmp_path
+        audited(folder, sick, EmbeddedEngine(1), number=number)
+    return folder
+
+
+@pytest.fixture
+def store(two_audits, tmp_path):
+    return Path(shutil.copytree(two_audits, tmp_path / "store"))
 
 
 def rows_of(store):

@@ -22,6 +22,7 @@ from kfix.adapters.fleet.staging import RunWriter, replace_run, write_file
 from kfix.adapters.fleet.tables import ALL, PARTITIONS, SOURCES
 from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts
 from kfix.errors import HeldError, KfixError, UsageError
+from tests.each import for_each
 from tests.unit.diagnostics.clusters import base
 from tests.waiting import seconds
 
@@ -230,7 +231,7 @@ def test_of_two_that_create_the_table_both_land(tmp_path, monkeypatch):
     assert outside(tmp_path) == {(DAY, "r"): ["mine"], (DAY, "s"): ["theirs"]}
 
 
-@pytest.mark.parametrize("spec", ALL, ids=lambda s: s.name)
+@for_each("spec", ALL, ids=lambda s: s.name)
 def test_every_column_says_what_it_is(spec, tmp_path):
     StoreTable(place_of(tmp_path), spec).replace(DAY, "r", [])
     table = table_in(tmp_path, spec)

@@ -15,6 +15,7 @@ from kfix.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engine import RunFile, StoredRows, View
+from tests.each import for_each
 from tests.unit.fleet.working import double
 from tests.waiting import seconds
 
@@ -98,7 +99,7 @@ def written(folder, tables):
     return StoredRows(SCHEMA, str(folder), tuple(files))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "said"),
     [
         ("SELECT nope FROM numbers", r'line 1, column 8: .*"nope" not found'),

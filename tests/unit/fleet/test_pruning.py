@@ -1,6 +1,8 @@
 """Retention: listed first, the newest stays, and what is not ours is left alone."""
 
+import shutil
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -14,14 +16,21 @@ from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.pruning import days_of, delete_old, find_old
 from kfix.fleet.synthetic import write
+from tests.each import for_each
 from tests.unit.fleet.audit_runs import audited, cluster, day_of
 
 
-@pytest.fixture
-def store(tmp_path):
+@pytest.fixture(scope="module")
+def four_audits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("four")
     for number in range(4):
-        audited(tmp_path, [cluster("a", number)], EmbeddedEngine(1), number=number)
-    return tmp_path
+        audited(folder, [cluster("a", number)], EmbeddedEngine(1), number=number)
+    return folder
+
+
+@pytest.fixture
+def store(four_audits, tmp_path):
+    return Path(shutil.copytree(four_audits, tmp_path / "store"))
 
 
 def listed(root, today, keep_snapshots, keep_audits):
@@ -77,7 +86,7 @@ def test_folders_that_are_not_ours_are_left_alone(store):
     assert [note.read_text() for note in notes] == ["mine"] * 3
 
 
-@pytest.mark.parametrize("text", ["90", "0d", "-3d", "3w", "d", "", "all", "1e3d"])
+@for_each("text", ["90", "0d", "-3d", "3w", "d", "", "all", "1e3d"])
 def test_an_age_that_is_none_is_refused(text):
     with pytest.raises(UsageError, match="not a number of days"):
         days_of(text)

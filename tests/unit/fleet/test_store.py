@@ -27,6 +27,7 @@ from kfix.fleet.judging.sieve import Sieve
 from kfix.model.cluster.snapshot import TopicPartition as At
 from kfix.model.expected import EXPECTED, values_of
 from kfix_diagnostics.catalogue import predicates
+from tests.each import for_each
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
 from tests.unit.diagnostics.papers import papers
 
@@ -124,7 +125,7 @@ def test_only_its_owner_reads_what_names_hosts_and_groups(run, tmp_path):
     assert {p.stat().st_mode & 0o777 for p in tmp_path.rglob("*") if p.is_dir()} == {0o700}
 
 
-@pytest.mark.parametrize("name", ["a b", "../up", ".hidden", "_tmp", "x/y", "ü", "%41", "a=b", "C:\\x"])
+@for_each("name", ["a b", "../up", ".hidden", "_tmp", "x/y", "ü", "%41", "a=b", "C:\\x"])
 def test_any_name_of_a_cluster_is_one_file_and_comes_back(name, tmp_path):
     assert "/" not in file_name(name)
     assert file_name(name)[0] not in "._"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kfix.errors import InvalidFileError
 from kfix.placement.reassignment_json import parse, render
 from kfix.placement.world import Move
+from tests.each import for_each
 from tests.unit.placement.clusters import tp
 
 
@@ -52,7 +53,7 @@ def test_the_place_of_what_is_no_json() -> None:
     assert mistakes("[" * 100_000) == ("r.json:1:1: nested too deep to be a reassignment",)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "says"),
     [
         ("[]", "r.json:1:1: a list is not a reassignment"),
@@ -73,7 +74,7 @@ def test_the_file_as_a_whole(text, says) -> None:
     assert mistakes(text) == (says,)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "says"),
     [
         ({"replicas": [1, True]}, " (t-0): replicas holds true, wanted broker ids from 0 on"),

@@ -17,6 +17,7 @@ from kfix.model.plan.plan import CheckCall
 from kfix.probes.facts import FactReader
 from kfix.probes.registry import ALL as PROBES
 from kfix.probes.registry import ask
+from tests.each import for_each
 from tests.unit.actions.acting import ON_TP, TP, dead_isr, four_brokers
 from tests.unit.probes.cases import ARGS, CASES, UNCLEAN, stuck_with_a_dead_isr
 
@@ -32,7 +33,7 @@ def on_tp(check: str, cluster: MemoryCluster, /, **args: ArgValue) -> Answer:
     return asked(check, cluster, **{**ON_TP, **args})
 
 
-@pytest.mark.parametrize(("check", "build", "args", "verdict", "observed"), CASES)
+@for_each(("check", "build", "args", "verdict", "observed"), CASES)
 def test_what_a_probe_sees(
     check: str, build: Callable[[], MemoryCluster], args: Mapping[str, ArgValue], verdict: str, observed: str
 ) -> None:
@@ -46,7 +47,7 @@ def test_every_probe_of_the_house_is_asked_here() -> None:
     assert ARGS.keys() == PROBES.keys()
 
 
-@pytest.mark.parametrize("name", sorted(PROBES))
+@for_each("name", sorted(PROBES))
 def test_nothing_readable_is_inconclusive(name: str) -> None:
     cluster = MemoryKraftCluster.healthy(topics={TP.topic: 1}) if name in ON_KRAFT else four_brokers()
     sources = (
@@ -68,7 +69,7 @@ def test_nothing_readable_is_inconclusive(name: str) -> None:
     assert answer.observed
 
 
-@pytest.mark.parametrize("name", sorted(PROBES))
+@for_each("name", sorted(PROBES))
 def test_what_a_probe_rests_on_are_facts_and_its_arguments_are_whole(name: str) -> None:
     probe, args = PROBES[name], Args(ARGS[name])
     assert set(args) == {*probe.params, *probe.optional}

@@ -17,11 +17,12 @@ from kfix.model.plan.plan import CheckCall
 from kfix.probes.facts import FactReader, read_facts
 from kfix.probes.leadership.coordinator_answers import freeze, group_on
 from kfix.probes.registry import ask
+from tests.each import for_each
 
 ON_STUCK = Args({"partition": str(STUCK)})
 
 
-@pytest.mark.parametrize("partitions", [1, 5, 31, 50, 62, 93, 155, 186])
+@for_each("partitions", [1, 5, 31, 50, 62, 93, 155, 186])
 def test_a_group_can_be_made_up_for_every_partition(partitions: int) -> None:
     """31 and its multiples are the hard ones: the hash multiplies by 31."""
     for partition in range(partitions):

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import termios
 
-import pytest
 from rich.console import Console
 
 from kfix.model.diagnosis.finding import Severity
@@ -17,6 +16,7 @@ from kfix.report.console import console_on
 from kfix.report.findings.table import STYLES
 from kfix.report.lines import Line, lines_text, print_lines
 from kfix.report.plain import PlainConsole
+from tests.each import for_each
 
 _STYLES = ["", "bold", "dim", "bold green", "yellow", *(STYLES[severity] for severity in Severity)]
 LINES = [
@@ -28,8 +28,8 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("width", [20, 40, 80, 120, 160])
-@pytest.mark.parametrize("coloured", [False, True])
+@for_each("width", [20, 40, 80, 120, 160])
+@for_each("coloured", [False, True])
 def test_both_consoles_write_the_same(monkeypatch, width, coloured):
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.delenv("NO_COLOR", raising=False)

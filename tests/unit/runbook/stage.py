@@ -15,7 +15,6 @@ from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Created, Plan
 from kfix.runbook.execution.context import Context, RunResult
 from kfix.runbook.execution.run import run_plan
-from kfix.runbook.file import catalogue
 from kfix.runbook.file.placements import PlacementInput
 from kfix.runbook.gate.gates import Given, parse_given
 from kfix.runbook.journal.runs import RunDir, RunStore
@@ -23,6 +22,7 @@ from kfix.runbook.plan import planfile
 from kfix.runbook.planning.planner import AlreadyMet, make_plan
 from kfix.runbook.policy.policy import NO_POLICY
 from kfix.runbook.safety.door import Door
+from tests import shipped
 
 #: How long a person takes for each answer.
 READS_SECONDS = 5.0
@@ -60,7 +60,7 @@ class Stage:
         self.cluster = self.incident.cluster
         self.finding = self.incident.finding
         self.store = RunStore(tmp / "state" / "kfix")
-        self.runbook = catalogue.load(runbook or CODES_TO_RUNBOOKS[self.finding.code], None)
+        self.runbook = shipped.runbook(runbook or CODES_TO_RUNBOOKS[self.finding.code])
         self.records: list[dict[str, Any]] = []
         self.human = Answers(["y"] * 20)
 

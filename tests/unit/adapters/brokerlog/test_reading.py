@@ -16,6 +16,7 @@ from kfix.adapters.brokerlog.reading import LogRead, by_logger, interpret, read_
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.incident.timeline import LogStatement, Tone
+from tests.each import for_each
 
 ALWAYS = TimeWindow(0.0, 32_503_680_000.0)
 AT = datetime(2026, 11, 21, 22, 1, 42, 185_000, tzinfo=UTC).timestamp()
@@ -47,7 +48,7 @@ def test_every_file_of_the_folder_is_in_the_registry():
 EXAMPLES = [(w, where, text) for w in registry.ALL for where, text in w.examples]
 
 
-@pytest.mark.parametrize(("wording", "where", "text"), EXAMPLES, ids=[f"{w.name}: {s}" for w, s, _ in EXAMPLES])
+@for_each(("wording", "where", "text"), EXAMPLES, ids=[f"{w.name}: {s}" for w, s, _ in EXAMPLES])
 def test_every_wording_reads_its_examples_and_no_other_wording_takes_them(wording, where, text):
     assert where
     fits = [w.name for w in registry.ALL if w.pattern.match(text) and set(w.loggers) & set(wording.loggers)]
@@ -186,7 +187,7 @@ HOSTILE = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80)
 @given(HOSTILE)
 def test_no_line_can_end_the_reading(texts):
     made, counted = read("\n".join(texts))

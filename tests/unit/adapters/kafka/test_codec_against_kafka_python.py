@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kafka.protocol import admin, consumer
 from kafka.protocol import metadata as meta
@@ -15,6 +15,7 @@ from kfix.adapters.kafka.connection import _frame
 from kfix.model.cluster.group_reading import GroupMember
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.snapshot import Assignment, PartitionView, TopicPartition
+from tests.each import for_each
 
 names = st.text(min_size=1, max_size=20)
 ids = st.lists(st.integers(0, 70000), max_size=5)
@@ -387,7 +388,8 @@ decoders = [
 ]
 
 
-@pytest.mark.parametrize("decode", decoders, ids=lambda d: d.__name__)
+@for_each("decode", decoders, ids=lambda d: d.__name__)
+@settings(max_examples=25)
 @given(st.binary(max_size=400))
 def test_garbage_is_one_clear_error_and_never_another(decode, data):
     with contextlib.suppress(ProtocolError):

@@ -17,6 +17,7 @@ from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
 from kfix.errors import ReadOnlyViolationError, UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
+from tests.each import for_each
 from tests.waiting import seconds
 
 
@@ -139,7 +140,7 @@ def test_what_is_no_zookeeper_is_one_clear_error(behaviour):
         open_line(parse_connect(str(endpoint)), Deadline.after(0.5))
 
 
-@pytest.mark.parametrize("text", ["", "host", "host:", "host:x", "host:0", "host:99999", ":9092", ","])
+@for_each("text", ["", "host", "host:", "host:x", "host:0", "host:99999", ":9092", ","])
 def test_a_wrong_address_is_a_usage_error_with_an_example(text):
     with pytest.raises(UsageError) as caught:
         make_target(text, None) if text else make_target(None, None)

@@ -5,7 +5,7 @@ import struct
 import uuid
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kafka.protocol import admin
 from kafka.protocol import metadata as meta
@@ -17,6 +17,7 @@ from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.connection import BrokerConnection, _frame
 from kfix.adapters.kafka.security import Security
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
+from tests.each import for_each
 from tests.unit.adapters.kafka.test_connection import server
 
 cursors = st.one_of(st.none(), st.builds(TopicPartition, st.text(min_size=1, max_size=20), st.integers(0, 9)))
@@ -201,7 +202,7 @@ def test_topic_partitions_answer_is_read_whole(name, isr, elr, following):
     assert start == (None if following is None else TopicPartition(following, 5))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "decode",
     [
         kraft.features,
@@ -210,6 +211,7 @@ def test_topic_partitions_answer_is_read_whole(name, isr, elr, following):
         kraft.topic_partitions,
     ],
 )
+@settings(max_examples=25)
 @given(st.binary(max_size=400))
 def test_garbage_is_one_clear_error_and_never_another(decode, data):
     with contextlib.suppress(ProtocolError):

@@ -17,6 +17,7 @@ from kfix.adapters.kafka.records import Record, records
 from kfix.adapters.kafka.tombstones import tombstone
 from kfix.model.cluster.load_conflicts import KeyLeft, OffsetsReplay, parse_conflicts
 from kfix.model.cluster.snapshot import TopicPartition
+from tests.each import for_each
 
 TP = TopicPartition("__consumer_offsets", 3)
 BATCH = Batch(0, 0, 100, 100, 0, 2, 0, 0, 0, 0, -1, None)
@@ -42,8 +43,8 @@ def replayed(*rows: tuple[bytes, bytes | None]) -> LoadReplay:
     return found
 
 
-@pytest.mark.parametrize("value", [NEW, None])
-@pytest.mark.parametrize("kind", [3, 5, 8, 16])
+@for_each("value", [NEW, None])
+@for_each("kind", [3, 5, 8, 16])
 def test_a_record_of_the_consumer_protocol_contradicts_a_classic_group_even_without_a_value(
     kind: int, value: bytes | None
 ) -> None:

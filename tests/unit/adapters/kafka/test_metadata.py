@@ -9,6 +9,7 @@ from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from kfix.adapters.kafka.metadata import Shared, metadata
 from kfix.errors import KfixError
 from kfix.model.cluster.snapshot import PartitionView, TopicPartition
+from tests.each import for_each
 
 
 def ids(w, values):
@@ -62,7 +63,7 @@ def moved(topics, chance):
     return changed
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", range(60))
 def test_responses_of_several_brokers_are_decoded_as_each_alone(seed):
     chance = random.Random(seed)
     first = cluster(chance)
@@ -93,7 +94,7 @@ def test_equal_responses_share_one_mapping_and_equal_rows_one_object():
     assert {id(tp) for tp in other} == {id(tp) for tp in one}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_a_damaged_response_after_a_good_one_is_an_error_or_what_it_says(seed):
     chance = random.Random(seed)
     shared = Shared()

@@ -6,6 +6,7 @@ from kfix.adapters.kafka.codec import ProtocolError, Writer
 from kfix.adapters.kafka.records import Record
 from kfix.adapters.kafka.transaction_records import transaction_state
 from kfix.model.cluster.transactions import TransactionState
+from tests.each import for_each
 
 KEY = Writer().i16(0).string("ledger").done()
 
@@ -23,10 +24,8 @@ def flexible(status):
     return head.i64(1_005).i64(1_000).no_tags().done()
 
 
-@pytest.mark.parametrize(
-    ("status", "word"), [(1, "Ongoing"), (3, "PrepareAbort"), (5, "CompleteAbort"), (77, "status 77")]
-)
-@pytest.mark.parametrize("encoded", [plain, flexible])
+@for_each(("status", "word"), [(1, "Ongoing"), (3, "PrepareAbort"), (5, "CompleteAbort"), (77, "status 77")])
+@for_each("encoded", [plain, flexible])
 def test_both_encodings_give_the_same_state(encoded, status, word):
     found = transaction_state(Record(KEY, encoded(status)))
     assert found == ("ledger", TransactionState("ledger", 4000, 3, 900_000, word, 1_000))

@@ -13,6 +13,7 @@ from kfix.adapters.kafka.security import Security
 from kfix.adapters.kerberos import login
 from kfix.adapters.kerberos.reasons import kerberos_reason, number_of
 from kfix.adapters.kerberos.settings import Kerberos, KerberosError, short_name
+from tests.each import for_each
 from tests.waiting import seconds
 
 NO_LAYER, ALL_LAYERS, ONLY_PRIVACY = b"\1\0\0\0", b"\7\0\xff\xff", b"\4\0\xff\xff"
@@ -100,7 +101,7 @@ def test_a_keytab_that_cannot_be_read_is_named(tmp_path):
         login.GssClient(Kerberos(principal="a@B", keytab=str(tmp_path / "none.keytab")), "broker", 5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("minor", "with_keytab", "why"),
     [
         (2529638918, True, "the KDC does not know the principal kfix@REALM"),

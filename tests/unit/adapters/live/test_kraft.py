@@ -24,6 +24,7 @@ from kfix.errors import UnreachableError
 from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.cluster.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
+from tests.each import for_each
 
 TP = TopicPartition("orders", 0)
 ENDS = {number: Endpoint(f"b{number}", 9092) for number in (1, 2, 3)}
@@ -37,7 +38,7 @@ def described(*fetched_ago_ms: int, error: int = 0) -> DescribedQuorum:
     return DescribedQuorum(error, -1 if error else 100, 7, 58, (own, *others))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "why"),
     [
         (described(), ""),

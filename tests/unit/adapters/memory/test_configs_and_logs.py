@@ -13,6 +13,7 @@ from kfix.errors import HeldError, UnreachableError
 from kfix.model.cluster.reading import ConfigValue, LogTail, ResourceKind, StableEnd
 from kfix.model.cluster.snapshot import Assignment, TopicPartition
 from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
+from tests.each import for_each
 
 TP = TopicPartition("orders", 0)
 TOPIC, BROKER = ResourceKind.TOPIC, ResourceKind.BROKER
@@ -57,7 +58,7 @@ def test_throttles_are_an_empty_list_on_a_topic_and_absent_on_a_broker() -> None
     assert in_force(c, BROKER, "2", "default.replication.factor") == ConfigValue("1", own=False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "name", "changes", "code"),
     [
         (TOPIC, "nowhere", {MIN_ISR: "2"}, 3),

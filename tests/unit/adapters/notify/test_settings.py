@@ -7,6 +7,7 @@ import pytest
 from kfix.adapters.notify.settings import PAGERDUTY, parse_receivers
 from kfix.errors import InvalidFileError
 from kfix.model.diagnosis.finding import Severity
+from tests.each import for_each
 from tests.places import ROOT
 
 HOOK = "  - type: webhook\n    url: http://x\n"
@@ -44,7 +45,7 @@ def test_receivers_are_read_with_their_secrets_filled_in_and_not_shown() -> None
     assert "hunter2" not in repr((slack, pagerduty, alertmanager, webhook))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "wanted"),
     [
         ("  - type: slak\n    url: ${env:SLACK}\n", "notify.yaml:4:11: type is 'slak', wanted"),

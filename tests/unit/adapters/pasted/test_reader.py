@@ -7,6 +7,7 @@ from kfix.errors import InvalidFileError
 from kfix.model.cluster.snapshot import Assignment, Mode, PartitionView, Snapshot, TopicPartition
 from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 
 
 def read(text: str) -> Snapshot:
@@ -23,7 +24,7 @@ WITHOUT = PartitionView(-1, -1, (1, 3, 2), (2,), (), 5)
 LED = PartitionView(2, -1, (1, 3, 2), (2, 3), (), 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "wanted"),
     [
         ("\tTopic: x\tPartition: 0\tLeader: none\tReplicas: 1,3,2\tIsr: 2", WITHOUT),
@@ -105,7 +106,7 @@ def test_prompts_warnings_and_blank_lines_do_not_matter() -> None:
     assert rows(text) == {X0: LED}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "problems"),
     [
         ("", ["paste.txt:1: no partition in this text"]),

@@ -5,6 +5,7 @@ import pytest
 from kfix.adapters.kerberos.settings import Kerberos
 from kfix.adapters.properties.load import load_client_properties, load_security
 from kfix.errors import InvalidFileError
+from tests.each import for_each
 
 HEAD = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=GSSAPI\n"
 MODULE = "com.sun.security.auth.module.Krb5LoginModule required"
@@ -63,7 +64,7 @@ def test_kerberos_at_zookeeper_is_read_without_a_login_if_sasl_is_off_there(tmp_
     assert load(tmp_path, f"{text}zookeeper.sasl.client=false\n").kerberos.keytab == "/k/kfix.keytab"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "place", "why"),
     [
         ("", "2:1", "GSSAPI needs sasl.jaas.config with the Krb5LoginModule: useTicketCache=true, or useKeyTab=true"),

@@ -9,19 +9,12 @@ from kfix.adapters.kafka.security import Security
 from kfix.adapters.properties.load import load_client_properties, load_security
 from kfix.adapters.target import make_target
 from kfix.errors import InvalidFileError, UsageError
-from tests.unit.adapters.tls.stores_of import PASSWORD, make_stores
+from tests.each import for_each
+from tests.unit.adapters.tls.stores_of import PASSWORD
 from tests.waiting import seconds
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="p\\\\"w";'
 SCRAM_JAAS = JAAS.replace("plain.Plain", "scram.Scram")
-
-
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("stores")
-    made = make_stores(folder)
-    (folder / "damaged.pem").write_text(damaged("PRIVATE KEY"))
-    return folder, *made
 
 
 def damaged(label):
@@ -125,7 +118,7 @@ def test_the_names_of_librdkafka_are_read_too(tmp_path, stores):
     assert (found.protocol, found.username, found.tls.chain) == ("SASL_SSL", "ann", own.chain_pem)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lines", "place", "why"),
     [
         (["ssl.truststore.location={folder}/trust.p12", "ssl.truststore.password=hunter2"], 3, "password is wrong"),
@@ -159,6 +152,7 @@ def test_the_names_of_librdkafka_are_read_too(tmp_path, stores):
 )
 def test_what_is_wrong_with_tls_is_one_line_at_its_key_and_no_secret(tmp_path, stores, lines, place, why):
     folder, *_ = stores
+    (folder / "damaged.pem").write_text(damaged("PRIVATE KEY"))
     text = "\n".join(["security.protocol=SSL", *lines]).format(folder=folder)
     [(line, column, said)] = problems(tmp_path, text)
     assert (line, column) == (place, 1)

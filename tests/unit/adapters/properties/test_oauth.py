@@ -4,6 +4,7 @@ import pytest
 
 from kfix.adapters.properties.load import load_security
 from kfix.errors import InvalidFileError
+from tests.each import for_each
 
 PACKAGE = "org.apache.kafka.common.security.oauthbearer"
 HEAD = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n"
@@ -67,7 +68,7 @@ def test_a_token_in_a_file(tmp_path):
     assert load(tmp_path, jaas() + url).oauth.file == "/run/a token"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "line", "why"),
     [
         (jaas(), 3, "OAUTHBEARER needs sasl.oauthbearer.token.endpoint.url"),

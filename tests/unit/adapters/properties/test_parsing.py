@@ -4,6 +4,7 @@ import pytest
 
 from kfix.adapters.properties.parsing import read_properties
 from kfix.errors import InvalidFileError, UsageError
+from tests.each import for_each
 
 
 def read(tmp_path, text):
@@ -12,7 +13,7 @@ def read(tmp_path, text):
     return read_properties(path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "key", "value"),
     [
         ("a.b=c", "a.b", "c"),

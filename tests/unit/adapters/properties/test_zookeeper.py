@@ -10,16 +10,10 @@ from kfix.adapters.target import make_target
 from kfix.adapters.tls.settings import ENABLED
 from kfix.adapters.zookeeper.access import ZooKeeperAccess
 from kfix.errors import InvalidFileError
-from tests.unit.adapters.tls.stores_of import PASSWORD, make_stores
+from tests.each import for_each
+from tests.unit.adapters.tls.stores_of import PASSWORD
 
 ON = "zookeeper.ssl.client.enable=true\nzookeeper.clientCnxnSocket=org.apache.zookeeper.ClientCnxnSocketNetty\n"
-
-
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("stores")
-    make_stores(folder)
-    return folder
 
 
 def config(tmp_path, text):
@@ -52,8 +46,9 @@ def test_without_a_key_zookeeper_is_read_in_plain_text_and_nothing_more_is_impor
 
 
 def test_the_stores_of_zookeeper_are_not_those_of_the_brokers(tmp_path, stores):
-    lines = f"zookeeper.ssl.keystore.location={stores}/own.p12\nzookeeper.ssl.keystore.password={PASSWORD}\n"
-    lines += f"zookeeper.ssl.truststore.location={stores}/trust.p12\nzookeeper.ssl.truststore.password={PASSWORD}\n"
+    folder, *_ = stores
+    lines = f"zookeeper.ssl.keystore.location={folder}/own.p12\nzookeeper.ssl.keystore.password={PASSWORD}\n"
+    lines += f"zookeeper.ssl.truststore.location={folder}/trust.p12\nzookeeper.ssl.truststore.password={PASSWORD}\n"
     target = make_target("b:9092", "zk:2182/kafka", config(tmp_path, ON + lines))
     tls = target.zookeeper.access.tls
     assert (bool(tls.ca), bool(tls.chain), tls.check_hostname, tls.versions) == (True, True, True, ENABLED)
@@ -76,7 +71,7 @@ def test_the_name_in_the_certificate_may_be_left_unchecked(tmp_path):
     assert not access_of(tmp_path, ON + line).tls.check_hostname
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lines", "place", "why"),
     [
         ("zookeeper.ssl.client.enable=yes", "1:1", "zookeeper.ssl.client.enable is true or false, not 'yes'"),
@@ -104,7 +99,8 @@ def test_what_is_wrong_is_one_line_at_its_key(tmp_path, lines, place, why):
 
 
 def test_a_wrong_password_of_a_store_names_the_key_of_zookeeper(tmp_path, stores):
-    lines = f"zookeeper.ssl.keystore.location={stores}/own.p12\n"
+    folder, *_ = stores
+    lines = f"zookeeper.ssl.keystore.location={folder}/own.p12\n"
     assert "(zookeeper.ssl.keystore.password is missing)" in problem(tmp_path, ON + lines)
 
 
@@ -139,7 +135,7 @@ def test_a_login_is_read_from_the_section_of_a_jaas_file(tmp_path, name):
     assert access_of(tmp_path, lines).sasl == ("kafka", "s3cret}")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lines", "why"),
     [
         ("zookeeper.auth.digest=s3cret", "zookeeper.auth.digest is not USER:PASSWORD"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import random
+import shutil
 from pathlib import Path
 
 import pytest
 
 from kfix.adapters.recorder.frames import HEADER, RecordKind, framed, heads
 from kfix.adapters.recorder.reading import Recording
+from tests.each import for_each
 from tests.unit.adapters.recorder.test_ring import Times, flapping, record
 
 DAMAGES = {
@@ -20,15 +23,27 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("which", [0, 2, -1])
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_whatever_is_lost_of_one_file_is_reported_and_costs_no_other(tmp_path: Path, damage: str, which: int) -> None:
-    """The ring is read, opened for writing and read again; no byte that could still be read is deleted."""
-    times = Times()
-    ring, snapshots = tmp_path / "ring", flapping(60)
+SNAPSHOTS = 60
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Times]:
+    """A ring, and the time at which the recorder closed it."""
+    times, ring = Times(), tmp_path_factory.mktemp("whole") / "ring"
     recorder = times.recorder(ring, hours=1.0)
-    record(recorder, snapshots, times)
+    record(recorder, flapping(SNAPSHOTS, partitions=6), times)
     recorder.close()
+    return ring, times
+
+
+@for_each("which", [0, 2, -1])
+@for_each("damage", DAMAGES)
+def test_whatever_is_lost_of_one_file_is_reported_and_costs_no_other(
+    tmp_path: Path, whole: tuple[Path, Times], damage: str, which: int
+) -> None:
+    """The ring is read, opened for writing and read again; no byte that could still be read is deleted."""
+    kept, closed = whole
+    times, ring = copy.copy(closed), shutil.copytree(kept, tmp_path / "ring")
     files = sorted(ring.glob("*.kfr"))
     assert len(files) >= 5
     file = files[which]
@@ -37,12 +52,12 @@ def test_whatever_is_lost_of_one_file_is_reported_and_costs_no_other(tmp_path: P
     file.write_bytes(broken)
     before = Recording(ring)
     found = sum(r.snapshot is not None for r in before.records())
-    assert 60 - inside <= found < 60
+    assert SNAPSHOTS - inside <= found < SNAPSHOTS
     # An empty file may be the oldest one, whose records the bounds have deleted. The end of the last file may be a
     # record that is being written.
     assert before.problems or which == -1 or (which == 0 and not broken)
     recorder = times.recorder(ring, hours=1.0)
-    record(recorder, snapshots[:3], times)
+    record(recorder, flapping(3, partitions=6), times)
     recorder.close()
     assert file.exists() == any(broken) or which == -1
     after = Recording(ring)

@@ -12,6 +12,7 @@ from kfix.adapters.saved.store import SnapshotStore
 from kfix.documents import opening
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import CoordinatorProbe, Group
+from tests.each import for_each
 from tests.unit.adapters.saved.test_store import whole
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.group_readings import reading, reconciling
@@ -44,7 +45,7 @@ ROWS = ("views", "1", "partitions", T, 0)
 ROW = f"views.1.partitions.{T}[0]"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "value", "words"),
     [
         (

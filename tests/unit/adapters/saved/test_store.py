@@ -39,6 +39,7 @@ from kfix.model.cluster.snapshot import (
 )
 from kfix.model.cluster.transactions import OpenBatch, TransactionLog, TransactionState
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 from tests.unit.diagnostics.group_readings import reading
 
 TP = TopicPartition("__consumer_offsets", 0)
@@ -234,7 +235,7 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize("key", sorted(json.loads(json.dumps(encode(whole())))))
+@for_each("key", sorted(json.loads(json.dumps(encode(whole())))))
 def test_a_missing_or_mistyped_part_is_damage(tmp_path, key):
     path = tmp_path / "s.json"
     raw = encode(whole())

@@ -5,13 +5,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 
 from kfix.adapters.tls.jks import KeyStoreError
 from kfix.adapters.tls.stores import identity, pem_parts, trusted_certificates
-from tests.unit.adapters.tls.stores_of import PASSWORD, keytool, make_stores
-
-
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("stores")
-    return folder, *make_stores(folder)
+from tests.unit.adapters.tls.stores_of import PASSWORD, keytool
 
 
 @pytest.mark.parametrize("name", ["trust.p12", "trust.jks", "ca.pem"])

@@ -14,6 +14,7 @@ from kfix.adapters.zookeeper.fresh import read_partition
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.errors import NoAnswerError, UnreachableError
 from kfix.model.cluster.snapshot import TopicPartition
+from tests.each import for_each
 from tests.proofs.fuzz.servers import ZooKeeperServer, listening, stat
 from tests.zookeeper_view import read_view
 
@@ -107,9 +108,9 @@ def read(server, count=2_000, lines=1, seconds=10.0):
         return read_many(sessions, [f"/n{n}" for n in range(count)], lambda _, data, *__: data, deadline)
 
 
-@pytest.mark.parametrize("multi", [False, True])
-@pytest.mark.parametrize("lines", [1, 2, 4])
-@pytest.mark.parametrize("count", [0, 1, 49, 50, 51, 400, 401, 2_000])
+@for_each("multi", [False, True])
+@for_each("lines", [1, 2, 4])
+@for_each("count", [0, 1, 49, 50, 51, 400, 401, 2_000])
 def test_a_missing_znode_is_none_and_the_order_is_that_of_the_paths(server, multi, lines, count):
     server.multi = multi
     assert read(server, count, lines) == [None if n % 2 else str(n).encode() for n in range(count)]
@@ -125,8 +126,8 @@ def test_an_older_server_is_never_asked_for_multi_read(server, multi, count):
     assert len(asked) == count
 
 
-@pytest.mark.parametrize("multi", [False, True])
-@pytest.mark.parametrize(
+@for_each("multi", [False, True])
+@for_each(
     "bend",
     [
         lambda frame: frame[:-30],

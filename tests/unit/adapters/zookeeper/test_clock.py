@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.zookeeper.access import OPEN
 from kfix.adapters.zookeeper.clock import clock_ahead
 from kfix.model.cluster.snapshot import Endpoint
+from tests.each import for_each
 from tests.waiting import seconds
 
 OPENED = 1_800_000_000.25
@@ -42,7 +41,7 @@ def own(est: str, sid: str = "fffffffffffffff9") -> str:
     return f" /10.0.0.2:42[1](queued=0,recved=9,sent=9,sid=0x{sid},lop=GETD,est={est},to=30000,lcxid=0x1)\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "ahead"),
     [
         (OTHER + own(f"{int(OPENED * 1000)}"), 0),

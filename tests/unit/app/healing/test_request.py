@@ -10,10 +10,10 @@ from kfix.adapters.memory.incidents import ALL
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import REQUEST, Confidence, Diagnosis, Severity
-from kfix.runbook.file.catalogue import load
 from kfix.runbook.planning.matching import findings_for, request, topics_of
+from tests import shipped
 
-RAISE, SWEEP, STUCK = load("raise-topic-rf", None), load("sweep-throttles", None), load("coordinator-stuck", None)
+RAISE, SWEEP, STUCK = map(shipped.runbook, ("raise-topic-rf", "sweep-throttles", "coordinator-stuck"))
 
 
 def test_a_topic_with_all_of_its_partitions() -> None:
@@ -42,7 +42,7 @@ def test_what_is_not_there_cannot_be_asked_for() -> None:
 
 
 def test_a_default_that_is_no_topic_here_is_not_blamed_on_the_person() -> None:
-    cancel = load("cancel-reassignment", None)
+    cancel = shipped.runbook("cancel-reassignment")
     with pytest.raises(UsageError, match="to run it without one, name the topic"):
         request(cancel, str(cancel.params["topic"].default), ALL["weak-topic"]().cluster.snapshot(), "alice")
 

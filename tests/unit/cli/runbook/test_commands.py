@@ -15,6 +15,7 @@ from kfix.app.application import App
 from kfix.cli.app import app
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.runbook.file.catalogue import shipped_dir
+from tests.each import for_each
 from tests.unit.runbook.fake_wiring import FakeWiring
 
 BEHIND: list[App] = []
@@ -184,7 +185,7 @@ def test_all_stuck_partitions_are_one_plan(wired: FakeWiring) -> None:
     assert keyed.exit_code == result.exit_code
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "code", "says"),
     [
         (["plan", "cordinator-stuck"], 2, "did you mean 'coordinator-stuck'?"),

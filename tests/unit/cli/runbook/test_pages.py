@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from kfix.runbook.file.catalogue import shipped_dir
+from tests.each import for_each
 from tests.unit.cli.console import kfix, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -44,7 +45,7 @@ def test_doc_is_the_page_of_show_and_goes_into_a_file(wired: FakeWiring, tmp_pat
     assert "cannot write" in kfix("doc", STUCK, "-o", "/nowhere/x.md").output
 
 
-@pytest.mark.parametrize("path", sorted(shipped_dir().glob("*.yaml")), ids=lambda p: p.stem)
+@for_each("path", sorted(shipped_dir().glob("*.yaml")), ids=lambda p: p.stem)
 def test_every_runbook_has_a_page_with_all_it_says(path: Path) -> None:
     result = kfix("doc", str(path))
     assert result.exit_code == 0, result.output
@@ -82,7 +83,7 @@ def test_a_plan_of_another_kfix_is_shown_and_said_to_be_one(
     assert "this is kfix 9.9.9, which will refuse it" in kfix("show", str(path)).stdout
 
 
-@pytest.mark.parametrize("name", ["nothing", "x.json", "/", ".", "", "./x", "nothing.yaml", "a/b.yaml", "\udcff", "-x"])
+@for_each("name", ["nothing", "x.json", "/", ".", "", "./x", "nothing.yaml", "a/b.yaml", "\udcff", "-x"])
 def test_what_cannot_be_shown_is_one_clear_line(wired: FakeWiring, name: str) -> None:
     for command in ("show", "doc"):
         result = kfix(command, name)

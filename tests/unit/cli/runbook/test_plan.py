@@ -12,6 +12,7 @@ import pytest
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
 from kfix.model.timing import DiagnosisTimes
+from tests.each import for_each
 from tests.unit.cli.console import changes, kfix, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -57,7 +58,7 @@ def test_what_could_not_be_read_is_told_before_a_request(weak: FakeWiring) -> No
     assert "warning: could not read broker 3" in kfix("plan", "raise-topic-rf", "-p", "topic=orders").output
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "says"),
     [
         (["raise-topic-rf"], "needs the parameter 'topic'"),

@@ -12,6 +12,7 @@ import pytest
 
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.plan import Gate
+from tests.each import for_each
 from tests.unit.cli import console
 from tests.unit.cli.console import changes, journal, kfix, last_run, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
@@ -161,7 +162,7 @@ def test_a_throttle_for_a_run_whose_process_is_gone_says_so(weak: FakeWiring, tm
     assert "the run's process has ended" in one_line(kfix("throttle", run.name, "5MB/s").output)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "code", "says"),
     [
         (["throttle", "RUN", "fast"], 2, "'fast' is not a rate"),
@@ -185,8 +186,9 @@ def test_a_throttle_for_a_run_whose_process_is_gone_says_so(weak: FakeWiring, tm
     ],
 )
 def test_a_wrong_command_is_one_clear_line(
-    weak: FakeWiring, tmp_path: Path, args: list[str], code: int, says: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, args: list[str], code: int, says: str
 ) -> None:
+    weak = wire("weak-topic", monkeypatch, tmp_path)
     run = _stop(weak, tmp_path)
     if args[0] == "throttle":
         lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)

@@ -22,6 +22,7 @@ from kfix.model.cluster.snapshot import (
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 from tests.unit.derive.places import A, B, seen_by, two
 from tests.unit.diagnostics import cut_clusters, kraft_clusters, migrations
 from tests.unit.diagnostics.clusters import base, healthy, offsets_uncompacted
@@ -129,7 +130,7 @@ FROM_AZ1: dict[str, tuple[Callable[[], Snapshot], set[int], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", FROM_AZ1)
+@for_each("name", FROM_AZ1)
 def test_a_cut_is_found_as_by_one_who_reaches_all(name: str) -> None:
     make, brokers, zookeeper = FROM_AZ1[name]
     whole = make()

@@ -9,6 +9,7 @@ import pytest
 from kfix.fleet.audit.news import as_news_of, delivered, opening
 from kfix.model.audit.audit import OPEN
 from kfix.report.fleet.totals import has_news, news, passed, totals
+from tests.each import for_each
 from tests.unit.report.fleet.reports import DAY, report
 
 BASE = report(1, findings=3)
@@ -99,7 +100,7 @@ def test_a_cluster_that_was_not_read_hides_no_finding_that_was_not_delivered():
     assert not has_news(as_news_of(now, after, ()))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", range(60))
 def test_every_event_is_in_a_delivery_after_it_and_quiet_days_are_quiet(seed):
     """Random findings come, grow and go; deliveries fail at random. No event is lost, and none is repeated."""
     dice = random.Random(seed)

@@ -10,6 +10,7 @@ from kfix.fleet.inventory.load import load_inventory, parse_inventory, the_path
 from kfix.fleet.inventory.recorded import record_entry, recorded_inventory
 from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory
 from kfix.model.expected import Expected
+from tests.each import for_each
 from tests.places import ROOT
 
 EXAMPLE = ROOT / "examples" / "fleet" / "fleet.yaml"
@@ -134,7 +135,7 @@ def test_a_time_with_an_offset_is_taken_in_utc():
     assert window.start == datetime(2026, 1, 1, 23, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "said"),
     [
         ("", "the inventory lacks 'clusters'"),

@@ -14,6 +14,7 @@ from kfix.cli.app import app
 from kfix.documents.nodes import parse
 from kfix.errors import InvalidFileError
 from kfix.fleet.inventory.load import parse_inventory
+from tests.each import for_each
 from tests.places import ROOT
 
 HEAD = "apiVersion: kfix/v1\nkind: Fleet\n"
@@ -86,7 +87,7 @@ def test_what_the_file_may_have_the_schema_accepts(cluster: str, schema: Draft20
     assert [error.message for error in schema.iter_errors(plain(text))] == []
 
 
-@pytest.mark.parametrize("cluster", WRONG)
+@for_each("cluster", WRONG)
 def test_what_the_file_may_not_have_the_schema_refuses(cluster: str, schema: Draft202012Validator) -> None:
     text = f"{HEAD}clusters:\n  {cluster}\n"
     with pytest.raises(InvalidFileError):

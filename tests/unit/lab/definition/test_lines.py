@@ -8,6 +8,7 @@ from kfix.lab.definition.recipes import KRAFT, RECIPES, ZK, recipe_of
 from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, from_json, no_such, to_json, word_of
 from kfix.lab.nodes.classpath import resource_text
+from tests.each import for_each
 
 QUORUM = {ControllerDef(number, 9000 + number, f"dir-{number}"): "h" for number in (100, 101, 102)}
 ALONE = {ControllerDef(100, 9100, "dir-100"): "h"}
@@ -51,7 +52,7 @@ def test_each_line_finds_its_files_and_names_the_class_of_each_process(recipe):
     assert recipe.jars > 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "said"),
     [
         ({"kafka": "4.3.1", "zookeepers": 1}, "--zookeepers needs ZooKeeper"),

@@ -5,9 +5,10 @@ from kfix.lab.definition.properties import broker_settings, render, zookeeper_se
 from kfix.lab.definition.recipes import RECIPES, recipe_of
 from kfix.lab.definition.spec import LabSpec, parse_sasl, parse_settings
 from kfix.lab.definition.state import BrokerDef, ZooKeeperDef
+from tests.each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {"name": "Not A Name"},

@@ -4,6 +4,7 @@ from kfix.cli.lab.console import process_named
 from kfix.errors import UsageError
 from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef, no_such, word_of
+from tests.each import for_each
 
 
 def test_a_number_is_a_broker_and_zk_with_a_number_a_zookeeper():
@@ -15,9 +16,7 @@ def test_a_number_is_a_broker_and_zk_with_a_number_a_zookeeper():
     assert (process_named("broker 7"), process_named("zookeeper 2")) == (("broker", 7), ("zookeeper", 2))
 
 
-@pytest.mark.parametrize(
-    "word", ["", "zk", "zk-1", "-1", "zoo1", "1.5", "\u00b2", "zkzk1", "controller", "controller100"]
-)
+@for_each("word", ["", "zk", "zk-1", "-1", "zoo1", "1.5", "\u00b2", "zkzk1", "controller", "controller100"])
 def test_anything_else_names_no_process(word):
     with pytest.raises(UsageError, match="is not a process") as told:
         process_named(word)

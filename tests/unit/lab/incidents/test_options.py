@@ -7,6 +7,7 @@ from kfix.lab.incidents.replicas_in_one_rack import unfit
 from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.options import checked
 from kfix.lab.incidents.setup.single_replicas import chosen_brokers, victim
+from tests.each import for_each
 
 
 def options(name, **given):
@@ -28,7 +29,7 @@ def test_numbers_arrive_as_numbers():
     assert options("foreign-reassignment", rate="3", megabytes="19") == {"rate": 3, "megabytes": 19}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "given", "said", "hint"),
     [
         ("healthy", {"where": "here"}, "healthy has no option 'where'", "its options: none"),

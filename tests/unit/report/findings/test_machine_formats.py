@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import jsonschema
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kfix.app.diagnosis import choice_of, chosen
@@ -26,11 +26,12 @@ from kfix.report.findings.verdict import UNREAD, exit_code, nagios_line
 from kfix.report.schemas import OUTPUTS, output_schema
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.ladder.ladder import explain_group
+from tests.each import for_each
 from tests.unit.diagnostics.test_incidents import INCIDENTS
 from tests.unit.report.findings.machine import merged, rules, seen, valid_junit, valid_sarif
 
-BOTH = pytest.mark.parametrize("prevention", [False, True], ids=["faults", "with latent risks"])
-EACH = pytest.mark.parametrize("name", INCIDENTS)
+BOTH = for_each("prevention", [False, True])
+EACH = for_each("name", INCIDENTS)
 RUN = UnfinishedRun(
     "1", "r", "KFX101:x", "ann", "h", "0", "2026-01-01", "2026-01-01", "", False, ("s",), (), False, False, False
 )
@@ -52,10 +53,15 @@ def strict(schema: Any) -> Any:
     return closed
 
 
-def check_output(name: str, text: str) -> None:
+@cache
+def strict_validator(name: str) -> jsonschema.Draft202012Validator:
     schema = output_schema(name)
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.Draft202012Validator(strict(schema)).validate(json.loads(text))
+    return jsonschema.Draft202012Validator(strict(schema))
+
+
+def check_output(name: str, text: str) -> None:
+    strict_validator(name).validate(json.loads(text))
 
 
 @EACH
@@ -127,8 +133,8 @@ CHOICES = {
 
 
 @EACH
-@pytest.mark.parametrize("choice", CHOICES)
-@pytest.mark.parametrize("topic", ["orders", "__consumer_offsets"])
+@for_each("choice", CHOICES)
+@for_each("topic", ["orders", "__consumer_offsets"])
 def test_what_is_not_shown_is_no_pass_and_no_zero(name: str, choice: str, topic: str) -> None:
     whole, asked = seen(name), CHOICES[choice](topic)
     shown = chosen(whole, asked)
@@ -252,7 +258,7 @@ def test_a_failure_is_an_error_in_every_format() -> None:
     assert [(s.labels, s.value) for s in family.samples] == [({"cluster": "orders"}, 0)]
 
 
-@pytest.mark.parametrize("wanted", Format)
+@for_each("wanted", Format)
 @EACH
 def test_the_exit_code_does_not_depend_on_the_format(name: str, wanted: Format) -> None:
     diagnosis = seen(name)

@@ -12,6 +12,7 @@ from kfix.report.console import console_on
 from kfix.report.findings.screen import MOST_LINES, print_first, screen_lines
 from kfix.report.lines import lines_text
 from kfix.report.plain import PlainConsole
+from tests.each import for_each
 
 WORDS = "the leader epoch of the record is newer than that of the metadata that the brokers have " * 2
 
@@ -104,8 +105,8 @@ def test_the_name_of_the_cluster_stands_beside_its_id() -> None:
     assert "details and evidence: kfix diagnose --verbose;" in screen_text(diagnosis(fault(1)))
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
-@pytest.mark.parametrize("count", [1, 2, 6, 30, 500])
+@for_each("width", [40, 60, 80, 100, 160])
+@for_each("count", [1, 2, 6, 30, 500])
 def test_any_number_of_faults_fits_a_screen_of_a_usual_width(count: int, width: int) -> None:
     said = screen_text(diagnosis(*map(fault, range(count))), width)
     if width >= 60:

@@ -10,6 +10,7 @@ from kfix.model.diagnosis.finding import Cause, Confidence, Diagnosis, Evidence,
 from kfix.report.findings.json_findings import as_dict, findings_json
 from kfix.report.findings.table import findings_text, print_findings
 from kfix.report.findings.verdict import exit_code, nagios_exit_code, nagios_line
+from tests.each import for_each
 
 SERVERS = ",".join(f"broker-{n}.example:9092" for n in range(9))
 COMMAND = f"kfix runbook apply coordinator-stuck --bootstrap-server {SERVERS}"
@@ -33,7 +34,7 @@ def diagnosis(*findings: Finding, unread: tuple[str, ...] = ()) -> Diagnosis:
     return Diagnosis("prod", 1_800_000_000.0, findings, unread, {"partitions": 7, "brokers": 3})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "code", "nagios", "word"),
     [
         (diagnosis(), 0, 0, "OK"),

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 
 import pytest
@@ -20,10 +21,17 @@ from kfix.report.fleet.html.packing import SCRIPTS, app_script, in_script
 from kfix.report.fleet.html.page import render_html
 from kfix.report.fleet.html.sections import ranking, scenario_rows, spans, tiles
 from kfix.report.fleet.totals import totals
+from tests.each import for_each
 from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report, with_future
 
 VOID = {"meta", "link", "input", "br"}
-CASES = [report(1), with_future(report(45)), with_future(report(28, hostile=True)), empty(), dark()]
+
+
+@cache
+def cases():
+    return [report(1), with_future(report(45)), with_future(report(28, hostile=True)), empty(), dark()]
+
+
 PAGES: dict[int, str] = {}
 
 
@@ -70,7 +78,7 @@ def unpacked(reader, name):
     return json.loads(gzip.decompress(base64.b64decode(reader.texts["script", name])))
 
 
-@pytest.mark.parametrize("given", CASES)
+@for_each("given", cases)
 def test_the_page_is_well_formed_and_asks_for_nothing(given):
     reader = read(given)
     assert len(reader.ids) == len(set(reader.ids))
@@ -86,7 +94,7 @@ def test_the_page_is_well_formed_and_asks_for_nothing(given):
     assert "{{" not in re.sub(r"\{\{ 7\*7 \}\}", "", "".join(v for k, v in reader.texts.items() if k[0] != "script"))
 
 
-@pytest.mark.parametrize("given", CASES)
+@for_each("given", cases)
 def test_only_our_two_scripts_may_run(given):
     text = page(given)
     [policy] = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
@@ -105,7 +113,7 @@ def test_the_same_audit_gives_the_same_page():
     assert render_html(report(9)) == render_html(report(9))
 
 
-@pytest.mark.parametrize("given", CASES)
+@for_each("given", cases)
 def test_the_island_holds_every_finding_and_every_partition(given):
     reader = read(given)
     said = unpacked(reader, "index")
@@ -207,7 +215,7 @@ def test_unknown_clusters_are_unknown_in_every_chart():
     assert heat_codes(some)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_a_name_in_a_chart_and_in_a_script_is_text(name):
     assert not re.search("[<>]", label(name))
     assert not re.search("[<>&]", in_script([name]))

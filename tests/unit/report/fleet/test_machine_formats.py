@@ -4,9 +4,9 @@ import csv
 import io
 import json
 from dataclasses import replace
+from functools import cache
 
 import jsonschema
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kfix.harmless import for_terminal, one_line
@@ -14,9 +14,15 @@ from kfix.report.fleet.csv_audit import CLUSTERS, FINDINGS, audit_csv
 from kfix.report.fleet.json_audit import audit_json
 from kfix.report.fleet.prometheus import audit_metrics
 from kfix.report.fleet.verdict import FailOn
+from tests.each import for_each
 from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report
 
-REPORTS = [report(1), report(30), report(20, hostile=True), empty(), dark()]
+
+@cache
+def reports():
+    return [report(1), report(30), report(20, hostile=True), empty(), dark()]
+
+
 SCORE = {"type": ["integer", "null"], "minimum": 0, "maximum": 100}
 SCHEMA = {
     "type": "object",
@@ -50,7 +56,7 @@ SCHEMA = {
 }
 
 
-@pytest.mark.parametrize("given", REPORTS)
+@for_each("given", reports)
 def test_json_holds_everything(given):
     said = json.loads(audit_json(given, fail_on=FailOn.CRITICAL))
     jsonschema.validate(said, SCHEMA)
@@ -70,7 +76,7 @@ def test_json_has_the_document_as_an_object_and_null_for_a_damaged_one():
         assert json.loads(audit_json(broken, indent=None))["findings"][0]["document"] in (None, {"a": None})
 
 
-@pytest.mark.parametrize("given", REPORTS)
+@for_each("given", reports)
 def test_csv_has_a_row_a_finding_and_a_row_a_cluster(given):
     text = audit_csv(given)
     rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
@@ -98,7 +104,7 @@ def samples(given):
     }
 
 
-@pytest.mark.parametrize("given", REPORTS)
+@for_each("given", reports)
 def test_prometheus_reads_every_number_back(given):
     text = audit_metrics(given)
     read = samples(given)

@@ -7,6 +7,7 @@ from kfix.harmless import is_dangerous
 from kfix.report.fleet.console import audit_text
 from kfix.report.fleet.markdown import MOST, audit_markdown, code, prose
 from kfix.report.fleet.words import squeezed
+from tests.each import for_each
 from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report
 from tests.unit.report.fleet.test_verdict import CLUSTER, finding, one
 
@@ -71,7 +72,7 @@ def tokens(text):
         yield from token.children or ()
 
 
-@pytest.mark.parametrize("given", [report(1), report(60), report(400), report(30, hostile=True), empty(), dark()])
+@for_each("given", lambda: [report(1), report(60), report(400), report(30, hostile=True), empty(), dark()])
 def test_a_chat_message_is_short_and_has_neither_links_nor_html(given):
     text = audit_markdown(given)
     assert len(text) <= MOST
@@ -80,7 +81,7 @@ def test_a_chat_message_is_short_and_has_neither_links_nor_html(given):
         assert "left out; the full report has all of them" in text
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_a_name_is_unchanged_by_markdown(name):
     [inline] = [t for t in MarkdownIt("commonmark").parse(f"x {code(name, 99)} {prose(name)}") if t.type == "inline"]
     [span] = [t.content for t in inline.children if t.type == "code_inline"]

@@ -8,6 +8,7 @@ import pytest
 from kfix.errors import UsageError
 from kfix.report.fleet.totals import fresh_expiries, has_news, news, totals
 from kfix.report.fleet.verdict import FailOn, exit_code, fail_on, unread
+from tests.each import for_each
 from tests.unit.report.fleet.reports import QUIET, dark, empty, report
 
 BASE = replace(report(8, days=3), mutes=())
@@ -25,7 +26,7 @@ def finding(severity, status="still", **changes):
     return replace(FINDING, severity=severity, rank=rank, status=status, key=f"KFX1:{severity}{status}", **changes)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("findings", "expected"),
     [
         ([], (0, 0, 0, 0, 0)),

@@ -14,6 +14,7 @@ from kfix.model.plan.plan import CheckCall
 from kfix.report.console import console_on
 from kfix.report.runbook.progress import progress_words, time_words
 from kfix.report.runbook.run import RunReporter, closing
+from tests.each import for_each
 from tests.unit.runbook.stage import Stage, reseal
 
 
@@ -30,7 +31,7 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("record", "says"),
     [
         ({"type": "run.start"}, "run R"),

@@ -14,6 +14,7 @@ from kfix.errors import UsageError
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Diagnosis, Finding, MutedFinding, Severity
 from kfix.model.watch import ReceiverState, RecorderState, ServerCost, WatchState
 from kfix.report.watch.metrics import watch_metrics
+from tests.each import for_each
 
 CAUSE = Cause("a test", Confidence.CERTAIN)
 FOLDED = Finding("KFX301", Severity.WARNING, "orders-1", "s", CAUSE)
@@ -117,7 +118,7 @@ def test_loopback_unless_an_address_says_otherwise(text: str, wanted: tuple[str,
     assert parse_listen(text) == wanted
 
 
-@pytest.mark.parametrize("text", ["", "9308", ":", ":99999", ":x", "host:", "a b:1", "::1:9308"])
+@for_each("text", ["", "9308", ":", ":99999", ":x", "host:", "a b:1", "::1:9308"])
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--exporter"):
         parse_listen(text)

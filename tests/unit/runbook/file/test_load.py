@@ -9,6 +9,7 @@ import pytest
 from kfix.errors import InvalidFileError, UsageError
 from kfix.runbook.file.catalogue import files, load, validate
 from kfix.runbook.file.load import load_file, load_text
+from tests.each import for_each
 
 GOOD = """\
 apiVersion: kfix/v1
@@ -144,7 +145,7 @@ def test_no_and_on_are_words_and_no_booleans() -> None:
     assert (runbook.title, runbook.about) == ("no", "on")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "says"),
     [
         ('with: {partition: "${tp}"}', 'with: {partition: "${tq}"}', "unknown reference 'tq'; known: finding.NAME, tp"),

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jsonschema
-import pytest
 import yaml
 
 from kfix.actions.registry import ALL as ACTIONS
@@ -19,6 +18,7 @@ from kfix.probes.registry import ALL as PROBES
 from kfix.runbook.file.catalogue import shipped_dir
 from kfix.runbook.file.load import load_text
 from kfix.runbook.file.published import json_schema
+from tests.each import for_each
 
 SCHEMA = json_schema(codes())
 CHECKER = jsonschema.Draft202012Validator(SCHEMA)
@@ -50,7 +50,7 @@ def test_the_schema_is_one_and_names_no_host() -> None:
     assert "x-plain-value" not in text
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
+@for_each("path", SHIPPED, ids=lambda p: p.stem)
 def test_every_shipped_runbook_passes(path: Any) -> None:
     assert [e.message for e in CHECKER.iter_errors(parse(path.read_text()).data)] == []
 
@@ -175,7 +175,7 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@for_each("name", BAD)
 def test_what_is_broken_neither_passes_nor_loads(name: str) -> None:
     data = copy.deepcopy(_data())
     BAD[name](data)
@@ -183,7 +183,7 @@ def test_what_is_broken_neither_passes_nor_loads(name: str) -> None:
     assert not CHECKER.is_valid(data), "the schema takes it"
 
 
-@pytest.mark.parametrize("name", GOOD)
+@for_each("name", GOOD)
 def test_what_is_good_passes_and_loads(name: str) -> None:
     data = copy.deepcopy(_data())
     GOOD[name](data)

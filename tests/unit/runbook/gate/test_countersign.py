@@ -15,6 +15,7 @@ import pytest
 from kfix.errors import ApprovalError, RefusedError, UsageError
 from kfix.model.plan.plan import Gate, Plan
 from kfix.runbook.gate.countersign import sign, signer
+from tests.each import for_each
 from tests.unit.runbook.stage import Stage, reseal
 
 ME = pwd.getpwuid(os.getuid()).pw_name
@@ -107,7 +108,7 @@ def _folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spoil", "says"),
     [
         (lambda p: _edit(p, plan_id="0" * 64), "it is for plan 00000000"),
@@ -130,8 +131,10 @@ def _folder(path: Path) -> None:
     ],
 )
 def test_a_signature_that_is_not_good_is_refused_by_name(
-    plan: Plan, signed: Path, spoil: Callable[[Path], object], says: str
+    plan: Plan, tmp_path: Path, spoil: Callable[[Path], object], says: str
 ) -> None:
+    signed = tmp_path / "signed.json"
+    sign(plan, signed, "looked at it", plan.created.at)
     spoil(signed)
     with pytest.raises(ApprovalError, match=says) as caught:
         signer(signed, plan, OTHER)

@@ -18,6 +18,7 @@ from kfix.runbook.journal.history import summary
 from kfix.runbook.journal.interrupts import held_back
 from kfix.runbook.journal.journal import read_back
 from kfix.runbook.journal.runs import RunDir, RunStore
+from tests.each import for_each
 from tests.unit.runbook.stage import Answers, Stage
 
 
@@ -130,7 +131,7 @@ def test_the_parametrised_tests_below_cover_every_record_of_a_good_run(types: li
     assert len(types) == GOOD_RUN_LENGTH
 
 
-@pytest.mark.parametrize("room", range(GOOD_RUN_LENGTH))
+@for_each("room", range(GOOD_RUN_LENGTH))
 def test_a_full_disk_stops_before_the_next_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, types: list[str], room: int
 ) -> None:
@@ -170,7 +171,7 @@ def test_a_gate_whose_text_cannot_be_kept_is_not_asked(stage: Stage, monkeypatch
 # -- Ctrl-C, at every record in turn
 
 
-@pytest.mark.parametrize("at", range(GOOD_RUN_LENGTH))
+@for_each("at", range(GOOD_RUN_LENGTH))
 def test_ctrl_c_at_any_record_loses_nothing_and_says_whether_something_changed(
     tmp_path: Path, types: list[str], at: int
 ) -> None:

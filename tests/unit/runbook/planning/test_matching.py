@@ -9,11 +9,10 @@ import pytest
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, Severity
-from kfix.runbook.file.catalogue import load_all
 from kfix.runbook.planning.matching import findings_for, in_plans
+from tests import shipped
 
-BOOKS = {book.id: book for book in load_all(None)}
-STUCK = BOOKS["coordinator-stuck"]
+STUCK = shipped.runbook("coordinator-stuck")
 
 
 def finding(code: str, obj: str, *partitions: TopicPartition) -> Finding:

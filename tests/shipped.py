@@ -1,0 +1,19 @@
+"""The runbooks of kfix, read once a process: they are frozen, and reading all of them takes half a second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from kfix.model.plan.runbook import Runbook
+from kfix.runbook.file.catalogue import load, load_all
+
+
+@cache
+def runbook(name: str) -> Runbook:
+    return load(name, None)
+
+
+@cache
+def runbooks() -> Mapping[str, Runbook]:
+    return {book.id: book for book in load_all(None)}
