@@ -55,13 +55,14 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
     "lab-2.7.1-coordinator-stuck.txt": {"KFX107": "broker 3 likely alive", "KFX302": "without broker 2"},
     "list-topic-0.8.txt": {"KFX107": "broker 2 likely alive", "KFX303": "topic __consumer_offsets"},
-    "log-dirs.txt": {"KFX107": "broker 2 likely alive", "KFX117": "brokers with a failed log directory"},
-    "metadata-quorum-without-leader.txt": {"KFX117": "no leader of the KRaft quorum"},
+    "log-dirs.txt": {"KFX107": "broker 2 likely alive", "KFX406": "broker 2"},
+    "metadata-quorum-without-leader.txt": {"KFX811": "controller quorum"},
     "metadata-quorum.txt": {"KFX107": "broker 13 likely dead"},
     "other-tools.txt": {},
-    "zkcli-no-controller.txt": {"KFX117": "no controller"},
+    "zkcli-no-controller.txt": {"KFX202": "no controller"},
     "zookeeper-shell.txt": {
         "KFX101": "__consumer_offsets-0",
+        "KFX201": "__consumer_offsets-0",
         "KFX302": "without broker 1",
         "KFX401": "broker 1",
     },
@@ -136,7 +137,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 ROWS = [n for n in EXPECTED if n not in {"describe-wrapped-in-a-mail.txt", "describe-topic-missing.txt"}]
 #: Spellings that change JSON, or a column of a tool that is not separated by tabs.
 UNFIT = {
-    "blanks in lists": ("client-log", "consumer-groups-timeout", "broker-log"),
+    "blanks in lists": ("client-log", "consumer-groups-timeout", "broker-log", "describe-topic-missing"),
     "among foreign lines": ("zkcli-no-controller",),
     "coloured": ("metadata-quorum-without-leader",),
 }
@@ -196,9 +197,10 @@ def test_texts_of_several_tools_in_one_paste_keep_their_findings() -> None:
 
 def test_a_set_is_no_state_and_braces_need_their_path() -> None:
     state = '{"controller_epoch":4,"leader":-1,"version":1,"leader_epoch":9,"isr":[2]}'
-    row = "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n"
-    for foreign in (f"set /brokers/topics/x/partitions/0/state {state}\n", f"{state}\n", f"see {state}\n"):
+    row = "Topic: x PartitionCount: 1 Configs:\nTopic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n"
+    for foreign in (f"{state}\n", f"see {state}\n"):
         assert meaning(row + foreign) == meaning(row)
+    assert findings(judged(f"{row}set /brokers/topics/x/partitions/0/state {state}\n")) == {"KFX201": "x-0"}
     assert "KFX204" in findings(judged(f"get /brokers/topics/x/partitions/0/state\n{state}\n{row}"))
 
 
