@@ -34,9 +34,9 @@ from kfix.model.cluster.pasted import Complaint
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, some
-from kfix_diagnostics._advice import cluster_options, diagnose_again, runbook, servers
-from kfix_diagnostics._words import are, error_name, per_topic
-from kfix_diagnostics.sources._logged import MEANINGS, Meaning
+from kfix_diagnostics._advice import blocked, cluster_options, diagnose_again, runbook, servers
+from kfix_diagnostics._words import are, error_name, has, per_topic
+from kfix_diagnostics.sources._logged import MEANINGS, NO_LEADER, Meaning
 
 CODE = "KFX117"
 #: The default of offsets.topic.num.partitions.
@@ -67,10 +67,10 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     text = case.snapshot.pasted
     if text is None:
         return
-    down = {row.tp for row in rows if row.leaderless}
     kinds: dict[str, list[Complaint]] = {}
     for each in text.complaints:
         kinds.setdefault(each.about, []).append(each)
+    down = {row.tp for row in rows if row.leaderless} | {_partition(c.name) for c in kinds.get("offline", ())}
     groups = [c for c in kinds.get("group", ()) if not _explained(c.name, down, case)]
     if groups:
         yield _of_groups(groups, case)
@@ -209,11 +209,12 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
     named = tuple(sorted({c.name for c in found if c.name}))
     tps = tuple(sorted(map(_partition, named))) if meaning.of_partitions else ()
     groups = named if meaning.about == "a group" else ()
-    names = f"group{'' if len(groups) == 1 else 's'} {some(groups)}" if groups else per_topic(tps) or "a partition"
+    names = f"group{'' if len(groups) == 1 else 's'} {some(groups)}" if groups else per_topic(tps) or some(named)
     details = tuple(dict.fromkeys(c.detail for c in found if c.detail))
     words = {
         "names": names,
-        "broker": brokers_named(brokers) if brokers else "a broker that the text does not name",
+        "have": has(max(len(named), 1)),
+        "broker": brokers_named(brokers) if brokers else _unnamed(found),
         "ids": ", ".join(map(str, brokers)) or "that the text does not name",
         "detail": some(details) or "the text names nothing more",
         "more": f": {some(details)}" if details else "",
@@ -221,11 +222,11 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
     return Finding(
         code=meaning.code,
         severity=meaning.severity,
-        obj=words["broker"] if brokers and meaning.of_brokers else names if tps or groups else meaning.about,
+        obj=_object(meaning, words, brokers, names),
         summary=meaning.summary.format_map(words),
         cause=Cause(meaning.cause, meaning.confidence),
         evidence=_evidence(found),
-        blocked=Blocked("" if groups else meaning.blocked, groups),
+        blocked=blocked(case, tps) if meaning.code == NO_LEADER else Blocked("" if groups else meaning.blocked, groups),
         remedies=(
             *(Remedy(text.format_map(words)) for text in meaning.remedies),
             *([runbook(case, meaning.runbook, meaning.repairs)] if meaning.runbook else []),
@@ -233,7 +234,22 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
         ),
         never=(meaning.never.format_map(words),),
         partitions=tps,
+        headline=meaning.about if meaning.severity is Severity.INFO else "",
     )
+
+
+def _unnamed(found: list[Complaint]) -> str:
+    """Returns the broker by its pod, host or file, where the text does not show its id."""
+    nodes = sorted({c.node for c in found if c.node})
+    return f"the broker of {some(nodes)}" if nodes else "a broker that the text does not name"
+
+
+def _object(meaning: Meaning, words: dict[str, str], brokers: tuple[int, ...], names: str) -> str:
+    if brokers and meaning.of_brokers:
+        return words["broker"]
+    if brokers and meaning.about == "a voter":
+        return f"voter {words['ids']}"
+    return names or meaning.about
 
 
 def _errors(found: list[Complaint]) -> str:
@@ -242,9 +258,15 @@ def _errors(found: list[Complaint]) -> str:
 
 
 def _evidence(found: list[Complaint]) -> tuple[Evidence, ...]:
-    shown = tuple(Evidence("text", c.where or f"line {c.line}", c.text[:160]) for c in found[:_SHOWN])
+    shown = tuple(Evidence("text", _where_of(c), c.text[:160]) for c in found[:_SHOWN])
     rest = len(found) - _SHOWN
     return (*shown, Evidence("text", "more errors", f"{rest} of them {are(rest)} not shown")) if rest > 0 else shown
+
+
+def _where_of(error: Complaint) -> str:
+    """Returns the first line of an error, and how often the text has it."""
+    where = error.where or f"line {error.line}"
+    return f"{where} ({error.times} times)" if error.times > 1 else where
 
 
 CHECK = ClusterCheck(

@@ -11,13 +11,16 @@ from typing import Final
 from kfix.model.diagnosis.finding import Confidence, Severity
 
 _C, _W = Severity.CRITICAL, Severity.WARNING
+#: The code of findings about partitions without a leader.
+NO_LEADER: Final = "KFX107"
+_THROTTLES: Final = "replication throttles are left over"
 _CERTAIN, _LIKELY, _POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """`{names}` are partitions or groups, `{broker}` and `{ids}` brokers. `{detail}` is what else the lines name, and `{more}`
-    the same behind a colon, if there is anything.
+    """`{names}` are partitions or groups, `{broker}` and `{ids}` brokers. `{detail}` is what else the lines name,
+    `{more}` the same behind a colon, if there is anything.
 
     Summary, cause, remedies and `never` are sentences without the final period. `blocked` says which clients wait.
     `about` is what the finding is about where the text names neither partition nor broker.
@@ -37,7 +40,7 @@ class Meaning:
 
     @property
     def of_partitions(self) -> bool:
-        return "{names}" in self.summary and self.about not in {"a group", "a topic id"}
+        return "{names}" in self.summary and self.about not in {"a group", "a topic id", _THROTTLES}
 
     @property
     def of_brokers(self) -> bool:
@@ -48,6 +51,13 @@ _DISK = "Do not restart it with an empty disk while it has the only in-sync repl
 _META = "Do not delete meta.properties and do not format the log directories: they hold the partitions"
 _CLEAN = "Do not trigger an unclean election: a broker with all records may be alive, or can be started"
 MEANINGS: Final = {
+    "offline": Meaning(
+        NO_LEADER, _C, "partitions", "{names} {have} no leader: the controller found no replica that may lead. "
+        "The text shows neither its replicas nor its ISR", "no in-sync replica is alive", _LIKELY,
+        ("Describe the topic, which shows the replicas and the ISR: kafka-topics.sh --describe",
+         "Start the brokers of the ISR; one of them leads by itself then"),
+        _CLEAN, "producers and consumers of these partitions",
+    ),
     "rebalancing": Meaning(
         "KFX111", _W, "a group", "{names} is in a rebalance{more}: none of its members gets records until it ends",
         "a member joins or left, or one does not answer the coordinator", _POSSIBLE,
@@ -293,6 +303,14 @@ MEANINGS: Final = {
         "KFX117", _W, "partitions", "the election of a leader of {names} failed: {detail}",
         "no replica that may lead is alive, or the preferred one is not in sync", _LIKELY,
         ("Start the brokers of the replicas in the ISR; a clean election follows by itself",), _CLEAN,
+    ),
+    "throttled": Meaning(
+        "KFX503", Severity.INFO, _THROTTLES,
+        "replicas of topic {names} are marked as throttled, and no reassignment of it is under way",
+        "the tool that set the throttles was killed, or did not remove them", _LIKELY,
+        (), "Do not remove throttles while replicas are being moved: the copy takes the bandwidth of the clients",
+        runbook="sweep-throttles",
+        repairs="Remove the throttles. The runbook refuses while anything is being moved",
     ),
     "reassignment": Meaning(
         "KFX501", _W, "partitions", "the reassignment of {names} failed", "a broker of the new replicas is not alive",

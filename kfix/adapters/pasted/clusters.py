@@ -12,9 +12,9 @@ from kfix.adapters.pasted.lines import PastedLine
 _HEAD: Final = re.compile(r"Metadata for .*\(from broker|Topic: ?\S+\s+TopicId:|ClusterId:\s|\{\"originating_broker\"")
 #: What is another one in another cluster: {what: its value}.
 _MARKS: Final = (
-    re.compile(r"\b(?P<what>ClusterId):\s+(?P<value>[\w-]{16,40})"),
-    re.compile(r"\bTopic: ?(?P<what>\S+)\s+TopicId: ?(?P<value>[\w-]{22})\b"),
-    re.compile(r"\b(?P<what>broker \d+) at (?P<value>\S+:\d+)"),
+    re.compile(r"(?P<what>ClusterId):\s+(?P<value>[\w-]{16,40})$"),
+    re.compile(r"Topic: ?(?P<what>\S+)\s+TopicId: ?(?P<value>[\w-]{22})\b"),
+    re.compile(r"(?P<what>broker \d+) at (?P<value>\S+:\d+)(?: \(controller\))?$"),
 )
 
 
@@ -22,7 +22,7 @@ def split_clusters(lines: Sequence[PastedLine]) -> list[list[PastedLine]]:
     """Returns the lines by cluster, in order of the text; an output that names none belongs to the one before it."""
     found: list[tuple[dict[str, str], list[PastedLine]]] = [({}, [])]
     for part in _parts(lines):
-        marks = {m["what"]: m["value"] for line in part for mark in _MARKS for m in mark.finditer(line.text)}
+        marks = {m["what"]: m["value"] for line in part for mark in _MARKS if (m := mark.match(line.text))}
         mine = found[-1]
         if marks:
             known = [each for each in found if each[0] and _same(each[0], marks)]

@@ -44,6 +44,8 @@ _LIST_KEYS: Final = frozenset({"Leader", "Replicas", "Isr", "Offline", "Elr", "L
 _HEADER_KEYS: Final = frozenset({"PartitionCount", "ReplicationFactor", "Configs", "TopicId", "MarkedForDeletion"})
 _NUMBER_KEYS: Final = frozenset({"Partition", "PartitionCount", "ReplicationFactor"})
 _LAST_WORD: Final = re.compile(r"(.*\s|)(\S*)")
+#: Keys of a row that does not begin its line.
+_FEWEST_KEYS: Final = 3
 #: A line of configs has no blank; it continues a header that a terminal has wrapped.
 _MORE_CONFIGS: Final = re.compile(r'[\w.,=:;+/{}"\[\]\-]+')
 _NONE: Final = frozenset({"none", "n/a", "null"})
@@ -98,6 +100,8 @@ class DescribeFormat:
     def _take_pairs(self, text: str, line: PastedLine) -> bool:
         keys = list(_KEY.finditer(text))
         taken = False
+        if not self._row and keys[0].start() > 0 and len(keys) < _FEWEST_KEYS:
+            return False  # prose that holds such a word
         head = text[: keys[0].start()].strip()
         if head and self._row:
             torn = self._row[-1][1].endswith(",") or head.startswith(",")

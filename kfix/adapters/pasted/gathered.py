@@ -24,6 +24,10 @@ ERRORS: Final = frozenset({"ERROR", "FATAL"})
 _LONGEST_TEXT: Final = 400
 
 
+#: (about, name, code, broker, the node or file of the line where the text names no broker).
+ComplaintKey = tuple[str, str, int, int, str]
+
+
 class BadRowError(Exception):
     """A row of a known kind lacks something; the message states what."""
 
@@ -82,7 +86,7 @@ class Gathered:
     unmarked: Counter[str] = field(default_factory=Counter)
     groups: dict[str, str] = field(default_factory=dict)
     unused: Counter[str] = field(default_factory=Counter)
-    complaints: dict[tuple[str, str, int, int], Complaint] = field(default_factory=dict)
+    complaints: dict[ComplaintKey, Complaint] = field(default_factory=dict)
     settled: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
     two_rows: list[TwoRows] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -130,19 +134,21 @@ class Gathered:
         at: float = -1.0,
         broker: int = NOBODY,
         detail: str = "",
-    ) -> None:
-        """Adds an error; the same one again counts as a repeated line, and the last one counts."""
-        key = (about, name, code, broker)
+    ) -> ComplaintKey:
+        """Adds an error and returns its key; the same one again counts as a repeated line, and the last one counts."""
+        node = line.node or line.file
+        key = (about, name, code, broker, node if broker < 0 else "")
         old = self.complaints.get(key)
         if old is None:
             text = line.text[:_LONGEST_TEXT]
-            self.complaints[key] = Complaint(about, name, code, line.number, text, at, broker, detail, line.where)
-            return
+            self.complaints[key] = Complaint(about, name, code, line.number, text, at, broker, detail, line.where, node)
+            return key
         self.repeat(line)
         last = line.number if _later((at, line.number), (old.at, old.line)) else old.line
         self.complaints[key] = old._replace(
             line=last, at=max(at, old.at), times=old.times + 1, detail=old.detail or detail
         )
+        return key
 
     def settle(self, about: str, name: str, line: PastedLine, at: float = -1.0) -> None:
         """Notes that what was wrong with `name` was right again in this line; earlier errors are the past."""
@@ -191,7 +197,7 @@ class Gathered:
     def anything(self) -> bool:
         """Returns whether anything can be judged: a partition, an error, or brokers and groups."""
         return bool(
-            self.read or self.complaints or self.settled or self.errors.lines
+            self.read or self.complaints or self.settled or self.errors.lines or self.unused
             or self.groups or self.alive or self.dead or self.listed or self.registered is not None
         )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from kfix.adapters.pasted.json_text import json_object
@@ -33,7 +33,7 @@ _PREFIXES: Final = tuple(
                 r"[\w./@-]+(?:\[\d+\]:| \S+ \S+ -) ?"
             ),  # journald, syslog
             r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4} [\w.*-]+: (?=\{)",  # Fluentd
-            r"(?P<node>(?:\S*/)?[\w.-]+\.(?:log|out|txt)[\w.-]*?)[:-](?:\d+[:-])?(?=\s|\S)",  # grep -H
+            r"(?P<node>(?:\S*/)?[\w.-]+\.(?:log|out|txt)[\w.-]*?)(?::(?:\d+:)?|-(?:\d+-)?(?=[\[\s]))",  # grep -H
             rf"\d+[:-](?:{_LOG}|(?=\s*(?:Topic|Partition):))",  # grep -n
             rf"(?:{_ISO}) (?P<node>\w[\w.-]*\[[\w.-]+\]): ",  # Heroku
             rf"{_ISO}\s+(?=\S)",  # kubectl logs --timestamps, docker logs -t
@@ -72,12 +72,18 @@ class PastedLine(NamedTuple):
 
     @property
     def where(self) -> str:
+        if not self.number:
+            return "the whole text"
         return f"{self.file}:{self.number}" if self.file else f"line {self.number}"
 
 
-def pasted_lines(lines: Iterable[str], file: str = "") -> Iterator[PastedLine]:
-    """Yields the lines that are not blank."""
+def pasted_lines(
+    lines: Iterable[str], file: str = "", keep: Callable[[str], bool] | None = None
+) -> Iterator[PastedLine]:
+    """Yields the lines that are not blank, with `keep` those that it returns True for."""
     for number, raw in enumerate(lines, 1):
+        if keep is not None and not keep(raw):
+            continue
         bare, node = bare_line(raw)
         if bare:
             yield PastedLine(number, bare, raw, file, node)
@@ -85,6 +91,8 @@ def pasted_lines(lines: Iterable[str], file: str = "") -> Iterator[PastedLine]:
 
 def bare_line(raw: str) -> tuple[str, str]:
     """Returns (a line without colours, invisible characters, quoting and prefixes, the node that a prefix names)."""
+    if raw.startswith("[2") and raw.isascii() and "\x1b" not in raw:
+        return raw.strip(), ""  # Kafka's own layout, as most long texts have it
     line = _INVISIBLE.sub("", _ANSI.sub("", raw)).replace("\u00a0", " ")
     node = ""
     for _ in range(_MOST_PREFIXES):

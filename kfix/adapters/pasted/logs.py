@@ -15,7 +15,7 @@ from kfix.adapters.pasted import signs
 from kfix.adapters.pasted.clients import NAME as CLIENT
 from kfix.adapters.pasted.clients import client_error, named
 from kfix.adapters.pasted.entries import LogEntry, is_trace, log_entry
-from kfix.adapters.pasted.gathered import BadRowError, Gathered, partition_view
+from kfix.adapters.pasted.gathered import BadRowError, ComplaintKey, Gathered, partition_view
 from kfix.adapters.pasted.lines import PastedLine
 from kfix.model.cluster.snapshot import PartitionView, TopicPartition
 from kfix.model.incident.timeline import LogStatement
@@ -25,7 +25,8 @@ NAME: Final = "broker log"
 _NO_LEADER: Final = -1
 #: A broker names itself so; a client does not.
 _SELF: Final = re.compile(
-    r"\[(?!Consumer|Producer|AdminClient)[A-Z]\w+(?: \S+)??[ =](?:(?:\w*[iI]d|broker)=)?(?P<broker>\d{1,9})\b"
+    r"\[(?!Consumer|Producer|AdminClient)(?:KafkaApi-|[A-Z]\w+(?: \S+)??[ =])"
+    r"(?:(?:\w*[iI]d|broker)=)?(?P<broker>\d{1,9})\b"
 )
 _REGISTERED: Final = re.compile(r"Registered broker (?P<broker>\d+) at path /brokers/ids/")
 _PLACED: Final = re.compile(
@@ -36,7 +37,8 @@ _SHRINKS: Final = re.compile(
 )
 _EXPANDS: Final = re.compile(r"\[Partition (?P<tp>\S+-\d+) broker=\d+\] (?:Expanding ISR from \S+ to|ISR updated)")
 #: Elections of controllers after which the office is not held steadily.
-_UNSTEADY: Final = 3
+_UNSTEADY: Final = 4
+_WITHIN: Final = 600.0
 #: Most characters of what a line names.
 _LONGEST_DETAIL: Final = 200
 #: Most texts of entries that are kept to notice a repeated one.
@@ -57,8 +59,8 @@ class LogFormat:
         self._seen: set[int] = set()
         self._up: dict[int, tuple[tuple[float, int], bool, PastedLine]] = {}
         self._writers: dict[tuple[str, str], set[int]] = {}
-        self._unplaced: list[tuple[tuple[str, str], tuple[str, str, int, int]]] = []
-        self._elected: dict[tuple[int, int], PastedLine] = {}
+        self._unplaced: set[tuple[tuple[str, str], ComplaintKey]] = set()
+        self._elected: dict[tuple[int, int], tuple[float, PastedLine]] = {}
 
     def take(self, line: PastedLine) -> bool:
         """Returns whether the line begins an entry, or continues the one above."""
@@ -80,7 +82,7 @@ class LogFormat:
             return
         if broker := _SELF.search(entry.text):
             self._writers.setdefault(_writer(entry.line), set()).add(int(broker["broker"]))
-        if not self._read(entry):
+        if signs.is_quiet(entry.line.text) or not self._read(entry):
             self._gathered.skip(entry.line, entry.level)
             return
         if (mark := hash(entry.line.text)) in self._seen:
@@ -117,9 +119,9 @@ class LogFormat:
         detail = parts.get("detail", "")[:_LONGEST_DETAIL]
         if " " not in detail and "/" not in detail:
             detail = detail.rpartition(".")[2]  # the package of an exception
-        self._gathered.complain(kind, name, -1, entry.line, at=entry.at, broker=own, detail=detail)
+        key = self._gathered.complain(kind, name, -1, entry.line, at=entry.at, broker=own, detail=detail)
         if own < 0:
-            self._unplaced.append((_writer(entry.line), (kind, name, -1, own)))
+            self._unplaced.add((_writer(entry.line), key))
 
     def _own(self, entry: LogEntry) -> int:
         found = _SELF.search(entry.text)
@@ -166,7 +168,7 @@ class LogFormat:
                 self._note_up(broker, entry, up=True)
         if statement.controller is not None:
             self._gathered.controller = statement.controller.leader
-            self._elected.setdefault((statement.controller.leader, statement.controller.epoch), entry.line)
+            self._elected.setdefault((statement.controller.leader, statement.controller.epoch), (entry.at, entry.line))
         for tp, observed in statement.partitions:
             if observed.leader >= _NO_LEADER and observed.isr is not None:
                 self._state(tp, partition_view(observed.leader, (), observed.isr, epoch=observed.epoch), entry,
@@ -199,20 +201,34 @@ class LogFormat:
                 gathered.say_dead(broker, f"was gone last ({line.where})")
                 gathered.complain("gone", "", -1, line, broker=broker)
         for tp, (_, view, line) in self._partitions.items():
-            if tp not in gathered.read:
-                try:
-                    gathered.partition(tp, view, line, NAME)
-                except BadRowError as error:
-                    gathered.broken(error, line)
-            elif view.leader < 0 <= gathered.read[tp].view.leader:
-                gathered.complain("once leaderless", str(tp), -1, line)
-        if len(self._elected) >= _UNSTEADY:
-            detail = f"{len(self._elected)} elections"
-            gathered.complain("unsteady", "", -1, list(self._elected.values())[-1], detail=detail)
+            self._finish_partition(tp, view, line)
+        self._finish_elections()
         for source, key in self._unplaced:
             writers = self._writers.get(source, set())
             if len(writers) == 1 and key in gathered.complaints:
                 gathered.complaints[key] = gathered.complaints[key]._replace(broker=min(writers))
+
+    def _finish_partition(self, tp: TopicPartition, view: PartitionView, line: PastedLine) -> None:
+        gathered, shown = self._gathered, self._gathered.read.get(tp)
+        if shown is not None:
+            if view.leader < 0 <= shown.view.leader:
+                gathered.complain("once leaderless", str(tp), -1, line)
+        elif not (view.isr or view.replicas):
+            gathered.complain("offline", str(tp), -1, line)
+        else:
+            try:
+                gathered.partition(tp, view, line, NAME)
+            except BadRowError as error:
+                gathered.broken(error, line)
+
+    def _finish_elections(self) -> None:
+        """Notes controllers that are elected again and again within minutes; restarts of all brokers are fewer."""
+        elected = sorted(self._elected.values(), key=lambda each: each[0])
+        for first, last in zip(elected, elected[_UNSTEADY - 1 :], strict=False):
+            if last[0] - first[0] <= _WITHIN:
+                detail = f"{_UNSTEADY} elections within {last[0] - first[0]:.0f} s"
+                self._gathered.complain("unsteady", "", -1, last[1], detail=detail)
+                return
 
 
 def _classic(entry: LogEntry) -> Entry:

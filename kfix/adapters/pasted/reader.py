@@ -79,12 +79,8 @@ def parse_pasted(text: str, name: str, taken_at: float) -> Snapshot:
     return replace(made, sources=(*made.sources, *others))
 
 
-def gather(text: str) -> Gathered:
-    """Returns what every format has read of a text about one cluster."""
-    return gather_lines(pasted_lines(text.splitlines()))
-
-
 def gather_lines(lines: Iterable[PastedLine]) -> Gathered:
+    """Returns what every format has read of the lines about one cluster."""
     reader = BlockReader(Gathered())
     for line in lines:
         reader.take(line)
@@ -150,30 +146,37 @@ class BlockReader:
         self._quorum.finish()
         self._logs.finish()  # last: a log only adds partitions that nothing else shows
         _note_new_id(self._gathered)
+        _note_throttles(self._gathered)
         return self._gathered
 
 
 def _note_new_id(gathered: Gathered) -> None:
     """Notes that the only brokers that run have no replica of the partitions without a leader: their ids are new."""
-    down = [read for read in gathered.read.values() if read.view.leader < 0]
+    down = [read.view for read in gathered.read.values() if read.view.leader < 0]
+    offline = [error for error in gathered.complaints.values() if error.about == "offline"]
     led = any(read.view.leader >= 0 for read in gathered.read.values())
     up = set(gathered.registered or gathered.alive.keys() - gathered.dead.keys())
-    replicas = {broker for read in down for broker in (read.view.replicas or read.view.isr)}
-    if not down or led or not up or up & replicas or (not replicas and len(up) > 1):
+    replicas = {broker for view in down for broker in (view.replicas or view.isr)}
+    if led or not (down or offline) or not up or up & replicas or (not replicas and len(up) > 1):
         return
     where = f"their replicas are on {brokers_named(replicas)}" if replicas else "their replicas are elsewhere"
-    first = min(down, key=lambda read: read.number)
-    gathered.complain("new id", "", -1, PastedLine(first.number, first.words, ""), broker=min(up), detail=where)
+    line = PastedLine(0, f"broker {min(up)} runs", "")
+    gathered.complain("new id", "", -1, line, broker=min(up), detail=where)
+
+
+def _note_throttles(gathered: Gathered) -> None:
+    """Notes topics whose replicas are marked as throttled although none of them is being moved."""
+    moving = {tp.topic for tp in gathered.moves}
+    for topic, configs in gathered.configs.items():
+        marks = [key for key, value in configs.items() if key.endswith(".replication.throttled.replicas") and value]
+        if marks and topic not in moving:
+            gathered.complain("throttled", topic, -1, PastedLine(0, f"{topic}: {', '.join(marks)}", ""))
 
 
 def _nothing(gathered: Gathered, name: str) -> list[str]:
     if gathered.problems:
         return [f"{name}:{problem}" for problem in gathered.problems]
-    known = gathered.formats | gathered.unused
-    if not known:
-        return [f"{name}:1: no partition in this text"]
-    named = ", ".join(f"{tool} ({several(lines, 'line')})" for tool, lines in sorted(known.items()))
-    return [f"{name}:1: no partition and no error in this text, only output of {named}"]
+    return [f"{name}:1: no partition in this text"]
 
 
 def snapshot_of(gathered: Gathered, name: str, taken_at: float) -> Snapshot:

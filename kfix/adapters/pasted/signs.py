@@ -13,6 +13,22 @@ _TP: Final = r"(?P<tp>[\w.-]{1,249}-\d{1,9})"
 _DIR: Final = r"(?P<detail>/\S*?)(?=[.,;:)\]]?(?:\s|$))"
 
 
+#: What an entry below the level WARN has to hold so that a wording may match it; most entries are none of these.
+_QUIET: Final = (" INFO ", " DEBUG ", " TRACE ")
+_HINTS: Final = (
+    "groupId=", 'Group "', " brokers:", "Registered broker", "elected", "Resigned", "ontroller moved", "state changed",
+    "Changed partition", "starts at", "become follower", "encing broker", "unfence", "nclean", "active controller",
+    "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting", "shut down", " ISR ",
+    "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", "elect", "Election", "Deletion of",
+    "xception", "copying log",
+)  # fmt: skip
+
+
+def is_quiet(line: str) -> bool:
+    """Returns whether no wording matches an entry in this line: a quick test, since logs are long."""
+    return any(map(line.__contains__, _QUIET)) and not any(map(line.__contains__, _HINTS))
+
+
 class Sign(NamedTuple):
     """A wording: `kind` is what it is about (`kfix_diagnostics/sources/_logged.py`).
 

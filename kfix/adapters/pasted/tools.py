@@ -36,7 +36,7 @@ _POD: Final = re.compile(
 _ANY_POD: Final = re.compile(r"\S+\s+(?:\S+\s+)?\d+/\d+\s+[A-Z]\S*\s+\d")
 _WAITS_FOR_POD: Final = re.compile(r"(?:message: )?.*\bpod (?P<pod>[\w-]+-\d+) to become ready")
 _ELECTION: Final = re.compile(
-    r"Error completing leader election \(\w+\) for partition: (?P<tp>[\w.-]+-\d+): (?P<error>\S+)"
+    r"Error completing leader election \(\w+\) for partition: (?P<tp>[\w.-]+-\d+): (?P<error>[^\s:]+)"
 )
 _MOVE_FAILED: Final = re.compile(r"Reassignment of partition (?P<tp>[\w.-]+-\d+) failed")
 

@@ -16,7 +16,8 @@ class Complaint(NamedTuple):
     `about` is the kind of fault (`kfix_diagnostics/sources/_logged.py` has them all) and `name` its object: a group, a
     topic, a partition. `code` is Kafka's error code, -1 if the text names none; `text` is the line, `line` its number,
     and `where` its file and number. `at` is its time in seconds since the epoch, -1 if it has none. `broker` is the
-    broker that it is about, -1 if the text names none; `detail` is what else the line names, such as a directory.
+    broker that it is about, -1 if the text names none, and `node` the pod, host or file of the line, "" if none is;
+    `detail` is what else the line names, such as a directory.
     """
 
     about: str
@@ -28,6 +29,7 @@ class Complaint(NamedTuple):
     broker: int = -1
     detail: str = ""
     where: str = ""
+    node: str = ""
     times: int = 1
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from kfix.adapters.pasted.errors import error_code
 from kfix.adapters.pasted.lines import bare_line
-from kfix.adapters.pasted.reader import gather
 from kfix.model.cluster.snapshot import Assignment, Mode, TopicPartition
+from tests.unit.adapters.pasted.gathering import gather
 
 ROW = "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n"
 X0 = TopicPartition("x", 0)
