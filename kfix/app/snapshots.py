@@ -82,12 +82,16 @@ def state_folder() -> Path | None:
 
 
 def load_snapshot(path: Path) -> Snapshot:
-    """Returns the snapshot in a file, or one from pasted text (`adapters/pasted`).
+    """Returns the snapshot in a file, or one from pasted text or a folder of logs (`adapters/pasted`).
 
     Raises UsageError if it cannot be read. Imports are local so that each command loads only what it uses.
     """
     from kfix.adapters.pasted.reader import parse_pasted  # noqa: PLC0415
 
+    if path.is_dir():
+        from kfix.adapters.pasted.folder import parse_folder  # noqa: PLC0415
+
+        return parse_folder(path, files.shown(path))
     text = files.read_text(path)
     if files.is_snapshot(text):
         return files.parse(text, path)

@@ -64,8 +64,8 @@ FromFiles = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="A saved snapshot, or pasted output of Kafka's tools, of kcat, or of the ZooKeeper shell; - is standard "
-        "input. Repeat it to merge snapshots saved from several vantages at the same time.",
+        help="A saved snapshot, pasted output of Kafka's tools, of kcat or of the ZooKeeper shell, or logs or a folder "
+        "of them; - is standard input. Repeat it to merge snapshots saved from several vantages at the same time.",
     ),
 ]
 Vantage = Annotated[

@@ -63,10 +63,11 @@ def _inferred(
     alive |= {b: f"is in the ISR of {several(n, 'partition')} with a leader" for b, n in in_sync.items()
               if b not in alive}  # fmt: skip
     known = alive.keys()
+    # A text that leaves partitions out does not show what a broker leads there.
     dead = {
         b: _sign(lacking[b])
         for b in lacking.keys() | alone.keys()
-        if b not in known and known and (lacking[b] >= _ENOUGH or alone[b])
+        if b not in known and known and not text.partial and (lacking[b] >= _ENOUGH or alone[b])
     }
     # What a line says of a broker itself outweighs its place in an ISR; a sign against it leaves both out.
     doubtful = {b for b in text.dead if b in text.alive or b in leads}

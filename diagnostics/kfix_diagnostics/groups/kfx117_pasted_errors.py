@@ -1,23 +1,25 @@
-"""KFX117 pasted-errors: a pasted text has errors that name groups, topics, brokers or the controller.
+"""KFX117 pasted-errors: a pasted text has errors of clients, brokers or controllers.
 
 Why it matters
     The error of one client names what blocks it: a group without a coordinator waits for the leader of its partition of
-    `__consumer_offsets`, a producer for the leader or the ISR of its topic. Each tool words it differently.
+    `__consumer_offsets`, a producer for the leader or the ISR of its topic. The log of a broker that stopped names why.
 
 How kfix knows
-    The text has Kafka's error codes, in the wordings of the Java client, of librdkafka and of Sarama, with the group,
-    the topic or the broker in the same line. `kafka-consumer-groups` prints no group, so kfix takes the one in its
-    command. A group hashes to one of the partitions that the text states for the topic, otherwise of 50, Kafka's
-    default. A group whose partition has no leader in the same text is reported with that partition instead (KFX107).
+    The text has an error in the wording of a broker, a controller or a client, with what it is about. A name comes only
+    from where that client prints names. `kafka-consumer-groups` prints no group, so kfix takes the one in its command.
+    A group hashes to one of the partitions that the text states for the topic, otherwise of 50, Kafka's default. An
+    error that a later line settles is the past, and one that the same text explains by a partition is reported with the
+    partition only. An error that a diagnosis of the cluster has a finding for, such as a failed log directory (KFX406)
+    or a lost quorum (KFX811), is reported with the code of that finding.
 
 Remedies, safest first
-    Check the partition that is named, or diagnose the cluster itself: `kfix diagnose --group GROUP`.
+    Check what is named, or diagnose the cluster itself: `kfix diagnose --group GROUP`.
 
 Do not
     Do not restart the clients: a group without a coordinator would only wait again.
 
 Sources
-    Kafka 2.7.1, Errors.java and the logs of its clients. See docs/facts/consumer-groups.md.
+    Kafka 2.7.1 and 4.3.1, Errors.java and the log messages. See docs/facts/consumer-groups.md and docs/pasted-text.md.
 """
 
 from __future__ import annotations
@@ -31,9 +33,10 @@ from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.cluster.pasted import Complaint
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import some
-from kfix_diagnostics._advice import cluster_options, diagnose_again, servers
-from kfix_diagnostics._words import are, error_name
+from kfix.wording import brokers_named, some
+from kfix_diagnostics._advice import blocked, cluster_options, diagnose_again, runbook, servers
+from kfix_diagnostics._words import are, error_name, has, per_topic
+from kfix_diagnostics.sources._logged import MEANINGS, NO_LEADER, Meaning
 
 CODE = "KFX117"
 #: The default of offsets.topic.num.partitions.
@@ -41,26 +44,78 @@ _USUAL_PARTITIONS = 50
 _SHOWN = 5
 _UNNAMED = -1
 _LEADER_ERRORS = frozenset({5, 6, 19, 20})
+#: {kind: the kinds that explain it where they are about the same broker}.
+_EXPLAINED_BY = {
+    "stopped": ("all log dirs", "disk full", "truncation refused", "cluster id", "broker id", "id taken"),
+    "shutting down": (
+        "all log dirs",
+        "disk full",
+        "truncation refused",
+        "cluster id",
+        "broker id",
+        "id taken",
+        "stopped",
+    ),
+    "log dir": ("all log dirs", "disk full"),
+    "gone": ("all log dirs", "disk full", "truncation refused", "stopped", "shutting down"),
+    "unreachable": ("advertised",),
+    "voter": ("no voters",),
+}
 
 
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     text = case.snapshot.pasted
     if text is None:
         return
-    down = {row.tp for row in rows}
-    by_subject: dict[str, list[Complaint]] = {}
+    kinds: dict[str, list[Complaint]] = {}
     for each in text.complaints:
-        by_subject.setdefault(each.about, []).append(each)
-    groups = [c for c in by_subject.get("group", ()) if not _explained(c.name, down, case)]
+        kinds.setdefault(each.about, []).append(each)
+    down = {row.tp for row in rows if row.leaderless} | {_partition(c.name) for c in kinds.get("offline", ())}
+    groups = [c for c in kinds.get("group", ()) if not _explained(c.name, down, case)]
     if groups:
         yield _of_groups(groups, case)
-    down_topics = {tp.topic for tp in down}
-    topics = [c for c in by_subject.get("topic", ()) if c.code in _LEADER_ERRORS and c.name not in down_topics]
-    if topics:
-        yield _of_topics(topics, case)
-    for about in ("broker", "controller", "quorum"):
-        if found := by_subject.get(about):
-            yield _of_servers(about, found, case)
+    shown = {row.topic for row in rows} | {_partition(c.name).topic for c in kinds.get("min isr", ())}
+    topics = [c for c in kinds.get("topic", ()) if c.code in _LEADER_ERRORS and c.name not in shown]
+    over = [c for c in topics if _looks_well(c.name, case)]
+    for found in (over, [c for c in topics if c not in over]):
+        if found:
+            yield _of_topics(found, case, over=found is over)
+    sick = {str(row.tp) for row in rows}
+    for kind, meaning in MEANINGS.items():
+        lasting = [c for c in kinds.get(kind, ()) if not _known(c, kinds, sick, case)]
+        if lasting:
+            yield _of_kind(meaning, lasting, case)
+
+
+def _looks_well(topic: str, case: CaseFile) -> bool:
+    """Returns whether the text shows every partition of the topic, none without a leader or below its minimum."""
+    count = (case.snapshot.stated_partitions or {}).get(topic, 0)
+    return bool(count) and all(case.views_of(TopicPartition(topic, number)) for number in range(count))
+
+
+def _known(error: Complaint, kinds: dict[str, list[Complaint]], sick: set[str], case: CaseFile) -> bool:
+    """Returns whether another finding of this diagnosis reports it, with its cause or its partition."""
+    causes = (other for kind in _EXPLAINED_BY.get(error.about, ()) for other in kinds.get(kind, ()))
+    if any(other.broker == error.broker for other in causes):
+        return True
+    if error.about == "min isr":
+        return error.name in sick
+    if error.about == "shrunk":
+        tp = _partition(error.name)
+        return bool(case.views_of(tp)) and error.broker not in case.isr(tp)
+    return error.about == "gone" and (
+        any(_waits_for(tp, error.broker, case) for tp in {*map(_partition, sick), *(row.tp for row in case.odd)})
+    )
+
+
+def _waits_for(tp: TopicPartition, broker: int, case: CaseFile) -> bool:
+    """Returns whether the broker can give the partition its leader again, or its ISR lacks it."""
+    return (broker in case.isr(tp)) == (not any(view.leader >= 0 for view in case.views_of(tp).values()))
+
+
+def _partition(name: str) -> TopicPartition:
+    topic, _, number = name.rpartition("-")
+    return TopicPartition(topic, int(number))
 
 
 def _explained(group: str, down: set[TopicPartition], case: CaseFile) -> bool:
@@ -110,10 +165,11 @@ def _where(names: tuple[str, ...], case: CaseFile) -> str:
 
 
 def _group_remedies(names: tuple[str, ...], case: CaseFile) -> Iterator[Remedy]:
-    yield Remedy(
-        "Describe the offsets topic: the partition of the group needs a leader",
-        f"kafka-topics.sh {servers(case)} --describe --topic {OFFSETS_TOPIC}",
-    )
+    if not case.offsets_partitions:
+        yield Remedy(
+            "Describe the offsets topic: the partition of the group needs a leader",
+            f"kafka-topics.sh {servers(case)} --describe --topic {OFFSETS_TOPIC}",
+        )
     if names:
         yield Remedy(
             "Ask the coordinator of the group itself",
@@ -123,64 +179,77 @@ def _group_remedies(names: tuple[str, ...], case: CaseFile) -> Iterator[Remedy]:
         yield diagnose_again(case, "Diagnose the cluster itself, which asks every coordinator")
 
 
-def _of_topics(found: list[Complaint], case: CaseFile) -> Finding:
-    names = tuple(sorted({c.name for c in found}))
-    who = f"topic{'' if len(names) == 1 else 's'} {some(names)}"
+def _of_topics(found: list[Complaint], case: CaseFile, *, over: bool) -> Finding:
+    """Returns the finding about errors of clients; with `over`, the text shows their topics without a fault."""
+    names = tuple(sorted({c.name for c in found if c.name}))
+    who = f"topic{'' if len(names) == 1 else 's'} {some(names)}" if names else "a topic that the text does not name"
+    past = ". The text shows each of its partitions with a leader, so it may be over" if over else ""
+    describe = Remedy(
+        "Describe the topic: check for partitions without a leader and for short ISRs",
+        f"kafka-topics.sh {servers(case)} --describe --topic {shlex.quote(names[0])}" if names else "",
+    )
     return Finding(
         code=CODE,
-        severity=Severity.CRITICAL,
+        severity=Severity.WARNING if over else Severity.CRITICAL,
         obj=who,
-        summary=f"clients of {who} report an error: {_errors(found)}",
-        cause=Cause("a partition has no leader, or too few replicas are in sync", Confidence.POSSIBLE),
-        evidence=_evidence(found),
-        blocked=Blocked(f"clients of {who}"),
-        remedies=(
-            Remedy(
-                "Describe the topic: check for partitions without a leader and for short ISRs",
-                f"kafka-topics.sh {servers(case)} --describe --topic {shlex.quote(names[0])}",
-            ),
-            diagnose_again(case, "Diagnose the cluster itself"),
+        summary=f"clients of {who} report an error: {_errors(found)}{past}",
+        cause=Cause(
+            "the leader moved" if over else "a partition has no leader, or too few replicas are in sync",
+            Confidence.POSSIBLE,
         ),
+        evidence=_evidence(found),
+        blocked=Blocked() if over else Blocked(f"clients of {who}"),
+        remedies=(*(() if over else (describe,)), diagnose_again(case, "Diagnose the cluster itself")),
         never=("Do not trigger an unclean election: an in-sync replica may be alive",),
     )
 
 
-#: {subject: (object of the finding, what is wrong, the remedy, what not to do)}
-_SERVERS = {
-    "broker": (
-        "brokers with a failed log directory",
-        "a log directory has failed, and its replicas are offline",
-        "Repair the disk, then restart the broker: until then it serves its other log directories",
-        "Do not delete a log directory and do not format one: it may hold the only replica of a record",
-    ),
-    "controller": (
-        "no controller",
-        "ZooKeeper has no controller, so no leader is elected",
-        "Check that at least one broker is registered: the first one that registers becomes the controller",
-        "Do not delete znodes below /brokers: the next controller reads the state of the partitions there",
-    ),
-    "quorum": (
-        "no leader of the KRaft quorum",
-        "the controller quorum has no leader, so no partition gets another leader",
-        "Start controllers until a majority of the voters runs",
-        "Do not format the log directory of a controller: it may hold metadata that no other voter has",
-    ),
-}
-
-
-def _of_servers(about: str, found: list[Complaint], case: CaseFile) -> Finding:
-    what, summary, remedy, never = _SERVERS[about]
-    names = [f"broker {name}" for name in sorted({c.name for c in found if c.name})]
+def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Finding:
+    brokers = tuple(sorted({c.broker for c in found if c.broker >= 0}))
+    named = tuple(sorted({c.name for c in found if c.name}))
+    tps = tuple(sorted(map(_partition, named))) if meaning.of_partitions else ()
+    groups = named if meaning.about == "a group" else ()
+    names = f"group{'' if len(groups) == 1 else 's'} {some(groups)}" if groups else per_topic(tps) or some(named)
+    details = tuple(dict.fromkeys(c.detail for c in found if c.detail))
+    words = {
+        "names": names,
+        "have": has(max(len(named), 1)),
+        "broker": brokers_named(brokers) if brokers else _unnamed(found),
+        "ids": ", ".join(map(str, brokers)) or "that the text does not name",
+        "detail": some(details) or "the text names nothing more",
+        "more": f": {some(details)}" if details else "",
+    }
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING if about == "broker" else Severity.CRITICAL,
-        obj=what,
-        summary=f"{some(names)}: {summary}" if names else summary,
-        cause=Cause("the text shows it", Confidence.CERTAIN),
+        code=meaning.code,
+        severity=meaning.severity,
+        obj=_object(meaning, words, brokers, names),
+        summary=meaning.summary.format_map(words),
+        cause=Cause(meaning.cause, meaning.confidence),
         evidence=_evidence(found),
-        remedies=(Remedy(remedy), diagnose_again(case, "Diagnose the cluster itself")),
-        never=(never,),
+        blocked=blocked(case, tps) if meaning.code == NO_LEADER else Blocked("" if groups else meaning.blocked, groups),
+        remedies=(
+            *(Remedy(text.format_map(words)) for text in meaning.remedies),
+            *([runbook(case, meaning.runbook, meaning.repairs)] if meaning.runbook else []),
+            diagnose_again(case, "Diagnose the cluster itself"),
+        ),
+        never=(meaning.never.format_map(words),),
+        partitions=tps,
+        headline=meaning.about if meaning.severity is Severity.INFO else "",
     )
+
+
+def _unnamed(found: list[Complaint]) -> str:
+    """Returns the broker by its pod, host or file, where the text does not show its id."""
+    nodes = sorted({c.node for c in found if c.node})
+    return f"the broker of {some(nodes)}" if nodes else "a broker that the text does not name"
+
+
+def _object(meaning: Meaning, words: dict[str, str], brokers: tuple[int, ...], names: str) -> str:
+    if brokers and meaning.of_brokers:
+        return words["broker"]
+    if brokers and meaning.about == "a voter":
+        return f"voter {words['ids']}"
+    return names or meaning.about
 
 
 def _errors(found: list[Complaint]) -> str:
@@ -189,18 +258,24 @@ def _errors(found: list[Complaint]) -> str:
 
 
 def _evidence(found: list[Complaint]) -> tuple[Evidence, ...]:
-    shown = tuple(Evidence("text", f"line {c.line}", c.text[:160]) for c in found[:_SHOWN])
+    shown = tuple(Evidence("text", _where_of(c), c.text[:160]) for c in found[:_SHOWN])
     rest = len(found) - _SHOWN
     return (*shown, Evidence("text", "more errors", f"{rest} of them {are(rest)} not shown")) if rest > 0 else shown
+
+
+def _where_of(error: Complaint) -> str:
+    """Returns the first line of an error, and how often the text has it."""
+    where = error.where or f"line {error.line}"
+    return f"{where} ({error.times} times)" if error.times > 1 else where
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="pasted-errors",
-    title="a pasted text has errors that name groups, topics or brokers",
+    title="a pasted text has errors of clients, brokers or controllers",
     severity=Severity.CRITICAL,
     check=check,
-    rows="leaderless and not deleting",
+    rows="(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting",
     debounce=Debounce.NONE,
     scope=Scope.TEXT,
 )

@@ -31,6 +31,9 @@ _LEAVES_OPEN = {
     "part": "what these rows show",
     "rest": "the partitions that the text does not show",
     "description": "the partitions of this topic",
+    "partitions": "whether partitions lack a leader or replicas",
+    "errors": "what these errors are about",
+    "another": "how the other cluster is: paste its outputs by themselves",
     "list": "broker liveness, and whether ZooKeeper and the brokers agree: this diagnosis rests on the text alone",
 }
 

@@ -1,69 +1,82 @@
-"""Errors of producers and consumers, as their logs show them.
-
-An error of a coordinator names a partition of the offsets topic by its group.
-"""
+"""Errors of producers and consumers: which group or topic they are about, in the layout of each client library."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from kfix.adapters.pasted.errors import COORDINATOR_ERRORS, error_code
+from kfix.adapters.pasted.entries import LogEntry
+from kfix.adapters.pasted.errors import COORDINATOR_ERRORS, UNSTABLE, error_code
 from kfix.adapters.pasted.gathered import Gathered
-from kfix.adapters.pasted.lines import PastedLine
-from kfix.model.numbers import broker_id
+from kfix.adapters.pasted.kcat import LOOPBACK
+from kfix.adapters.pasted.signs import (
+    CONNECTION,
+    DISCOVERED,
+    GROUP,
+    METADATA,
+    PAIR,
+    TOPIC,
+    UNAVAILABLE,
+    UNNAMED,
+)
 
 NAME: Final = "client log"
-#: Without any of these, a line names no error of anybody; a quick test, since logs are long.
-_HINT: Final = re.compile(r"[A-Z]_[A-Z]|oordinator|eader|eplicas|ffset|opic")
-_GROUP: Final = re.compile(r"\bgroup(?:Id|\.id)?[=:] ?'?(?P<group>[^\s,\]']{1,249})", re.IGNORECASE)
-_TOPIC_ERRORS: Final = re.compile(r"(?P<topic>[\w.\-]{1,249})=(?P<error>[A-Z_]{8,60})(?=[,}])")
-_PARTITION: Final = re.compile(r"\b(?:topic-)?partition (?P<topic>[\w.\-]{1,249})-\d+\b")
-#: The coordinator is named with an id of its own, counted down from the largest number.
-_COORDINATOR: Final = re.compile(r"[Gg]roup coordinator \S+:\d+ \(id: (?P<id>\d+) rack: ")
-_LARGEST: Final = 2**31 - 1
+_NOT_AVAILABLE: Final = 15
+_PARTITIONS: Final = re.compile(r"\[(?P<all>[\w.-]+-\d+(?:, ?[\w.-]+-\d+)*)\]")
 
 
-class ClientFormat:
-    """Reads a line that names an error and whom it concerns; an error in prose names neither."""
-
-    name = NAME
-
-    def __init__(self, gathered: Gathered) -> None:
-        self._gathered = gathered
-
-    def take(self, line: PastedLine) -> bool:
-        """Returns whether the line is an error of a client about a group or a topic."""
-        return _HINT.search(line.text) is not None and self._read(line)
-
-    def _read(self, line: PastedLine) -> bool:
-        topics = [(m["topic"], error_code(m["error"])) for m in _TOPIC_ERRORS.finditer(line.text)]
-        for topic, code in topics:
-            if code is not None:
-                self._gathered.complain("topic", topic, code, line)
-        if any(code is not None for _, code in topics):
-            return True
-        group, code = _GROUP.search(line.text), error_code(line.text)
-        if group is not None and (coordinator := _COORDINATOR.search(line.text)):
-            self._coordinator(group["group"], coordinator["id"], code, line)
-            return True
-        if code is None:
-            return False
-        if code in COORDINATOR_ERRORS:
-            if group is not None:
-                self._gathered.complain("group", group["group"], code, line)
-            return group is not None
-        if partition := _PARTITION.search(line.text):
-            self._gathered.complain("topic", partition["topic"], code, line)
-            return True
+def client_error(entry: LogEntry, gathered: Gathered) -> bool:
+    """Returns whether the entry is an error of a client about a group, a topic or a broker, or shows the end of one."""
+    if _metadata(entry, gathered) or _connection(entry, gathered):
+        return True
+    group, code = named(GROUP, entry.text), error_code(entry.text)
+    if group and DISCOVERED.search(entry.text):
+        gathered.groups.setdefault(group, "")
+        gathered.discovered(group, entry.line, entry.at)
+        return True
+    if group and UNAVAILABLE.search(entry.text):
+        code = _NOT_AVAILABLE if code is None else code
+    if code is None:
         return False
+    about = _about(code, group, entry)
+    name = group if about in {"group", "unstable"} else named(TOPIC, entry.text)
+    if not name and not UNNAMED.search(entry.text):
+        return False
+    detail = found["all"] if (found := _PARTITIONS.search(entry.text)) and about == "unstable" else ""
+    gathered.complain(about, name, code, entry.line, at=entry.at, detail=detail)
+    return True
 
-    def finish(self) -> None:
-        """Nothing is kept open."""
 
-    def _coordinator(self, group: str, number: str, code: int | None, line: PastedLine) -> None:
-        self._gathered.groups.setdefault(group, "")
-        if "unavailable" in line.text:
-            self._gathered.complain("group", group, 15 if code is None else code, line)
-        elif (named := broker_id(number)) is not None and named <= _LARGEST:
-            self._gathered.say_alive(_LARGEST - named, f"coordinates group {group} (line {line.number})")
+def _about(code: int, group: str, entry: LogEntry) -> str:
+    if code == UNSTABLE:
+        return "unstable"
+    return "group" if code in COORDINATOR_ERRORS and (group or UNNAMED.search(entry.text)) else "topic"
+
+
+def _metadata(entry: LogEntry, gathered: Gathered) -> bool:
+    """Reads the answer of a broker about several topics, as the Java client prints it."""
+    answer = METADATA.search(entry.text)
+    if answer is None:
+        return False
+    known = False
+    for pair in PAIR.finditer(answer["pairs"].replace(", ", ",")):
+        if (code := error_code(pair["error"])) is not None:
+            gathered.complain("topic", pair["topic"], code, entry.line, at=entry.at)
+            known = True
+    return known
+
+
+def _connection(entry: LogEntry, gathered: Gathered) -> bool:
+    found = CONNECTION.search(entry.text)
+    if found is None:
+        return False
+    kind = "advertised" if LOOPBACK.match(found["host"]) else "unreachable"
+    detail = f"{found['host']}:{found['port']}"
+    gathered.complain(kind, "", -1, entry.line, at=entry.at, broker=int(found["broker"]), detail=detail)
+    return True
+
+
+def named(pattern: re.Pattern[str], text: str) -> str:
+    """Returns the first name that the pattern finds, "" if there is none."""
+    found = pattern.search(text)
+    return next((name for name in found.groups() if name), "") if found is not None else ""

@@ -44,6 +44,8 @@ _LIST_KEYS: Final = frozenset({"Leader", "Replicas", "Isr", "Offline", "Elr", "L
 _HEADER_KEYS: Final = frozenset({"PartitionCount", "ReplicationFactor", "Configs", "TopicId", "MarkedForDeletion"})
 _NUMBER_KEYS: Final = frozenset({"Partition", "PartitionCount", "ReplicationFactor"})
 _LAST_WORD: Final = re.compile(r"(.*\s|)(\S*)")
+#: Keys of a row that does not begin its line.
+_FEWEST_KEYS: Final = 3
 #: A line of configs has no blank; it continues a header that a terminal has wrapped.
 _MORE_CONFIGS: Final = re.compile(r'[\w.,=:;+/{}"\[\]\-]+')
 _NONE: Final = frozenset({"none", "n/a", "null"})
@@ -79,13 +81,13 @@ class DescribeFormat:
         if self._row and self._continues(line.text):
             self._extend(line.text)
             return True
-        self.finish()
+        self.end_block()
         if marked := _MARKED.match(line.text):
-            self._gathered.deleting.add(marked["topic"])
+            self._gathered.marked[marked["topic"]] += 1
             return True
         return self._error(line)
 
-    def finish(self) -> None:
+    def end_block(self) -> None:
         """Ends the open row. Raises BadRowError if it lacks something."""
         row, begun = self._row, self._begun
         self._row, self._begun = [], None
@@ -98,6 +100,8 @@ class DescribeFormat:
     def _take_pairs(self, text: str, line: PastedLine) -> bool:
         keys = list(_KEY.finditer(text))
         taken = False
+        if not self._row and keys[0].start() > 0 and len(keys) < _FEWEST_KEYS:
+            return False  # prose that holds such a word
         head = text[: keys[0].start()].strip()
         if head and self._row:
             torn = self._row[-1][1].endswith(",") or head.startswith(",")
@@ -106,11 +110,11 @@ class DescribeFormat:
         for key, end in zip(keys, [*(k.start() for k in keys[1:]), len(text)], strict=True):
             name = _CANONICAL[key[1].lower()]
             if self._begins(name):
-                self.finish()
+                self.end_block()
                 self._begun = line
             elif not self._row or name in dict(self._row):
                 # A foreign line that holds such a word, such as a log line.
-                self.finish()
+                self.end_block()
                 continue
             self._row.append((name, text[key.end() : end].strip(" \t\"'`|")))
             taken = True
@@ -167,20 +171,19 @@ class DescribeFormat:
         elif _TOPIC_NAME.fullmatch(fields.get("Topic", "")):
             self._topic = fields["Topic"]
         else:
-            self._gathered.skipped.append(line)
+            self._gathered.skip(line)
 
     def _header(self, fields: dict[str, str]) -> None:
-        self._topic = topic = fields.get("Topic", "")
+        self._topic = topic = _word(fields.get("Topic", ""))
         if configs := _configs(fields.get("Configs", "")):
             self._gathered.configs[topic] = configs
         if fields.get("PartitionCount"):
             self._gathered.stated[topic] = number(fields["PartitionCount"], "PartitionCount")
-        if fields.get("MarkedForDeletion") == "true":
-            self._gathered.deleting.add(topic)
+        self._gathered.marked[topic] += fields.get("MarkedForDeletion") == "true"
 
     def _partition(self, fields: dict[str, str], line: PastedLine) -> None:
         if "Topic" in fields:
-            self._topic = fields["Topic"].partition(" ")[0]
+            self._topic = _word(fields["Topic"])
         for key in ("Leader", "Replicas", "Isr"):
             if key not in fields:
                 raise BadRowError(f"a partition row without a field {key}; it may be cut off")
@@ -192,6 +195,10 @@ class DescribeFormat:
         observers = (*_numbers(fields, "Observers"), *_numbers(fields, "LiveObservers"))
         gathered = self._gathered
         gathered.partition(tp, partition_view(leader, replicas, isr, offline), line, NAME)
+        gathered.partial = gathered.partial or gathered.command.filtered
+        # KRaft lists eligible replicas only while the ISR is below min.insync.replicas.
+        if leader >= 0 and (gathered.command.under_min_isr or _numbers(fields, "Elr")):
+            gathered.complain("min isr", str(tp), -1, line)
         # An observer is no candidate for the ISR, unless it was promoted to it.
         if outside := tuple(b for b in observers if b not in isr):
             gathered.observers[tp] = outside
@@ -211,8 +218,8 @@ class DescribeFormat:
             gathered.say_dead(broker, f"is named in the column Offline (line {line.number})")
         for broker in _numbers(fields, "LiveObservers"):
             gathered.say_alive(broker, f"is named in the column LiveObservers (line {line.number})")
-        if fields.get("MarkedForDeletion") == "true":
-            gathered.deleting.add(tp.topic)
+        rows = gathered.marked if fields.get("MarkedForDeletion") == "true" else gathered.unmarked
+        rows[tp.topic] += 1
 
     def _error(self, line: PastedLine) -> bool:
         for pattern in _ERRORS:
@@ -221,6 +228,12 @@ class DescribeFormat:
                 self._gathered.complain("topic", topic["topic"] if topic else "", _UNKNOWN_TOPIC if topic else -1, line)
                 return True
         return False
+
+
+def _word(text: str) -> str:
+    """Returns the name in a field: people shorten rows to `Topic: orders ...`."""
+    word = text.split(" ", 1)[0].split("\t", 1)[0]
+    return word if text[len(word) :].strip(" \t.\u2026") == "" else text
 
 
 def _leader(text: str) -> int:

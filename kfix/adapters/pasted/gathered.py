@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
+from kfix.adapters.pasted.commands import Command
 from kfix.adapters.pasted.lines import PastedLine
 from kfix.model.cluster.pasted import Complaint, Key, TwoRows
 from kfix.model.cluster.snapshot import Assignment, Endpoint, Mode, PartitionView, TopicPartition
@@ -16,6 +17,15 @@ from kfix.model.numbers import broker_id
 _TOPIC: Final = re.compile(r"(?!\.\.?\Z)[a-zA-Z0-9._-]{1,249}\Z")
 NOBODY = -1
 LEADER_NOT_AVAILABLE = 5
+COORDINATOR_NOT_AVAILABLE = 15
+#: The levels of log entries that report an error.
+ERRORS: Final = frozenset({"ERROR", "FATAL"})
+#: Most characters of a line that are kept as evidence.
+_LONGEST_TEXT: Final = 400
+
+
+#: (about, name, code, broker, the node or file of the line where the text names no broker).
+ComplaintKey = tuple[str, str, int, int, str]
 
 
 class BadRowError(Exception):
@@ -36,12 +46,26 @@ class _Read:
         return f"{leader}{epoch}, ISR [{isr}] (line {self.number}, {self.source})"
 
 
+class Unread(NamedTuple):
+    """Lines that count for nothing: how many, and the one that matters most (`worse` is higher for an error)."""
+
+    lines: int = 0
+    worse: int = -1
+    shown: str = ""
+
+    def plus(self, line: PastedLine, worse: int = 0) -> Unread:
+        first = worse > self.worse
+        return Unread(self.lines + 1, max(worse, self.worse), line.shown if first else self.shown)
+
+
 @dataclass(slots=True)
 class Gathered:
     """`view_of` is the broker that a client asked, -1 if the text names none; `controller` likewise.
 
     `groups` are {group: its state, "" if unknown}, `unused` {tool: number of its lines} of outputs without any use,
-    `short` {brokers or topics: a sentence} of outputs that state more of them than the text shows.
+    `short` {brokers or topics: a sentence} of outputs that state more of them than the text shows. `partial` says why
+    descriptions may leave rows out, "" if none does. `command` is the command above the open block. `errors` are the
+    lines of the levels ERROR and FATAL that kfix does not know.
     """
 
     formats: Counter[str] = field(default_factory=Counter)
@@ -58,19 +82,23 @@ class Gathered:
     elr: dict[Key, tuple[int, ...]] = field(default_factory=dict)
     last_known_elr: dict[Key, tuple[int, ...]] = field(default_factory=dict)
     observers: dict[Key, tuple[int, ...]] = field(default_factory=dict)
-    deleting: set[str] = field(default_factory=set)
+    marked: Counter[str] = field(default_factory=Counter)
+    unmarked: Counter[str] = field(default_factory=Counter)
     groups: dict[str, str] = field(default_factory=dict)
     unused: Counter[str] = field(default_factory=Counter)
-    complaints: list[Complaint] = field(default_factory=list)
-    complained: set[tuple[str, str, int]] = field(default_factory=set)
+    complaints: dict[ComplaintKey, Complaint] = field(default_factory=dict)
+    settled: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
     two_rows: list[TwoRows] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    skipped: list[PastedLine] = field(default_factory=list)
-    repeated: list[PastedLine] = field(default_factory=list)
+    skipped: Unread = field(default_factory=Unread)
+    repeated: Unread = field(default_factory=Unread)
+    errors: Unread = field(default_factory=Unread)
     short: dict[str, str] = field(default_factory=dict)
+    partial: str = ""
+    command: Command = field(default_factory=Command)
+    cluster_id: str = ""
     view_of: int = NOBODY
     controller: int = NOBODY
-    cluster_id: str = ""
     mode: Mode = Mode.UNKNOWN
 
     def partition(self, tp: TopicPartition, view: PartitionView, line: PastedLine, source: str) -> None:
@@ -85,7 +113,7 @@ class Gathered:
             self.read[tp] = new
             return
         if _same(old.view, view):
-            self.repeated.append(line)
+            self.repeat(line)
         else:
             self.two_rows.append(TwoRows(tp, old.words, new.words))
         kept, other = (old, new) if old.view.leader_epoch > view.leader_epoch >= 0 else (new, old)
@@ -96,19 +124,64 @@ class Gathered:
         )
         self.read[tp] = _Read(whole, kept.number, kept.source)
 
-    def complain(self, about: str, name: str, code: int, line: PastedLine) -> None:
-        """Adds an error; the same one again counts as a repeated line."""
-        if (about, name, code) in self.complained:
-            self.repeated.append(line)
-        else:
-            self.complained.add((about, name, code))
-            self.complaints.append(Complaint(about, name, code, line.number, line.text))
+    def complain(
+        self,
+        about: str,
+        name: str,
+        code: int,
+        line: PastedLine,
+        *,
+        at: float = -1.0,
+        broker: int = NOBODY,
+        detail: str = "",
+    ) -> ComplaintKey:
+        """Adds an error and returns its key; the same one again counts as a repeated line, and the last one counts."""
+        node = line.node or line.file
+        key = (about, name, code, broker, node if broker < 0 else "")
+        old = self.complaints.get(key)
+        if old is None:
+            text = line.text[:_LONGEST_TEXT]
+            self.complaints[key] = Complaint(about, name, code, line.number, text, at, broker, detail, line.where, node)
+            return key
+        self.repeat(line)
+        last = line.number if _later((at, line.number), (old.at, old.line)) else old.line
+        self.complaints[key] = old._replace(
+            line=last, at=max(at, old.at), times=old.times + 1, detail=old.detail or detail
+        )
+        return key
 
-    def controls(self, controller: int, about: str) -> None:
+    def settle(self, about: str, name: str, line: PastedLine, at: float = -1.0) -> None:
+        """Notes that what was wrong with `name` was right again in this line; earlier errors are the past."""
+        old = self.settled.get((about, name))
+        if old is None or _later((at, line.number), old):
+            self.settled[about, name] = (at, line.number)
+
+    def discovered(self, group: str, line: PastedLine, at: float) -> None:
+        """Notes that the coordinator of a group was found: only that there was none is the past."""
+        self.settle(f"group {COORDINATOR_NOT_AVAILABLE}", group, line, at)
+
+    def lasting(self) -> tuple[Complaint, ...]:
+        """Returns the errors that no later line settles."""
+        return tuple(each for each in self.complaints.values() if not self._over(each))
+
+    def _over(self, error: Complaint) -> bool:
+        subject = error.name or (str(error.broker) if error.broker >= 0 else "")
+        ends = (self.settled.get((about, subject)) for about in (error.about, f"{error.about} {error.code}"))
+        return any(end is not None and _later(end, (error.at, error.line)) for end in ends)
+
+    def controls(self, controller: int, about: str, line: PastedLine) -> None:
         """Sets the controller by its own record; an earlier line that showed none (`about` it) is the past."""
         self.controller = controller
-        self.complaints = [c for c in self.complaints if c.about != about]
-        self.complained = {key for key in self.complained if key[0] != about}
+        self.settle(about, "", line)
+
+    def skip(self, line: PastedLine, level: str = "") -> None:
+        """Counts a line that kfix does not know: errors matter most, then warnings, then prose."""
+        self.skipped = self.skipped.plus(line, 2 if level in ERRORS else 1 if level == "WARN" else 0)
+        if level in ERRORS:
+            self.errors = self.errors.plus(line)
+
+    def repeat(self, line: PastedLine) -> None:
+        self.repeated = self.repeated.plus(line)
 
     def broken(self, error: BadRowError, line: PastedLine) -> None:
         """Adds a row that could not be read, with its line."""
@@ -122,8 +195,28 @@ class Gathered:
 
     @property
     def anything(self) -> bool:
-        """Returns whether anything can be judged: a partition, or an error."""
-        return bool(self.read or self.complaints)
+        """Returns whether anything can be judged: a partition, an error, or brokers and groups."""
+        return bool(
+            self.read or self.complaints or self.settled or self.errors.lines or self.unused
+            or self.groups or self.alive or self.dead or self.listed or self.registered is not None
+        )  # fmt: skip
+
+    @property
+    def trouble(self) -> tuple[int, int, int]:
+        """Returns how bad it looks: partitions without a leader, errors, and partitions that lack replicas."""
+        views = [read.view for read in self.read.values()]
+        leaderless = sum(view.leader < 0 for view in views)
+        return leaderless, len(self.lasting()), sum(len(view.isr) < len(view.replicas) for view in views)
+
+    @property
+    def deleting(self) -> frozenset[str]:
+        """Returns the topics of which most rows say that they are being deleted: one stale row is not enough."""
+        return frozenset(topic for topic, rows in self.marked.items() if rows > self.unmarked[topic])
+
+
+def _later(one: tuple[float, int], other: tuple[float, int]) -> bool:
+    """Returns whether (time, line) is later than another: by time where both have one, otherwise by line."""
+    return one > other if one[0] >= 0 and other[0] >= 0 and one[0] != other[0] else one[1] > other[1]
 
 
 def _require_possible(topic: str, view: PartitionView) -> None:

@@ -12,15 +12,25 @@ from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 from kfix.model.numbers import LARGEST_PORT, is_int32
 
 NAME: Final = "kcat -L"
-_FROM: Final = re.compile(r"Metadata for .*\(from broker (?P<id>-?\d+):")
+_FROM: Final = re.compile(r"Metadata for .*\(from broker (?P<id>-?\d+):(?: \S*?(?P<host>[^\s/]*):\d+)?")
+LOOPBACK: Final = re.compile(r"localhost$|127\.|\[?::1\]?$|0\.0\.0\.0$")
 _BROKER: Final = re.compile(
     r"\bbroker (?P<id>\d+) at (?P<host>\S+):(?P<port>\d+)(?P<controller> \(controller\))?(?=\s|$)"
 )
 _TOPIC: Final = re.compile(r'\btopic "(?P<topic>[^"]+)" with (?P<count>\d+) partitions?:(?P<error> Broker: [^\n]*)?')
 _ROW: Final = re.compile(
-    r"\bpartition (?P<partition>\d+), leader (?P<leader>-?\d+), replicas: ?(?P<replicas>[\d, ]*), isrs: ?"
-    r"(?P<isr>(?:\d+(?: ?, ?\d+)*)?,?)"
+    r"\b[Pp]artition (?P<partition>\d+)(?:,| -) leader:? (?P<leader>-?\d+), replicas: ?\[?(?P<replicas>[\d, ]*)\]?, "
+    r"isrs: ?\[?(?P<isr>(?:\d+(?: ?, ?\d+)*)?,?)\]?"
 )
+#: The head of a topic as clients in Python print it.
+_PYTHON_TOPIC: Final = re.compile(
+    r"[Tt]opic:? (?P<topic>[\w.-]+) with (?P<count>\d+) partition(?:s|\(s\))?(?P<error>)$"
+)
+#: A row of a list whose head is not there: it is the whole line.
+_LOOSE: Final = re.compile(rf"(?:{_BROKER.pattern}|{_TOPIC.pattern}|{_ROW.pattern}(?:, Broker: .*)?)")
+_HEAD: Final = re.compile(r"Metadata for |\d{1,9} (?:brokers|topics):$")
+#: How a line of the output begins; prose may hold such words, too.
+_BEGINS: Final = re.compile(r"Metadata for |\d{1,9} (?:brokers|topics):|broker \d|topic |[Pp]artition \d")
 #: Where something begins that a terminal may wrap.
 _BEGUN: Final = re.compile(r'\bpartition \d+, leader\b|^topic "|\bbroker \d+ at ')
 _UNCLOSED: Final = re.compile(r"\([a-z]*$")
@@ -45,20 +55,29 @@ def _continues(before: str, text: str, whole: str) -> bool:
 
 
 class KcatFormat:
-    """Reads rows; several may be on one line, and one may be wrapped."""
+    """Reads rows; several may be on one line, and one may be wrapped.
+
+    The list of brokers counts as the list of all live ones only below its head, and only if it has as many rows as the
+    head states.
+    """
 
     name = NAME
 
     def __init__(self, gathered: Gathered) -> None:
         self._gathered = gathered
-        self._topic = ""
+        self._topic = self._asked = ""
         self._held: PastedLine | None = None
-        #: {brokers or topics: how many the output states}, and the names of those that it has shown.
+        self._open = False
+        #: {brokers or topics: how many the output states}, the names that it has shown, and its list of brokers.
         self._stated: dict[str, int] = {}
         self._shown: dict[str, set[str]] = {}
+        self._brokers: dict[int, Endpoint] = {}
 
     def take(self, line: PastedLine) -> bool:
         """Returns whether the line is of this format. Raises BadRowError for JSON that is not that of the tool."""
+        if not self._open and _HEAD.match(line.text) is None:
+            return self._loose(line)
+        self._open = True
         held, self._held = self._held, None
         if held is not None:
             for joint in ("", " "):
@@ -66,21 +85,40 @@ class KcatFormat:
                 if _continues(held.text, line.text, whole):
                     return self._read(held._replace(text=whole))
             self._read_held(held)
-        return self._read(line)
+        return self._read(line) if _BEGINS.match(line.text) else self._json(line.text, line)
 
-    def finish(self) -> None:
-        """Reads the last row. Reports it if only its beginning is there."""
+    def end_block(self) -> None:
+        """Reads the last row. Reports it if only its beginning is there, and what is stated and not shown."""
         held, self._held = self._held, None
         if held is not None:
             self._read_held(held)
         self._end()
+        self._open = False
+
+    def _loose(self, line: PastedLine) -> bool:
+        if _LOOSE.fullmatch(line.text) or _PYTHON_TOPIC.match(line.text):
+            self._gathered.partial = self._gathered.partial or f"{NAME} without its head"
+            return self._matches(line)
+        return self._json(line.text, line)
 
     def _end(self) -> None:
         """Reports what an output states and does not show: its end was cut off."""
         for what, count in self._stated.items():
-            if (shown := len(self._shown.get(what, ()))) < count:
+            if (shown := len(self._shown.get(what, ()))) != count:
                 self._gathered.short[what] = f"the text shows {shown} of {count} {what} of {NAME}"
-        self._stated, self._shown = {}, {}
+        self._list(whole="brokers" in self._stated)
+        self._stated, self._shown, self._brokers = {}, {}, {}
+
+    def _list(self, *, whole: bool) -> None:
+        gathered, found = self._gathered, self._brokers
+        gathered.endpoints |= found
+        for broker in found:
+            gathered.say_alive(broker, "is in the part of a broker list that the text shows")
+        if not whole:
+            return
+        if gathered.listed is not None and gathered.listed.keys() != found.keys():
+            gathered.short["brokers"] = "the text has two lists of brokers that differ"
+        gathered.listed = found
 
     def _read(self, line: PastedLine) -> bool:
         """Holds back a line that ends with a row, whole or not: the next line may continue its lists."""
@@ -96,8 +134,9 @@ class KcatFormat:
             self._matches(line)
 
     def _matches(self, line: PastedLine) -> bool:
+        patterns = (_FROM, _COUNTS, _BROKER, _TOPIC, _PYTHON_TOPIC, _ROW)
         found = sorted(
-            [match for pattern in (_FROM, _COUNTS, _BROKER, _TOPIC, _ROW) for match in pattern.finditer(line.text)],
+            [match for pattern in patterns for match in pattern.finditer(line.text)],
             key=lambda match: match.start(),
         )
         for match in found:
@@ -112,12 +151,15 @@ class KcatFormat:
         if match.re is _FROM:
             self._end()
             gathered.view_of = number(match["id"], "broker")
+            self._asked = match["host"]
         elif match.re is _COUNTS:
+            if match["what"] in self._stated:
+                self._end()
             self._stated[match["what"]] = int(match["count"])
         elif match.re is _BROKER:
             self._shown.setdefault("brokers", set()).add(match["id"])
-            self._broker(match["id"], match["host"], match["port"], controller=bool(match["controller"]))
-        elif match.re is _TOPIC:
+            self._broker(match["id"], match["host"], match["port"], line, controller=bool(match["controller"]))
+        elif match.re in (_TOPIC, _PYTHON_TOPIC):
             self._topic = match["topic"]
             self._shown.setdefault("topics", set()).add(self._topic)
             gathered.stated[self._topic] = number(match["count"], "partitions")
@@ -137,16 +179,20 @@ class KcatFormat:
         tp = TopicPartition(self._topic, number(partition, "partition"))
         self._gathered.partition(tp, partition_view(number(leader, "leader"), replicas, isr), line, NAME)
 
-    def _broker(self, broker: str, host: str, port: str, *, controller: bool) -> None:
+    def _broker(self, broker: str, host: str, port: str, line: PastedLine, *, controller: bool) -> None:
         at = number(port, "port")
         if at > LARGEST_PORT:
             raise BadRowError(f"port is {at}, wanted at most {LARGEST_PORT}")
-        gathered = self._gathered
-        listed = gathered.listed if gathered.listed is not None else {}
-        listed[number(broker, "broker")] = Endpoint(host, at)
-        gathered.listed = listed
+        gathered, one = self._gathered, number(broker, "broker")
+        self._brokers[one] = Endpoint(host, at)
         if controller:
-            gathered.controller = number(broker, "broker")
+            gathered.controller = one
+        asked = self._asked if gathered.view_of == one else ""
+        if asked and LOOPBACK.match(host) and not LOOPBACK.match(asked):
+            gathered.complain("advertised", "", -1, line, broker=one, detail=f"{host}:{at}")
+        if not self._open:
+            self._list(whole=False)
+            self._brokers = {}
 
     def _json(self, text: str, line: PastedLine) -> bool:
         if '"originating_broker"' not in text:
@@ -162,11 +208,14 @@ class KcatFormat:
 
     def _whole(self, raw: dict[str, Any], line: PastedLine) -> None:
         gathered = self._gathered
+        self._open = True
         if is_int32(raw["originating_broker"]["id"]):
             gathered.view_of = raw["originating_broker"]["id"]
         for broker in raw["brokers"]:
             host, _, port = str(broker["name"]).rpartition(":")
-            self._broker(str(broker["id"]), host, port, controller=broker["id"] == raw.get("controllerid"))
+            self._broker(str(broker["id"]), host, port, line, controller=broker["id"] == raw.get("controllerid"))
+        self._list(whole=True)
+        self._brokers = {}
         for topic in raw["topics"]:
             self._topic = str(topic["topic"])
             gathered.stated[self._topic] = len(topic["partitions"])

@@ -41,7 +41,7 @@ class LogDirsFormat:
             return True
         return line.text.startswith(_ASKING)
 
-    def finish(self) -> None:
+    def end_block(self) -> None:
         """Reports JSON of which only the beginning is there."""
         if self._json.open:
             self._gathered.problems.append(f"{self._json.number}: the JSON of {NAME} is cut off")
@@ -60,5 +60,5 @@ class LogDirsFormat:
         self._gathered.say_alive(broker, f"answered (line {line.number})")
         for folder in folders if isinstance(folders, list) else ():
             if isinstance(folder, dict) and folder.get("error"):
-                what = f"log directory {folder.get('logDir')}: {folder['error']}"
-                self._gathered.complain("broker", str(broker), -1, line._replace(text=what[:120]))
+                what = line._replace(text=f"log directory {folder.get('logDir')}: {folder['error']}"[:120])
+                self._gathered.complain("log dir", "", -1, what, broker=broker, detail=str(folder.get("logDir"))[:200])

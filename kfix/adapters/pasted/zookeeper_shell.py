@@ -18,8 +18,10 @@ from kfix.model.numbers import broker_id
 
 NAME: Final = "ZooKeeper shell"
 _READS: Final = frozenset({"get", "ls", "ls2", "stat"})
+_WRITES: Final = frozenset({"set", "create", "delete", "deleteall", "rmr"})
 _COMMAND: Final = re.compile(
-    r"(?:^|\s)(?P<verb>get|ls2?|stat|set|create|delete|deleteall|rmr|sync|getAcl)(?:\s+-\w+)*\s+(?P<path>/[^\s{]*)"
+    r"(?:\[zk:[^\]]*\]\s*|.*(?:zookeeper-shell|zkCli)\S*\s(?:.*\s)?|\W*)"
+    r"(?P<verb>get|ls2?|stat|set|create|delete|deleteall|rmr|sync|getAcl)(?:\s+-\w+)*\s+(?P<path>/[^\s{]*)"
 )
 _BARE_PATH: Final = re.compile(
     r"(?P<path>/(?:brokers|controller|config|admin|cluster|controller_epoch)(?:/[^\s{]*)?)(?=\s|$)"
@@ -44,7 +46,7 @@ class ZooKeeperFormat:
 
     def __init__(self, gathered: Gathered) -> None:
         self._gathered = gathered
-        self._path = ""
+        self._path = self._written = ""
         self._json = JsonLines()
 
     def take(self, line: PastedLine) -> bool:
@@ -53,21 +55,31 @@ class ZooKeeperFormat:
         if self._json.open:
             return self._collect(text, line)
         before, brace, _ = text.partition("{")
-        command = _COMMAND.search(before) or (_BARE_PATH.search(before) if _BARE_PATH.match(before) else None)
+        command = _COMMAND.match(before) or (_BARE_PATH.search(before) if _BARE_PATH.match(before) else None)
         if command is not None:
             verb = command.groupdict().get("verb") or "get"
             self._path = command["path"] if verb in _READS else ""
+            self._written = command["path"] if verb in _WRITES else ""
+            self._edited(self._written, line)
             after = text[command.end() :].strip()
             if not self._path or not after:
                 return True
             text = after
             brace = "{" if text.startswith("{") else ""
+        elif self._written:  # a path that a terminal has wrapped
+            self._edited(self._written + before.strip(), line)
+            self._written = ""
         if self._path and _STATE.search(self._path + text) and not _STATE.search(self._path):
             self._path += text  # a path that a terminal has wrapped
             return True
         if brace and text.startswith("{") and self._path:
             return self._collect(text, line)
         return self._said(text, line) or command is not None or _AROUND.match(text) is not None
+
+    def _edited(self, path: str, line: PastedLine) -> None:
+        """Notes that a command writes the state of a partition, which no broker is notified of."""
+        if found := _STATE.search(path):
+            self._gathered.complain("edited", f"{found['topic']}-{found['partition']}", -1, line)
 
     def _said(self, text: str, line: PastedLine) -> bool:
         """Returns whether the line is an answer other than JSON: a list of brokers, or that a znode does not exist."""
@@ -80,10 +92,11 @@ class ZooKeeperFormat:
             self._gathered.complain("controller", "", -1, line)
         return missing is not None
 
-    def finish(self) -> None:
+    def end_block(self) -> None:
         """Reports a znode of which only the beginning is there."""
+        self._path = ""
         if self._json.open:
-            self._gathered.problems.append(f"{self._json.number}: the JSON of {self._path} is cut off")
+            self._gathered.problems.append(f"{self._json.number}: the JSON of a znode is cut off")
             self._json.drop()
 
     def _collect(self, text: str, line: PastedLine) -> bool:
@@ -125,5 +138,5 @@ class ZooKeeperFormat:
         elif path.rstrip("/").endswith("/controller"):
             controller = records.controller(node, None).broker
             if controller is not None:
-                gathered.controls(controller, "controller")
+                gathered.controls(controller, "controller", line)
                 gathered.say_alive(controller, f"is the controller (line {line.number})")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kfix.adapters.saved.encode import FORMAT, VERSION, encode
+from kfix.documents.decoding import decoded
 from kfix.documents.opening import read_file, read_standard_input, unpacked
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
@@ -57,7 +58,7 @@ def read_text(path: Path) -> str:
         raw = read_standard_input() if path == STANDARD_INPUT else read_file(path)
         if raw.startswith(_GZIP_MAGIC):
             raw = unpacked(raw, shown(path))
-        return raw.decode("utf-8")
+        return decoded(raw)
     except OSError as error:
         raise UsageError(f"{shown(path)}: cannot be read: {(error.strerror or '').lower()}") from None
     except EOFError:

@@ -11,10 +11,13 @@ Key = tuple[str, int]
 
 
 class Complaint(NamedTuple):
-    """An error of a tool or a client in a pasted text, about a `group`, a `topic`, a `broker`, the `controller` or the
-    `quorum`.
+    """An error of a tool, a client, a broker or a controller in a pasted text.
 
-    `code` is Kafka's error code, -1 if the text names none; `text` is the line, and `line` its number.
+    `about` is the kind of fault (`kfix_diagnostics/sources/_logged.py` has them all) and `name` its object: a group, a
+    topic, a partition. `code` is Kafka's error code, -1 if the text names none; `text` is the line, `line` its number,
+    and `where` its file and number. `at` is its time in seconds since the epoch, -1 if it has none. `broker` is the
+    broker that it is about, -1 if the text names none, and `node` the pod, host or file of the line, "" if none is;
+    `detail` is what else the line names, such as a directory.
     """
 
     about: str
@@ -22,6 +25,12 @@ class Complaint(NamedTuple):
     code: int
     line: int
     text: str
+    at: float = -1.0
+    broker: int = -1
+    detail: str = ""
+    where: str = ""
+    node: str = ""
+    times: int = 1
 
 
 class TwoRows(NamedTuple):
@@ -40,7 +49,8 @@ class PastedText:
     lines belong to no known format, and `repeated` ones show what an earlier one shows; the first of each is kept.
     `registered` is the list of live brokers if the text has one (None: it has none); `alive` and `dead` are
     {broker: sign of it} of lines about one broker; a sign continues the sentence "broker 3 ...". `observers` are
-    replicas that join no ISR (Confluent), `deleting` topics that are marked for deletion.
+    replicas that join no ISR (Confluent), `deleting` topics that are marked for deletion. `partial` says why the text
+    may leave partitions out, "" if it shows all of what it describes.
     """
 
     formats: Mapping[str, int] = field(default_factory=dict)
@@ -58,3 +68,4 @@ class PastedText:
     last_known_elr: Mapping[Key, tuple[int, ...]] = field(default_factory=dict)
     observers: Mapping[Key, tuple[int, ...]] = field(default_factory=dict)
     deleting: frozenset[str] = frozenset()
+    partial: str = ""

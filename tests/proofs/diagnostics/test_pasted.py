@@ -1,6 +1,7 @@
 """Pasted texts: each example has its findings, and another spelling of the same text has the same findings."""
 
 import contextlib
+import json
 import random
 import re
 import textwrap
@@ -9,8 +10,12 @@ from collections.abc import Callable
 import pytest
 
 from kfix.adapters.pasted.reader import parse_pasted
+from kfix.documents.decoding import decoded
 from kfix.errors import InvalidFileError
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.model.diagnosis.finding import Diagnosis
+from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from tests.places import ROOT
 
@@ -55,13 +60,14 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
     "lab-2.7.1-coordinator-stuck.txt": {"KFX107": "broker 3 likely alive", "KFX302": "without broker 2"},
     "list-topic-0.8.txt": {"KFX107": "broker 2 likely alive", "KFX303": "topic __consumer_offsets"},
-    "log-dirs.txt": {"KFX107": "broker 2 likely alive", "KFX117": "brokers with a failed log directory"},
-    "metadata-quorum-without-leader.txt": {"KFX117": "no leader of the KRaft quorum"},
+    "log-dirs.txt": {"KFX107": "broker 2 likely alive", "KFX406": "broker 2"},
+    "metadata-quorum-without-leader.txt": {"KFX811": "controller quorum"},
     "metadata-quorum.txt": {"KFX107": "broker 13 likely dead"},
     "other-tools.txt": {},
-    "zkcli-no-controller.txt": {"KFX117": "no controller"},
+    "zkcli-no-controller.txt": {"KFX202": "no controller"},
     "zookeeper-shell.txt": {
         "KFX101": "__consumer_offsets-0",
+        "KFX201": "__consumer_offsets-0",
         "KFX302": "without broker 1",
         "KFX401": "broker 1",
     },
@@ -136,7 +142,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 ROWS = [n for n in EXPECTED if n not in {"describe-wrapped-in-a-mail.txt", "describe-topic-missing.txt"}]
 #: Spellings that change JSON, or a column of a tool that is not separated by tabs.
 UNFIT = {
-    "blanks in lists": ("client-log", "consumer-groups-timeout", "broker-log"),
+    "blanks in lists": ("client-log", "consumer-groups-timeout", "broker-log", "describe-topic-missing"),
     "among foreign lines": ("zkcli-no-controller",),
     "coloured": ("metadata-quorum-without-leader",),
 }
@@ -196,10 +202,163 @@ def test_texts_of_several_tools_in_one_paste_keep_their_findings() -> None:
 
 def test_a_set_is_no_state_and_braces_need_their_path() -> None:
     state = '{"controller_epoch":4,"leader":-1,"version":1,"leader_epoch":9,"isr":[2]}'
-    row = "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n"
-    for foreign in (f"set /brokers/topics/x/partitions/0/state {state}\n", f"{state}\n", f"see {state}\n"):
+    row = "Topic: x PartitionCount: 1 Configs:\nTopic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n"
+    for foreign in (f"{state}\n", f"see {state}\n"):
         assert meaning(row + foreign) == meaning(row)
+    assert findings(judged(f"{row}set /brokers/topics/x/partitions/0/state {state}\n")) == {"KFX201": "x-0"}
     assert "KFX204" in findings(judged(f"get /brokers/topics/x/partitions/0/state\n{state}\n{row}"))
+
+
+#: How shippers print a line; each keeps the line whole behind its prefix.
+SHIPPED: dict[str, Callable[[str], str]] = {
+    "kubectl logs --prefix": lambda line: f"[pod/my-kafka-0/kafka] {line}",
+    "kubectl logs --timestamps": lambda line: f"2026-11-23T01:00:00.123456789Z {line}",
+    "CRI": lambda line: f"2026-11-23T01:00:00.123456789Z stdout F {line}",
+    "journald": lambda line: f"Nov 23 01:00:00 host1 kafka-server-start.sh[4711]: {line}",
+    "grep -H": lambda line: f"logs/server.log:{line}",
+    "grep -Hn": lambda line: f"server.log.2026-11-23-01:17:{line}",
+    "grep -n": lambda line: f"17:{line}",
+    "stern": lambda line: f"my-kafka-0 kafka {line}",
+    "colours": lambda line: f"\x1b[33m{line}\x1b[0m",
+    "docker compose": lambda line: f"kafka-1  | {line}",
+    "Docker": lambda line: json.dumps({"log": f"{line}\n", "stream": "stdout", "time": "2026-11-23T01:00:00Z"}),
+    "Fluentd": lambda line: f"2026-11-23 01:00:00 +0000 kafka: {json.dumps({'message': line})}",
+}
+LOGS = {
+    "offline": "[2026-11-22 03:10:31,402] ERROR [Controller id=2 epoch=7] Controller 2 epoch 7 failed to change state "
+    "for partition payments-3 from OfflinePartition to OnlinePartition (state.change.logger)",
+    "log dirs": "[2026-11-22 03:10:31,402] ERROR Shutdown broker because all log dirs in /data/a have failed "
+    "(kafka.log.LogManager)",
+    "gone": "[2026-11-22 03:10:31,402] INFO [Controller id=2] Newly added brokers: , deleted brokers: 2, bounced "
+    "brokers: , all live brokers: 1,3 (kafka.controller.KafkaController)",
+    "client": "[2026-11-22 03:10:31,402] WARN [Producer clientId=p] Error while fetching metadata with correlation id "
+    "5 : {ledger=LEADER_NOT_AVAILABLE} (org.apache.kafka.clients.NetworkClient)",
+    "unknown": "[2026-11-22 03:10:31,402] ERROR [KafkaApi-1] an error of a kind that kfix does not know (kafka.Other)",
+}
+WELL_LISTED = (
+    "Metadata for all topics (from broker 1: k1:9092/1):\n 3 brokers:\n  broker 1 at k1:9092 (controller)\n"
+    '  broker 2 at k2:9092\n  broker 3 at k3:9092\n 1 topics:\n  topic "orders" with 2 partitions:\n'
+    "    partition 0, leader 1, replicas: 1,2,3, isrs: 1,2,3\n    partition 1, leader 2, replicas: 2,3,1, isrs: 2,3,1\n"
+)
+WELL_DESCRIBED = (
+    "Topic: audit\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+    "\tTopic: audit\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+    "\tTopic: audit\tPartition: 1\tLeader: 2\tReplicas: 2,3,1\tIsr: 1,2,3\n"
+)
+FOREIGN = (
+    "Hi all, producers reach broker 2 at k2:9092, but could not connect to broker 9 at k9:9092.\n",
+    "we see COORDINATOR_NOT_AVAILABLE for group: actions Refresh\n",
+    "total 12\ndrwxr-xr-x 2 kafka kafka 4096 Nov 22 03:10 data\n",
+    "[2026-11-22 03:10:31,402] INFO a line of a kind that kfix does not use (kafka.utils.Other)\n",
+)
+SICK_ONES = [n for n in EXPECTED if EXPECTED[n]]
+#: From good to bad: nothing wrong, warnings, something unknown, something critical.
+ORDER = (HEALTHY, WARNINGS, CANNOT_TELL, CRITICAL)
+
+
+def badness(text: str) -> int:
+    return ORDER.index(exit_code(judged(text)))
+
+
+@pytest.mark.parametrize("shipper", SHIPPED)
+@pytest.mark.parametrize("log", LOGS)
+def test_a_shipper_does_not_change_what_a_log_shows(log: str, shipper: str) -> None:
+    plain, shipped = judged(LOGS[log]), judged(SHIPPED[shipper](LOGS[log]))
+    assert [(f.code, f.severity) for f in shipped.walk()] == [(f.code, f.severity) for f in plain.walk()]
+    assert exit_code(shipped) == exit_code(plain) != HEALTHY
+
+
+@pytest.mark.parametrize("name", [n for n in EXPECTED if n != "describe-wrapped-in-a-mail.txt"])
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1", "utf-8-sig"])
+def test_an_encoding_does_not_change_the_findings(name: str, encoding: str) -> None:
+    text = f"Gr\u00fc\u00dfe\n{example(name)}"
+    assert meaning(decoded(text.encode(encoding))) == meaning(text)
+
+
+def test_one_byte_that_is_not_utf_8_spoils_nothing() -> None:
+    text = example("kcat.txt")
+    assert meaning(decoded(b"caf\xe9\n" + text.encode())) == meaning(text)
+
+
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize("well", [WELL_LISTED, WELL_DESCRIBED, WELL_LISTED + WELL_DESCRIBED])
+def test_an_error_of_a_log_is_never_hidden_by_a_healthy_output(log: str, well: str) -> None:
+    assert badness(WELL_LISTED) == 0
+    for text in (f"{well}{LOGS[log]}\n", f"{LOGS[log]}\n{well}"):
+        assert badness(text) > 0
+        assert "healthy" not in str(judged(text).headlines)
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_foreign_block_changes_nothing(name: str, foreign: str) -> None:
+    text = example(name)
+    assert meaning(f"{foreign}{text}") == meaning(text)
+    assert meaning(f"{text}\n{foreign}") == meaning(text)
+    assert badness(WELL_LISTED + foreign) == 0
+
+
+@pytest.mark.parametrize("name", SICK_ONES)
+def test_adding_a_healthy_block_never_worsens_a_verdict_and_adding_a_sick_one_never_improves_it(name: str) -> None:
+    text = example(name)
+    for well in (WELL_DESCRIBED, WELL_LISTED + WELL_DESCRIBED):
+        for both in (f"{well}\n{text}", f"{text}\n{well}"):
+            assert badness(both) <= badness(text)
+            assert badness(both) >= badness(well) or badness(both) == badness(text)
+            assert badness(both) > 0
+
+
+@pytest.mark.parametrize("name", SICK_ONES)
+def test_the_order_of_two_outputs_does_not_change_the_verdict(name: str) -> None:
+    first, second = example(name), WELL_DESCRIBED
+    assert meaning(f"{first}\n{second}") == meaning(f"{second}\n{first}")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_clusters_in_one_text_are_not_merged(seed: int) -> None:
+    chance = random.Random(seed)
+    sick = WELL_LISTED.replace("k1", "z1").replace("k2", "z2").replace("k3", "z3").replace("leader 2", "leader -1")
+    texts = [WELL_LISTED, sick]
+    chance.shuffle(texts)
+    diagnosis = judged("".join(texts))
+    assert {tp for f in diagnosis.walk() for tp in f.partitions} == {TopicPartition("orders", 1)}
+    assert any(each.startswith("another cluster") for each in diagnosis.could_not_read)
+    assert exit_code(diagnosis) == exit_code(judged(sick)) == CRITICAL
+
+
+def _said_dead(text: str) -> set[str]:
+    """Returns the brokers that a diagnosis calls dead, not registered, or likely so."""
+    said = " ".join(f"{f.obj} {f.summary} {f.cause.text}" for f in judged(text).walk())
+    words = r"brokers? (\d+(?:, \d+)*) (?:is|are|likely) (?:likely )?(?:dead(?! or)|not registered|down)"
+    return {broker for found in re.finditer(words, said) for broker in found[1].split(", ")}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_removing_rows_never_invents_a_death(seed: int) -> None:
+    chance = random.Random(seed)
+    topics = [_described(f"t{n}", chance) for n in range(3)]
+    lists = [WELL_LISTED.replace(' 1 topics:\n  topic "orders"', ' 1 topics:\n  topic "t9"')] if seed % 2 else []
+    text = "".join([*topics, *lists])
+    lines = text.splitlines(keepends=True)
+    rows = [n for n, line in enumerate(lines) if "Partition:" in line or line.startswith("  broker")]
+    for _ in range(5):
+        gone = set(chance.sample(rows, chance.randrange(1, len(rows))))
+        rest = "".join(line for n, line in enumerate(lines) if n not in gone)
+        with contextlib.suppress(InvalidFileError):
+            assert _said_dead(rest) <= _said_dead(text)
+
+
+def _described(topic: str, chance: random.Random) -> str:
+    rows = []
+    for partition in range(4):
+        replicas = chance.sample([1, 2, 3, 4, 5], 3)
+        isr = replicas[: chance.randrange(1, 4)]
+        leader = chance.choice([isr[0], isr[0], isr[0], "none"])
+        rows.append(
+            f"\tTopic: {topic}\tPartition: {partition}\tLeader: {leader}\tReplicas: {','.join(map(str, replicas))}\t"
+            f"Isr: {','.join(map(str, isr))}\n"
+        )
+    return f"Topic: {topic}\tPartitionCount: 4\tReplicationFactor: 3\tConfigs: \n{''.join(rows)}"
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -7,8 +7,25 @@ from tests.each import for_each
 LED = "Topic: x Partition: {} Leader: {} Replicas: {} Isr: {}\n"
 
 
-def likely(text: str) -> Likely:
-    return likely_of(parse_pasted(text, "paste.txt", 1_800_000_000.0))
+def likely(rows: str) -> Likely:
+    """Returns what rows suggest below the header that states how many there are."""
+    header = f"Topic: x PartitionCount: {rows.count('Partition:')} ReplicationFactor: 2 Configs:\n"
+    return likely_of(parse_pasted(header + rows, "paste.txt", 1_800_000_000.0))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", ""),  # rows without their header
+        ("Topic: x PartitionCount: 3 Configs:\n", ""),  # a row is missing
+        ("$ kafka-topics.sh --describe --under-replicated-partitions\nTopic: x PartitionCount: 2 Configs:\n", ""),
+        ("Topic: x PartitionCount: 2 Configs:\n", "$ kcat -L | grep 'partition 0'\n" + LED.format(9, 1, "1", "1")),
+    ],
+)
+def test_a_text_that_leaves_rows_out_shows_no_death(before: str, after: str) -> None:
+    rows = LED.format(0, 1, "1,2", "1") + LED.format(1, 1, "1,2", "1")
+    found = likely_of(parse_pasted(before + rows + after, "paste.txt", 1_800_000_000.0))
+    assert (set(found.alive), set(found.dead)) == ({1}, set())
 
 
 @for_each(
@@ -40,4 +57,4 @@ def test_a_list_of_brokers_leaves_nothing_to_infer() -> None:
     rows = LED.format(0, 1, "1,2", "1") + LED.format(1, 1, "1,2", "1")
     assert likely(rows).dead
     assert likely("ls /brokers/ids\n[1, 2]\n" + rows) == Likely()
-    assert likely("  broker 1 at h:9092\n" + rows) == Likely()
+    assert likely(" 1 brokers:\n  broker 1 at h:9092\n" + rows) == Likely()

@@ -56,7 +56,8 @@ INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
 
 
 _REPORTED = (
-    'Metadata for all topics (from broker 2: localhost:9092/2):\n  broker 2 at localhost:9092\n  topic "x" with 1 '
+    "Metadata for all topics (from broker 2: localhost:9092/2):\n 1 brokers:\n  broker 2 at localhost:9092\n"
+    '  topic "x" with 1 '
     "partitions:\n    partition 0, leader -1, replicas: 1,2, isrs: 2, Broker: Leader not available"
 )
 _LEADERLESS = "Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"
@@ -86,7 +87,11 @@ SICK: dict[str, list[Sick]] = {
     "KFX107": [
         Sick(lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "ISR [2]", CRITICAL),
         Sick(lambda: text(f"{_LEADERLESS}\n{_LED.format(1, 2)}"), "broker 2 likely alive", CRITICAL),
-        Sick(lambda: text(f"{_LEADERLESS}\n{_LED.format(1, 3)}"), "broker 2 likely dead", CRITICAL),
+        Sick(
+            lambda: text(f"Topic: x PartitionCount: 2 Configs:\n{_LEADERLESS}\n{_LED.format(1, 3)}"),
+            "broker 2 likely dead",
+            CRITICAL,
+        ),
     ],
     "KFX108": [Sick(pending_offsets, "producer id 4000", CRITICAL)],
     "KFX109": [Sick(offsets_not_loaded, "coordinator on broker 2", CRITICAL)],

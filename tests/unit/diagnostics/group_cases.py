@@ -29,6 +29,14 @@ from tests.unit.diagnostics.sick import Sick
 
 WARNING, CRITICAL = Severity.WARNING, Severity.CRITICAL
 
+_METADATA = (
+    "WARN [Producer clientId=p] Error while fetching metadata with correlation id 5 : {orders=LEADER_NOT_AVAILABLE}"
+)
+_ORDERS = "Topic: orders Partition: 0 Leader: 1 Replicas: 1,2,3 Isr: 1,2,3"
+_TOO_FEW = (
+    "[2017-09-13 13:20:28,975] ERROR [KafkaApi-1] Number of alive brokers '1' does not meet the required replication "
+    "factor '3' for the offsets topic (configured via 'offsets.topic.replication.factor'). (kafka.server.KafkaApis)"
+)
 _COMMIT_FAILED = (
     "[Consumer clientId=c, groupId=billing] Offset commit failed on partition orders-0 at offset 5: The coordinator is "
     "not available."
@@ -85,14 +93,12 @@ SICK: dict[str, list[Sick]] = {
     "KFX117": [
         Sick(lambda: text(_COMMIT_FAILED), "group billing", CRITICAL),
         Sick(lambda: text(f"{_COMMIT_FAILED}\n{_OFFSETS.format(2)}"), "group billing", CRITICAL),
-        Sick(lambda: text("x : {orders=LEADER_NOT_AVAILABLE}"), "topic orders", CRITICAL),
-        Sick(lambda: text("LeaderId:  -1"), "no leader of the KRaft quorum", CRITICAL),
-        Sick(lambda: text("Node does not exist: /controller"), "no controller", CRITICAL),
+        Sick(lambda: text(_METADATA), "topic orders", CRITICAL),
         Sick(
-            lambda: text('{"brokers":[{"broker":2,"logDirs":[{"logDir":"/b","error":"KafkaStorageException"}]}]}'),
-            "brokers with a failed log directory",
-            WARNING,
+            lambda: text(f"{_METADATA}\nTopic: orders PartitionCount: 1 Configs:\n{_ORDERS}"), "topic orders", WARNING
         ),
+        Sick(lambda: text(_TOO_FEW), "__consumer_offsets", CRITICAL),
+        Sick(lambda: text("Error completing leader election (PREFERRED) for partition: x-0: a.b.E: m"), "x-0", WARNING),
         Sick(
             lambda: text("Error: Executing consumer group command failed due to x: The coordinator is not available."),
             "a group that the text does not name",

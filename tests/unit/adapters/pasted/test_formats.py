@@ -4,9 +4,9 @@ import pytest
 
 from kfix.adapters.pasted.errors import error_code
 from kfix.adapters.pasted.lines import bare_line
-from kfix.adapters.pasted.reader import gather
 from kfix.model.cluster.snapshot import Assignment, Mode, TopicPartition
 from tests.each import for_each
+from tests.unit.adapters.pasted.gathering import gather
 
 ROW = "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n"
 X0 = TopicPartition("x", 0)
@@ -28,7 +28,7 @@ X0 = TopicPartition("x", 0)
     ],
 )
 def test_what_surrounds_a_line_is_removed(raw: str, bare: str) -> None:
-    assert bare_line(raw) == bare
+    assert bare_line(raw)[0] == bare
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,16 @@ def test_errors_are_known_in_the_words_of_each_client(text: str, code: int | Non
     assert error_code(text) == code
 
 
-def test_a_coordinator_is_named_with_an_id_counted_down() -> None:
+def test_a_coordinator_that_a_client_was_told_need_not_be_alive() -> None:
+    """Any broker answers from its metadata who coordinates a group."""
     line = "[Consumer clientId=c, groupId=g] Discovered group coordinator h:9092 (id: 2147483644 rack: null)"
-    assert gather(line).alive == {3: "coordinates group g (line 1)"}
+    found = gather(line)
+    assert (found.alive, found.groups) == ({}, {"g": ""})
 
 
 def test_an_error_in_prose_concerns_nobody() -> None:
     found = gather("we see COORDINATOR_NOT_AVAILABLE again\n" + ROW)
-    assert (found.complaints, len(found.skipped), list(found.read)) == ([], 1, [X0])
+    assert (found.complaints, found.skipped.lines, list(found.read)) == ({}, 1, [X0])
 
 
 def test_the_last_log_line_about_a_broker_counts_and_a_description_outweighs_a_log() -> None:
@@ -88,7 +90,7 @@ def test_groups_come_from_each_table_of_the_tool() -> None:
     found = gather(text)
     assert found.groups == {"old": "", "new": "", "busy": "Stable", "idle": "Empty"}
     assert found.alive == {3: "coordinates group busy"}
-    assert found.skipped == []
+    assert found.skipped.lines == 0
 
 
 def test_a_row_keeps_configs_with_commas_and_json() -> None:
@@ -109,7 +111,7 @@ def test_reassignments_are_read_in_both_spellings() -> None:
     "text",
     [
         "get /brokers/topics/x/partitions/0/state\n{",
-        '  topic "x" with 1',
+        'Metadata for all topics (from broker 1: h:1/1):\n  topic "x" with 1',
         "Received log directory information from brokers 1\n{",
     ],
 )
@@ -128,18 +130,18 @@ def test_what_is_cut_off_is_a_problem_with_its_line(text: str) -> None:
 )
 def test_the_last_record_of_the_controller_counts(without: str, again: str) -> None:
     found = gather(without + again)
-    assert (found.controller, found.complaints) == (2, [])
+    assert (found.controller, found.lasting()) == (2, ())
     found = gather(again + without)
-    assert (found.controller, len(found.complaints)) == (-1, 1)
+    assert (found.controller, len(found.lasting())) == (-1, 1)
 
 
 @pytest.mark.parametrize("name", ["$GROUP", '"$GROUP"', "<group>", "%GROUP%"])
 def test_a_variable_in_a_command_is_not_the_name_of_a_group(name: str) -> None:
     error = "Error: Executing consumer group command failed due to The coordinator is not available.\n"
     found = gather(f"$ kafka-consumer-groups.sh --bootstrap-server a:1 --describe --group {name}\n{error}")
-    assert [(c.about, c.name) for c in found.complaints] == [("group", "")]
+    assert [(c.about, c.name) for c in found.lasting()] == [("group", "")]
 
 
 def test_a_long_line_is_shortened_visibly() -> None:
-    assert gather("x" * 100).skipped[0].shown == f"line 1: {'x' * 80} ..."
-    assert gather("x" * 80).skipped[0].shown == f"line 1: {'x' * 80}"
+    assert gather("x" * 100).skipped.shown == f"line 1: {'x' * 80} ..."
+    assert gather("x" * 80).skipped.shown == f"line 1: {'x' * 80}"

@@ -94,10 +94,10 @@ def test_a_text_knows_neither_mode_nor_who_lives() -> None:
     snapshot = read("Topic: x Partition: 0 Leader: none Replicas: 1,3,2 Isr: 2")
     assert snapshot.cluster.mode is Mode.UNKNOWN
     assert snapshot.origin == "paste.txt"
-    assert [s.name for s in snapshot.failed_sources] == ["list of live brokers"]
+    assert [s.name for s in snapshot.failed_sources] == ["list of live brokers", "rest of the description"]
     diagnosis = diagnose(snapshot)
     assert {f.code for f in diagnosis.walk()} == {"KFX107", "KFX901"}
-    assert diagnosis.could_not_read == ("list of live brokers: the text has none",)
+    assert diagnosis.could_not_read[0] == "list of live brokers: the text has none"
 
 
 def test_prompts_warnings_and_blank_lines_do_not_matter() -> None:

@@ -1,0 +1,321 @@
+"""What errors in a pasted text mean: the finding that a diagnosis of the cluster itself has, and its remedies.
+
+Each kind of error that `kfix/adapters/pasted` recognizes has one row here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kfix.model.diagnosis.finding import Confidence, Severity
+
+_C, _W = Severity.CRITICAL, Severity.WARNING
+#: The code of findings about partitions without a leader.
+NO_LEADER: Final = "KFX107"
+_THROTTLES: Final = "replication throttles are left over"
+_CERTAIN, _LIKELY, _POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """`{names}` are partitions or groups, `{broker}` and `{ids}` brokers. `{detail}` is what else the lines name,
+    `{more}` the same behind a colon, if there is anything.
+
+    Summary, cause, remedies and `never` are sentences without the final period. `blocked` says which clients wait.
+    `about` is what the finding is about where the text names neither partition nor broker.
+    """
+
+    code: str
+    severity: Severity
+    about: str
+    summary: str
+    cause: str
+    confidence: Confidence
+    remedies: tuple[str, ...]
+    never: str
+    blocked: str = ""
+    runbook: str = ""
+    repairs: str = ""
+
+    @property
+    def of_partitions(self) -> bool:
+        return "{names}" in self.summary and self.about not in {"a group", "a topic id", _THROTTLES}
+
+    @property
+    def of_brokers(self) -> bool:
+        return "{broker}" in self.summary and "{names}" not in self.summary
+
+
+_DISK = "Do not restart it with an empty disk while it has the only in-sync replica of a partition"
+_META = "Do not delete meta.properties and do not format the log directories: they hold the partitions"
+_CLEAN = "Do not trigger an unclean election: a broker with all records may be alive, or can be started"
+MEANINGS: Final = {
+    "offline": Meaning(
+        NO_LEADER, _C, "partitions", "{names} {have} no leader: the controller found no replica that may lead. "
+        "The text shows neither its replicas nor its ISR", "no in-sync replica is alive", _LIKELY,
+        ("Describe the topic, which shows the replicas and the ISR: kafka-topics.sh --describe",
+         "Start the brokers of the ISR; one of them leads by itself then"),
+        _CLEAN, "producers and consumers of these partitions",
+    ),
+    "rebalancing": Meaning(
+        "KFX111", _W, "a group", "{names} is in a rebalance{more}: none of its members gets records until it ends",
+        "a member joins or left, or one does not answer the coordinator", _POSSIBLE,
+        ("Ask again in a minute: an ordinary rebalance is over by then",
+         "If it lasts, find the member that does not poll: kafka-consumer-groups.sh --describe --members"),
+        "Do not restart all consumers: each start begins another rebalance", "consumers of the group",
+    ),
+    "unstable": Meaning(
+        "KFX108", _C, "a group",
+        "{names} waits for a transaction that does not end{more}: its committed offsets are not stable",
+        "a producer died or hangs within a transaction", _LIKELY,
+        ("Find the transaction: kafka-transactions.sh --bootstrap-server HOST:PORT find-hanging --broker-id BROKER",
+         "Start the application with its transactional.id again, which aborts the transaction"),
+        "Do not reset the offsets of the group: it would skip or repeat records", "consumers of the group",
+    ),
+    "hanging": Meaning(
+        "KFX116", _C, "a transaction", "a hanging transaction holds back the last stable offset of {names} ({detail}): "
+        "consumers with isolation.level=read_committed are stuck there",
+        "its coordinator has no record of it, so nothing ends it", _LIKELY,
+        ("Start the application with its transactional.id again, which aborts the transaction",
+         "If that does not end it, abort it with kafka-transactions.sh abort and the numbers above"),
+        "Do not restart brokers because of it: the transaction stays open", "consumers with read_committed",
+    ),
+    "min isr": Meaning(
+        "KFX301", _C, "partitions", "producers with acks=all fail for {names}: fewer replicas are in sync than "
+        "min.insync.replicas requires{more}", "replicas are dead or lag, or the topic has too few of them", _POSSIBLE,
+        ("Start the brokers of the missing replicas",
+         "If the topic has fewer replicas than min.insync.replicas requires, give it more, or lower the setting"),
+        "Do not trigger an election of any kind: the partitions have leaders, and an election brings no replica back",
+        "producers with acks=all", "under-min-isr",
+        "The runbook names the broker to start and verifies recovery. Last resort: lower min.insync.replicas",
+    ),
+    "shrunk": Meaning(
+        "KFX302", _W, "partitions", "{broker} left the ISR of {names} and did not rejoin it in this text",
+        "the replica is dead, slow, or cut off from the leader", _POSSIBLE,
+        ("Check whether {broker} runs, and that the leader can reach it",), _CLEAN,
+    ),
+    "log dir": Meaning(
+        "KFX406", _W, "a log directory",
+        "a log directory of {broker} failed ({detail}): its replicas there are offline",
+        "the disk failed, was unmounted, or its file system reports errors", _LIKELY,
+        ("Repair the disk or the file system, then restart {broker}: it reads its directories at the start",), _DISK,
+    ),
+    "all log dirs": Meaning(
+        "KFX406", _C, "log directories", "{broker} stopped itself: all its log directories failed ({detail})",
+        "the disk failed, was unmounted, or its file system reports errors", _LIKELY,
+        ("Repair the disk or the file system with its old data, then start {broker}",), _DISK,
+        "partitions whose only in-sync replica is there",
+    ),
+    "disk full": Meaning(
+        "KFX406", _C, "a disk", "a disk of {broker} is full ({detail}): the broker stops or takes its log directory "
+        "offline", "the disk is full", _CERTAIN,
+        ("Enlarge the file system, then start {broker}. Otherwise remove files that are not Kafka's",
+         "Then lower the retention of the largest topics"),
+        "Do not delete segment files by hand: the log of the partition is corrupt then",
+    ),
+    "stopped": Meaning(
+        "KFX401", _W, "a broker", "{broker} stopped with an error: {detail}", "the error that the log shows", _LIKELY,
+        ("Read the stack trace of the error in the log of {broker}, and mend its cause before the start",),
+        "Do not start it with an empty disk: it may have the only copy of a record",
+    ),
+    "shutting down": Meaning(
+        "KFX401", _W, "a broker", "{broker} shuts down, and the text shows no later start",
+        "somebody stopped it, or its process was told to end", _LIKELY,
+        ("Start {broker} again if nobody stopped it on purpose",), "Do not start it with an empty disk",
+    ),
+    "gone": Meaning(
+        "KFX401", _W, "a broker", "{broker} left the cluster, and the text shows no later registration",
+        "the broker is dead, frozen, or cut off", _LIKELY,
+        ("Check whether {broker} runs, and start it with its old disk otherwise",), _CLEAN,
+    ),
+    "pod": Meaning(
+        "KFX401", _W, "a pod", "{detail} is not ready", "the broker in it is starting, recovers its logs, or fails",
+        _POSSIBLE, ("Read the log of the pod: kubectl logs POD. A broker that recovers its logs needs time",),
+        "Do not delete the volume of the pod: it holds the log directories",
+    ),
+    "new id": Meaning(
+        "KFX105", _W, "broker ids", "{broker} runs and has no replica of the partitions without a leader: {detail}. "
+        "Its id may have changed", "the broker lost its volume or its broker.id, and got a new id at the start",
+        _POSSIBLE,
+        ("Find the volume with the old id (broker.id or node.id in meta.properties), and start the broker with it",),
+        "Do not trigger an unclean election: no replica is on {broker}",
+    ),
+    "id taken": Meaning(
+        "KFX401", _W, "a broker id", "{broker} does not start: its id is registered already",
+        "another process has the same id, or the session of the old one has not expired yet", _LIKELY,
+        ("Wait for the session timeout and start it again; if that is refused, find the other process with this id",),
+        "Do not delete the registration by hand: the other process may be alive",
+    ),
+    "broker id": Meaning(
+        "KFX105", _C, "a broker id", "{broker} does not start: its configured id is not the one in meta.properties "
+        "({detail})", "the configuration has another id, or the disk belongs to another broker", _LIKELY,
+        ("Set broker.id or node.id to the id in meta.properties, and check which volume is mounted",), _META,
+    ),
+    "cluster id": Meaning(
+        "KFX817", _W, "cluster id", "{broker} does not start: the cluster id that it finds is not the one in its "
+        "meta.properties ({detail})",
+        "ZooKeeper has lost its data, zookeeper.connect names another ensemble, or the disk is of another cluster",
+        _LIKELY,
+        ("Check zookeeper.connect or controller.quorum.voters, and which volume is mounted",
+         "If ZooKeeper or the controllers have lost their data: bring the data back from their disks or a backup"),
+        "Do not delete meta.properties and do not format the log directories: the broker would join a cluster that "
+        "does not know its partitions",
+    ),
+    "topic id": Meaning(
+        "KFX201", _W, "a topic id", "{broker} has another topic id than the controllers ({names})",
+        "the topic was deleted and created again while the broker was away", _LIKELY,
+        ("Compare the id in partition.metadata on the broker with that of kafka-topics.sh --describe",),
+        "Do not delete the directory of the partition before another replica is in sync",
+    ),
+    "stale record": Meaning(
+        "KFX201", _W, "partitions", "{broker} leads {names} by a record that is older than the one in ZooKeeper: "
+        "its ISR changes are refused", "the broker lost its session and did not notice the new leader", _LIKELY,
+        ("Check which broker ZooKeeper names as leader",
+         "If it is another one, restart {broker} once all partitions have another in-sync replica"),
+        "Do not edit the state znode by hand",
+    ),
+    "edited": Meaning(
+        "KFX201", _W, "partitions", "the state of {names} in ZooKeeper is changed by hand in this text: no "
+        "broker is notified of it", "a hand edit", _CERTAIN,
+        ("Diagnose the cluster itself: it compares the record with what the brokers have in memory",),
+        "Do not edit the state znode again: an election by the controller is the only safe change",
+    ),
+    "fetch refused": Meaning(
+        "KFX203", _W, "partitions", "followers of {names} get an error from {broker} ({detail}): it does not know that "
+        "it leads them", "the partition is being made or deleted, or the leader has a stale view", _POSSIBLE,
+        ("Check whether {broker} is the leader: kafka-topics.sh --describe",
+         "If it is and the error lasts, restart {broker} while the partition has another in-sync replica"), _CLEAN,
+    ),
+    "fetcher dead": Meaning(
+        "KFX302", _W, "a fetcher", "a fetcher thread from {broker} died: the follower no longer copies what {broker} "
+        "leads", "an error that the thread does not survive", _LIKELY,
+        ("Restart the follower whose log this is; its replicas catch up by themselves",), _CLEAN,
+    ),
+    "fetch failed": Meaning(
+        "KFX302", _W, "partitions", "the replica of {names} on {broker} was marked as failed: it no longer follows",
+        "an error in its log, such as a failed truncation", _LIKELY,
+        ("Read the error above it in the log, then restart {broker}",), _CLEAN,
+    ),
+    "truncation refused": Meaning(
+        "KFX809", _W, "partitions", "{broker} stopped itself: its log of {names} is longer than that of the leader "
+        "({detail}). The records beyond it exist only on {broker}",
+        "an unclean election chose a replica that lacked records", _LIKELY,
+        ("Save the log of {names} on {broker} first: it is the only copy", "Then start {broker}"),
+        "Do not start it with unclean.leader.election.enable=true, which truncates the log, before it is saved",
+    ),
+    "truncated": Meaning(
+        "KFX809", _W, "partitions", "{broker} truncated {names} {detail}: committed records are gone there",
+        "an unclean election, or a replica that lost its disk", _LIKELY,
+        ("Find a replica that still has the records: kfix inspect reads the log directories of each broker",), _CLEAN,
+    ),
+    "unclean": Meaning(
+        "KFX809", _W, "partitions", "an unclean election chose the leader of {names}: records that only other replicas "
+        "had are lost", "no in-sync replica was alive, and unclean elections are allowed", _CERTAIN,
+        ("Keep the disks of the other replicas: only they have the records",),
+        "Do not start the former leader before its log is saved: it truncates to the new leader",
+    ),
+    "once leaderless": Meaning(
+        "KFX204", _W, "partitions", "a log shows {names} without a leader, and another output of this text shows one",
+        "the partition lost its leader and has one again, or the other output is older", Confidence.UNKNOWN,
+        ("Diagnose the cluster itself: the text does not show which of both is later",),
+        "Do not act on either before you know which of them is current",
+    ),
+    "offsets topic": Meaning(
+        "KFX117", _C, "__consumer_offsets", "__consumer_offsets cannot be created ({detail}). "
+        "No group works until then",
+        "too few brokers are alive, or offsets.topic.replication.factor is too high", _CERTAIN,
+        ("Start the other brokers",
+         "On a cluster of fewer brokers set offsets.topic.replication.factor to their number"),
+        "Do not create __consumer_offsets by hand: its settings differ from those of other topics", "all groups",
+    ),
+    "not loaded": Meaning(
+        "KFX118", _C, "partitions", "the coordinator on {broker} failed to load {names} and refuses its groups",
+        "a record that the coordinator cannot read", _LIKELY,
+        ("Move the leadership to another in-sync replica, which loads it again",),
+        "Do not delete the partition: it holds the committed offsets", "the groups of these partitions",
+    ),
+    "no voters": Meaning(
+        "KFX811", _C, "controller quorum", "the quorum of controller {ids} has no voters: no controller can be "
+        "elected", "the node was formatted without voters, and controller.quorum.voters is not set", _LIKELY,
+        ("Set controller.quorum.voters to the same list on every node again",
+         "For a dynamic quorum: format a new cluster with kafka-storage.sh --initial-controllers"),
+        "Do not format a controller that has metadata: it may be the only copy", "every change of metadata",
+    ),
+    "quorum": Meaning(
+        "KFX811", _C, "controller quorum", "the controller quorum has no leader, so no partition gets another leader"
+        "{more}", "too few voters are alive, or they do not reach each other", _LIKELY,
+        ("Start controllers until a majority of the voters runs",),
+        "Do not format the log directory of a controller: it may hold metadata that no other voter has",
+        "every change of metadata",
+    ),
+    "voter": Meaning(
+        "KFX812", _W, "a voter", "voter {ids} of the controller quorum does not fetch metadata{more}",
+        "the controller is dead, or cut off from the active one", _LIKELY,
+        ("Start controller {ids}: one more loss may stop the quorum",),
+        "Do not remove the voter while others are missing",
+    ),
+    "unsteady": Meaning(
+        "KFX815", _W, "controller", "the controller changes again and again ({detail} in this text)",
+        "sessions or heartbeats time out: long garbage collections, slow disks, or the network", _POSSIBLE,
+        ("Compare the times of the elections with the garbage collections of the controllers",),
+        "Do not restart controllers one after the other: each restart is another election",
+    ),
+    "controller": Meaning(
+        "KFX202", _C, "no controller", "ZooKeeper has no controller, so no leader is elected", "the text shows it",
+        _CERTAIN,
+        ("Check that at least one broker is registered: the first one that registers becomes the controller",),
+        "Do not delete znodes below /brokers: the next controller reads the state of the partitions there",
+    ),
+    "migration": Meaning(
+        "KFX819", _W, "migration to KRaft", "the migration to KRaft waits: controller {ids} logs: {detail}",
+        "brokers lack zookeeper.metadata.migration.enable or controller.quorum.voters, or do not reach the controller",
+        _LIKELY,
+        ("On the brokers that are not registered: set zookeeper.metadata.migration.enable=true and the voters",
+         "Restart them one after the other"),
+        "Do not switch ZooKeeper off: it has the only record of the cluster",
+    ),
+    "zookeeper": Meaning(
+        "KFX806", _C, "ZooKeeper", "{broker} cannot connect to ZooKeeper ({detail})",
+        "ZooKeeper is down, has no quorum, or is cut off from the broker", _LIKELY,
+        ("Start the ZooKeeper servers until a majority runs; brokers register again by themselves",),
+        "Do not restart brokers before that: without ZooKeeper they do not start",
+    ),
+    "advertised": Meaning(
+        "KFX402", _W, "advertised.listeners", "{broker} advertises {detail}, which clients on other hosts cannot reach",
+        "advertised.listeners is not set, or names localhost", _LIKELY,
+        ("Set advertised.listeners of {broker} to an address that its clients reach, then restart it",),
+        "Do not restart the broker for this alone: it runs", "clients on other hosts",
+    ),
+    "unreachable": Meaning(
+        "KFX402", _W, "a broker", "{broker} refuses or closes connections ({detail})",
+        "the broker stopped, restarts, or is cut off from this client", _POSSIBLE,
+        ("Check whether {broker} runs, and which partitions it leads: kafka-topics.sh --describe",),
+        _CLEAN,
+    ),
+    "tiered": Meaning(
+        "KFX117", _W, "tiered storage", "{broker} cannot copy segments of {names} to tiered storage: local retention "
+        "frees nothing, and the local disk fills", "the remote storage refuses, or a segment cannot be copied", _LIKELY,
+        ("Read the stack trace below the error in the log of {broker}, and watch the free space of its disks",),
+        "Do not delete local segments: they have no copy in tiered storage",
+    ),
+    "election": Meaning(
+        "KFX117", _W, "partitions", "the election of a leader of {names} failed: {detail}",
+        "no replica that may lead is alive, or the preferred one is not in sync", _LIKELY,
+        ("Start the brokers of the replicas in the ISR; a clean election follows by itself",), _CLEAN,
+    ),
+    "throttled": Meaning(
+        "KFX503", Severity.INFO, _THROTTLES,
+        "replicas of topic {names} are marked as throttled, and no reassignment of it is under way",
+        "the tool that set the throttles was killed, or did not remove them", _LIKELY,
+        (), "Do not remove throttles while replicas are being moved: the copy takes the bandwidth of the clients",
+        runbook="sweep-throttles",
+        repairs="Remove the throttles. The runbook refuses while anything is being moved",
+    ),
+    "reassignment": Meaning(
+        "KFX501", _W, "partitions", "the reassignment of {names} failed", "a broker of the new replicas is not alive",
+        _POSSIBLE,
+        ("Check that all brokers of the new assignment are alive, then run kafka-reassign-partitions.sh again",),
+        "Do not delete /admin/reassign_partitions by hand",
+    ),
+}  # fmt: skip

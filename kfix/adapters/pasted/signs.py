@@ -1,0 +1,163 @@
+"""What a log entry shows to be wrong, in the wordings of brokers, controllers and clients.
+
+A name comes only from where its client prints names. The constants of brokers and controllers are those of Kafka 2.7.1
+and 4.3.1; where one of them differs, both wordings are here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+_TP: Final = r"(?P<tp>[\w.-]{1,249}-\d{1,9})"
+_DIR: Final = r"(?P<detail>/\S*?)(?=[.,;:)\]]?(?:\s|$))"
+
+
+#: What an entry below the level WARN has to hold so that a wording may match it; most entries are none of these.
+_QUIET: Final = (" INFO ", " DEBUG ", " TRACE ")
+_HINTS: Final = (
+    "groupId=", 'Group "', " brokers:", "Registered broker", "elected", "Resigned", "ontroller moved", "state changed",
+    "Changed partition", "starts at", "become follower", "encing broker", "unfence", "nclean", "active controller",
+    "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting", "shut down", " ISR ",
+    "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", "elect", "Election", "Deletion of",
+    "xception", "copying log",
+)  # fmt: skip
+
+
+def is_quiet(line: str) -> bool:
+    """Returns whether no wording matches an entry in this line: a quick test, since logs are long."""
+    return any(map(line.__contains__, _QUIET)) and not any(map(line.__contains__, _HINTS))
+
+
+class Sign(NamedTuple):
+    """A wording: `kind` is what it is about (`kfix_diagnostics/sources/_logged.py`).
+
+    Its groups name what is at fault: `tp`, `topic` and `partition`, `broker`, and `detail`.
+    """
+
+    kind: str
+    pattern: re.Pattern[str]
+
+
+def _sign(kind: str, *patterns: str) -> tuple[Sign, ...]:
+    return tuple(Sign(kind, re.compile(pattern)) for pattern in patterns)
+
+
+#: Of brokers and controllers; the first that matches counts, so the cause stands before what follows from it.
+SERVER: Final = (
+    *_sign(
+        "cluster id",
+        r"Cluster ID (?P<detail>\S+ doesn't match stored clusterId (?:Some\()?[\w-]+\)?)",
+        r"Invalid cluster\.id in: (?P<detail>\S+ Expected \S+, but read \S+)",
+        r"INCONSISTENT_CLUSTER_ID|InconsistentClusterIdException",
+        r'The given id "(?P<detail>[^"]+" doesn\'t match the cluster id "[^"]+)',
+    ),
+    *_sign(
+        "broker id",
+        r"Configured (?:broker|node)\.id (?P<broker>\d+) doesn't match stored (?:broker|node)\.id (?P<detail>\S*\d+)",
+        r"Stored node id (?P<detail>\d+) doesn't match previous node id (?P<broker>\d+)",
+        r"InconsistentBrokerIdException",
+    ),
+    *_sign(
+        "id taken",
+        r"A broker is already registered on the path /brokers/ids/(?P<broker>\d+)",
+        r"NodeExists(?:Exception)?(?::.*)? for /brokers/ids/(?P<broker>\d+)",
+        r"Error while creating ephemeral at /brokers/ids/(?P<broker>\d+), node already exists",
+        r"DUPLICATE_BROKER_REGISTRATION|DuplicateBrokerRegistrationException|Another broker is registered with that",
+    ),
+    *_sign("topic id", rf"INCONSISTENT_TOPIC_ID.*?{_TP}", r"InconsistentTopicIdException|INCONSISTENT_TOPIC_ID",
+           rf"[Tt]opic [Ii][Dd] in memory: .*? for partition {_TP} does not match"),
+    *_sign(
+        "all log dirs",
+        rf"[Ss]hutdown broker because (?:all|none of the specified) log dirs (?:in|from) {_DIR}",
+    ),
+    *_sign("disk full", r"(?P<detail>No space left on device|Disk quota exceeded)"),
+    *_sign(
+        "log dir",
+        rf"Stopping serving (?:logs|replicas) in dir {_DIR}",
+        rf"[Ff]ailed log directory {_DIR}",
+        rf"(?:Error|Failed|Exception|Disk error) .*?\b(?:in (?:dir|log dir)|log dir|directory) {_DIR}",
+        r"(?P<detail>Input/output error|Read-only file system|Structure needs cleaning|Stale file handle)",
+    ),
+    *_sign(
+        "truncation refused",
+        rf"log truncation is not allowed for partition {_TP}, current (?P<detail>leader's latest offset \d+ is less "
+        r"than replica's latest offset \d+)",
+    ),
+    *_sign("truncated", rf"Truncating (?:partition )?{_TP} .*?(?P<detail>below high watermark \d+)"),
+    *_sign("unclean", rf"Triggering unclean leader election for offline partition {_TP}",
+           rf"UNCLEAN partition change for {_TP}"),
+    *_sign("offsets topic",
+           r"(?P<detail>alive brokers '\d+' does not meet the required replication factor '\d+')",
+           r"(?P<detail>[Rr]eplication factor: \d+ larger than available brokers: \d+)",
+           r"(?P<detail>target replication factor of \d+ cannot be reached because only \d+ broker\(s\))"),
+    *_sign("min isr", rf"insync replicas for partition {_TP} is (?P<detail>\[\d+\], below required minimum \[\d+\])",
+           rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}"),
+    *_sign("no voters", r"Starting voters are VoterSet\(voters=\{\}\)", r"UnattachedState\(.*?voters=\[\]"),
+    *_sign("quorum", r"Re-elect as candidate after election backoff",
+           r"Election has timed out, backing off", r"Insufficient remaining votes to become leader"),
+    *_sign("migration", r"KRaftMigrationDriver[^\]]*\] (?P<detail>(?:No brokers are known to KRaft|Still waiting).*)"),
+    *_sign("tiered", rf"Error occurred while copying log segments of partition:? (?:[\w-]{{22}}:)?{_TP}"),
+    *_sign("not loaded", rf"Failed to load metadata from {_TP} with epoch"),
+    *_sign("fetch refused", rf"Error for partition (?:\[(?P<topic>[\w.-]+),(?P<partition>\d+)\]|{_TP}) to broker "
+           r"(?P<broker>\d+):(?P<detail>[\w.$]+)",
+           rf"leaderId=(?P<broker>\d+).*?\] Error for partition {_TP} at offset \d+\s*(?P<detail>[\w.$]*)",
+           rf"leaderId=(?P<broker>\d+).*?\] Received (?P<detail>\w+) from the leader for partition {_TP}"),
+    *_sign("fetcher dead", r"ReplicaFetcher[^\]]*leaderId=(?P<broker>\d+)[^\]]*\][,:]? Error due to",
+           r"ReplicaFetcherThread-\d+-(?P<broker>\d+)\][,:]? Error due to"),
+    *_sign("fetch failed", rf"Partition {_TP} marked as failed",
+           rf"(?:Unexpected error occurred|Error) while processing data for partition {_TP}"),
+    *_sign("stale record", rf"\[Partition {_TP} broker=(?P<broker>\d+)\] Cached zkVersion"),
+    *_sign("offline", rf"failed to change state for partition {_TP} from \w+ to OnlinePartition",
+           rf"error during state change of partition {_TP} from \w+ to Online"),
+    *_sign("advertised", r"onnection to node (?P<broker>\d+) \((?P<detail>(?:localhost|127\.)\S*)\) could not"),
+    *_sign("unreachable", r"onnection to node (?P<broker>\d+) \((?P<detail>\S+)\) could not be established",
+           r"onnection to (?P<broker>\d+) was disconnected before"),
+    *_sign("zookeeper", r"Socket error occurred: (?P<detail>\S+): Connection refused",
+           r"[Tt]imed out waiting for connection while in state: (?P<detail>\w+)",
+           r"(?:server|sever) (?P<detail>\S+?), (?:unexpected error|Closing socket connection)"),
+    *_sign("stopped", r"(?P<detail>Fatal error during \w+ (?:startup|shutdown))",
+           r"(?P<detail>Exiting Kafka due to fatal exception)", r"Encountered fatal fault: (?P<detail>.{1,120})",
+           r"(?P<detail>java\.lang\.OutOfMemoryError: [\w ]+)"),
+    *_sign("shutting down", r"(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] shutting down"),
+    *_sign("pod", r"(?:restarted )?pod (?P<detail>[\w-]+-\d+) to become ready"),
+    *_sign("reassignment", rf"(?:Failed completing|Error completing) reassignment of partition {_TP}"),
+)  # fmt: skip
+_STARTED: Final = r"(?:KafkaServer|BrokerServer) id=(?P<broker>\d+)\] (?:started$|Transition from STARTING to STARTED)"
+#: {kind: what shows that it is over}. The subject is that of the error, so `group` has to be in the same entry.
+ENDS: Final = (
+    *_sign("group", r"Successfully (?:joined|synced) group|Adding newly assigned partitions",
+           r"joined group|rebalance(?:d)? .*?new assignment|\"assign\" to"),
+    *_sign("stopped", _STARTED),
+    *_sign("shutting down", _STARTED),
+    *_sign("zookeeper", r"Session establishment complete|\] Connected\."),
+    *_sign("quorum", r"ransition to (?:Leader|Follower)State|Becoming the active controller at epoch"),
+)  # fmt: skip
+#: A coordinator was named, so there is one; whether it works shows the next answer.
+DISCOVERED: Final = re.compile(
+    r'Discovered group coordinator|Group "[^"]+" coordinator is \S+ id \d+|'
+    r"coordinator for (?:consumer)?group \S+ is #\d+"
+)
+UNAVAILABLE: Final = re.compile(r"[Gg]roup coordinator \S+ \(id: \d+ rack: \S*?\) is unavailable or invalid")
+#: Where a client prints the name of a group.
+GROUP: Final = re.compile(
+    r"\bgroup(?:Id|\.id|_id)=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
+    r"(?:;|,) group: (?P<c>[^\s,]{1,249})|\bconsumergroup[ /](?P<d>[^\s/:]{1,249})|"
+    r"(?:coordinator dead .*? for|join|sync|joining|leave) group (?P<e>[\w.-]{1,249}):"
+)
+#: Where a client prints a topic, with or without a partition.
+METADATA: Final = re.compile(r"Error while fetching metadata with correlation id \d+ ?: \{(?P<pairs>[^}]*)\}")
+PAIR: Final = re.compile(r"(?P<topic>[\w.-]{1,249})=(?P<error>[A-Z_]{8,60})(?=,|$)")
+TOPIC: Final = re.compile(
+    r"\b(?:topic-)?partition (?P<a>[\w.-]{1,249})-\d+\b|\bsending message to topic (?P<b>[\w.-]{1,249}) with|"
+    r"(?<![\w.\"-])(?P<c>[\w.-]{1,249}) \[\d+\](?=[ :,@]|$)|\btopic=['\"]?(?P<d>[\w.-]{1,249})|"
+    r"(?:;|,) topic: (?P<e>[\w.-]{1,249})|\b(?:consuming|consumer|leader)[ /](?P<f>[\w.-]{1,249})/\d+\b|"
+    r"\b(?:partition \d+ of|message to topic) (?P<g>[\w.-]{1,249})(?=[:, ]|$)"
+)
+#: librdkafka: what happened to the connection with a broker that it knows by id.
+CONNECTION: Final = re.compile(
+    r"(?:^|[ :/])(?P<host>[\w.-]+|\[[\da-f:]+\]):(?P<port>\d+)/(?P<broker>\d+): ?"
+    r"(?P<detail>Connect to \S+ failed: [\w ]+|Disconnected|Connection refused|Failed to resolve[^:]*)"
+)
+#: An error that a client prints as an object, without the name of what it is about.
+UNNAMED: Final = re.compile(r"KafkaError\{code=|\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\(")
