@@ -135,8 +135,8 @@ def test_the_engine_gives_a_check_the_rows_that_it_declares_and_no_others(monkey
         examined = engine.examine(snapshot, engine.Options(prevention=True))
         for check, rows in examined.hits:
             assert list(rows) == _meeting(check.rows, facts)
-        for check in catalogue.CLUSTER_CHECKS:
-            assert given[check.code] == _meeting(check.rows, facts)
+        for one in catalogue.CLUSTER_CHECKS:
+            assert given[one.code] == _meeting(one.rows, facts)
 
 
 def _meeting(rows: str, facts: Iterable[tuple[PartitionFacts, dict[str, object]]]) -> list[PartitionFacts]:

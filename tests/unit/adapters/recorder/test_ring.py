@@ -154,8 +154,9 @@ class DyingFiles(SegmentFiles):
 
 
 def test_a_kill_at_every_write_loses_nothing_that_was_stored(tmp_path: Path) -> None:
-    times, stored, folder, copy = Times(), [], tmp_path / "ring", tmp_path / "copy"
+    times, folder, copy = Times(), tmp_path / "ring", tmp_path / "copy"
     snapshots = flapping(40, partitions=8)
+    stored: list[dict[str, object]] = []
 
     def died() -> None:
         """Reads what a kill leaves at this moment, and goes on recording there."""
