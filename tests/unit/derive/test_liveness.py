@@ -1,5 +1,7 @@
 """Who is likely alive or dead by a text that lists no brokers."""
 
+import pytest
+
 from kfix.adapters.pasted.reader import parse_pasted
 from kfix.derive.liveness import Likely, likely_of
 from tests.each import for_each
