@@ -10,7 +10,6 @@ from pathlib import Path
 import boto3
 import pytest
 from deltalake import DeltaTable
-from moto.server import ThreadedMotoServer
 
 from kfix.adapters.fleet.tables import ALL
 from tests.waiting import seconds
@@ -21,6 +20,8 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 @pytest.fixture(scope="module")
 def s3():
     """Environment of a client, and the server's own view of what it holds."""
+    from moto.server import ThreadedMotoServer  # late: collection does not pay for it
+
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

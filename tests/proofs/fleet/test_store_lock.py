@@ -10,7 +10,6 @@ from pathlib import Path
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from kfix.adapters.fleet import lease
 from kfix.adapters.fleet.places import place_of
@@ -32,6 +31,8 @@ with store_lock(place_of(sys.argv[1])):
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer  # late: collection does not pay for it
+
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
