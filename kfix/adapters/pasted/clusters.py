@@ -1,4 +1,4 @@
-"""Texts about several clusters: their outputs are told apart before anything is read, and never merged."""
+"""Texts about several clusters: their outputs are separated before anything is read, and never merged."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _FILTERS: Final = re.compile(
 )
 
 
-class Command(NamedTuple):
+class PastedCommand(NamedTuple):
     """`text` is the command line, "" without one."""
 
     text: str = ""
@@ -39,9 +39,9 @@ class Command(NamedTuple):
         return "--under-min-isr-partitions" in self.text
 
 
-def command_of(line: PastedLine) -> Command | None:
+def command_of(line: PastedLine) -> PastedCommand | None:
     """Returns the command in a line: behind a prompt, or a tool of Kafka with its options."""
     if _TOOL.match(line.text):
-        return Command(line.text)
+        return PastedCommand(line.text)
     prompt = _PROMPT.match(line.text)
-    return None if prompt is None or line.text.startswith("[zk:") else Command(prompt["command"])
+    return None if prompt is None or line.text.startswith("[zk:") else PastedCommand(prompt["command"])

@@ -63,7 +63,7 @@ class LogEntry(NamedTuple):
 
     @property
     def unfinished(self) -> bool:
-        """Returns whether the message goes on in the next line, as Elixir's logger prints it."""
+        """Returns whether the message continues in the next line, as Elixir's logger prints it."""
         first, *more = self.text.split("\n")
         return len(more) < _MOST_MORE and first.endswith(":")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from kfix.adapters.pasted.commands import Command
+from kfix.adapters.pasted.commands import PastedCommand
 from kfix.adapters.pasted.lines import PastedLine
 from kfix.model.cluster.pasted import Complaint, Key, TwoRows
 from kfix.model.cluster.snapshot import Assignment, Endpoint, Mode, PartitionView, TopicPartition
@@ -95,7 +95,7 @@ class Gathered:
     errors: Unread = field(default_factory=Unread)
     short: dict[str, str] = field(default_factory=dict)
     partial: str = ""
-    command: Command = field(default_factory=Command)
+    command: PastedCommand = field(default_factory=PastedCommand)
     cluster_id: str = ""
     view_of: int = NOBODY
     controller: int = NOBODY

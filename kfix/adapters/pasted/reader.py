@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from kfix import __version__
 from kfix.adapters.pasted.clusters import split_clusters
-from kfix.adapters.pasted.commands import Command, command_of
+from kfix.adapters.pasted.commands import PastedCommand, command_of
 from kfix.adapters.pasted.consumer_groups import ConsumerGroupsFormat
 from kfix.adapters.pasted.describe import NAME as DESCRIBE
 from kfix.adapters.pasted.describe import DescribeFormat
@@ -138,7 +138,7 @@ class BlockReader:
         self._logs.end_block()
         for each in self._formats:
             each.end_block()
-        self._gathered.command = Command()
+        self._gathered.command = PastedCommand()
 
     def finish(self) -> Gathered:
         """Returns everything that was read."""
