@@ -1,0 +1,165 @@
+"""Runs inside pytest, in a copy of the tree: one collection, and a fork for each fault.
+
+`KFIX_MUTANTS` names the file with the work. Without it, this plugin only makes hypothesis repeat the same examples.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.mutants.faults import Fault, faults
+from tests.mutants.forks import Report, forked
+from tests.mutants.near import near
+from tests.mutants.swap import caches_of, change, functions_under, swap
+from tests.places import ROOT
+from tests.suite.copies import by_function, some
+
+PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
+#: Seconds without a word from a fork.
+PATIENCE = 120.0
+#: The most tests and files of tests that are tried on a fault, nearest first.
+MOST_TESTS, MOST_FILES = 200, 12
+#: Copies of a parametrized test that are tried, evenly spread.
+COPIES = 3
+
+
+def pytest_configure(config):
+    settings.register_profile("mutants", parent=settings.get_profile("kfix"), derandomize=True, database=None)
+    settings.load_profile("mutants")
+    if work := os.environ.pop("KFIX_MUTANTS", ""):
+        config.pluginmanager.register(Forks(Path(work)))
+
+
+class Forks:
+    """Runs the tests of each fault in a process of its own, and writes one verdict a line."""
+
+    def __init__(self, work: Path) -> None:
+        given = json.loads(work.read_text(encoding="utf-8"))
+        self._faults = [fault for fault in faults() if fault.id in given["faults"]]
+        self._killers: dict[str, str] = given["killers"]
+        self._verdicts = Path(given["verdicts"])
+        self._unsound: set[str] = set()
+        self._failed = False
+        self._edits = 0
+
+    def pytest_runtest_logreport(self, report):
+        self._failed |= report.failed
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        self._items = {item.nodeid: item for item in session.items}
+        self._functions = functions_under(ROOT)
+        self._caches = caches_of(PACKAGES)
+        gc.freeze()  # else each fork would copy all of this when it collects garbage
+        sound = self._without_fault()
+        with self._verdicts.open("w", encoding="utf-8") as out:
+            for fault in self._faults:
+                verdict, by = self._verdict(fault, sound)
+                out.write(json.dumps({"id": fault.id, "verdict": verdict, "by": by}) + "\n")
+                out.flush()
+        return True
+
+    def _without_fault(self) -> set[str]:
+        """Returns the recorded killers that pass without a fault: another one would prove nothing."""
+        wanted = sorted({by for by in self._killers.values() if by in self._items})
+        seen = forked(partial(self._run, wanted, each=True), PATIENCE)
+        return {line["end"] for line in seen if "end" in line and not line["failed"]}
+
+    def _verdict(self, fault: Fault, sound: set[str]) -> tuple[str, str]:
+        """Returns killed, timeout or survived, and the test that decided it; one that fails anyway decides nothing."""
+        path = ROOT / fault.file
+        text = path.read_text(encoding="utf-8")
+        killer = self._killers.get(fault.id, "")
+        while True:
+            self._write(path, fault.put_into(text))
+            try:
+                found = self._tried(fault, text, [killer]) if killer in sound else None
+                found = found or self._tried(fault, text, self._tests_of(fault))
+            finally:
+                self._write(path, text)
+            if found is None:
+                return "survived", ""
+            if found[1] in sound or self._passes(found[1]):
+                return found
+            self._unsound.add(found[1])
+
+    def _passes(self, test: str) -> bool:
+        """Whether a test passes without a fault; a file that cannot even be collected with one does."""
+        return all(not line.get("failed") for line in forked(partial(self._run, [test]), PATIENCE))
+
+    def _tests_of(self, fault: Fault) -> list[str]:
+        ids = [each for each in self._items if not fault.by or each.startswith(fault.by)]
+        files = {file: [*tests] for file, tests in groupby(ids, key=lambda test: test.partition("::")[0])}
+        order = list(files) if fault.by else near(fault.file, files)
+        few = [id_ for file in order for copies in by_function(files[file]).values() for id_ in some(copies, COPIES, 0)]
+        return [each for each in few if each not in self._unsound][: None if fault.by else MOST_TESTS]
+
+    def _tried(self, fault: Fault, text: str, tests: Sequence[str]) -> tuple[str, str] | None:
+        """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process."""
+        changed = change(text, fault.put_into(text), str(ROOT / fault.file)) if fault.file.endswith(".py") else None
+        if changed is None or not changed.is_outside:
+            found = self._in_a_fork(changed.pairs if changed else (), fault.file, tests)
+            if found or changed:
+                return found
+        return self._in_a_new_process(tests)
+
+    def _in_a_fork(self, pairs, file: str, tests: Sequence[str]) -> tuple[str, str] | None:
+        def run(report: Report) -> None:
+            swap(pairs, self._functions.get(str(ROOT / file), ()))
+            self._run(tests, report)
+
+        running = ""
+        try:
+            for line in forked(run, PATIENCE):
+                running = line.get("start", "")
+                if line.get("failed"):
+                    return "killed", line["end"]
+        except TimeoutError:
+            return "timeout", running
+        return ("killed", running) if running else None
+
+    def _in_a_new_process(self, tests: Sequence[str]) -> tuple[str, str] | None:
+        """A recorded killer alone, else the files of the tests: whole files collect faster than thousands of ids."""
+        files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
+        chosen = tests if len(tests) == 1 else files[:MOST_FILES]
+        if not chosen:
+            return None
+        words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", *chosen]
+        try:
+            words = [sys.executable, "-m", "pytest", *words]
+            done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False)
+        except subprocess.TimeoutExpired:
+            return "timeout", ""
+        failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        return ("killed", failed[0] if failed else chosen[0]) if done.returncode in (1, 2, 3, 4) else None
+
+    def _run(self, tests: Iterable[str], report: Report, *, each: bool = False) -> None:
+        """Runs tests in this process, which is a fork; up to the first that fails, or `each`."""
+        for cache in self._caches:
+            cache.cache_clear()
+        items = [self._items[test] for test in tests if test in self._items]
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            self._failed = False
+            report({"start": item.nodeid})
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            report({"end": item.nodeid, "failed": self._failed})
+            if self._failed and not each:
+                return
+
+    def _write(self, path: Path, text: str) -> None:
+        """Each version has a time of its own: Python compares whole seconds and the size with those of the bytecode."""
+        path.write_text(text, encoding="utf-8")
+        self._edits += 10
+        time = int(path.stat().st_mtime) + self._edits
+        os.utime(path, (time, time))
