@@ -19,17 +19,23 @@ def near(file: str, tests: Iterable[str]) -> list[str]:
     parts = [part for part in path.parts if part not in ("kfix", "diagnostics", "spark")]
     places = {_FOLDERS.get(part, part) for part in parts[:-1]}
     imports = re.compile(rf"\b{parts[-2]}\.{parts[-1]}\b|\b{parts[-2]} import [^\n]*\b{parts[-1]}\b")
-    # reassign_move: "reassign.move" and ReassignMove, too; of a check its code.
-    word = parts[-1].partition("_")[0] if parts[-1].startswith("kfx") else parts[-1].strip("_").replace("_", "[._ -]?")
-    names = re.compile(rf"\b{word}", re.IGNORECASE)
+    names = words_of(file)
     ranks = {}
     for test in tests:
         text = _text(test)
-        rank = len(places.intersection(PurePath(test).parts)) + (parts[-1] in PurePath(test).stem)
+        rank = 3 * len(places.intersection(PurePath(test).parts)) + 3 * (parts[-1] in PurePath(test).stem)
         rank += 4 * bool(imports.search(text)) + 2 * bool(names.search(text))
         if rank:
             ranks[test] = (not test.startswith("tests/unit"), -rank, test)
     return sorted(ranks, key=lambda test: ranks[test])
+
+
+@cache
+def words_of(file: str) -> re.Pattern[str]:
+    """Returns what names the file in a text: for reassign_move also "reassign.move"; of a check its code."""
+    stem = PurePath(file).stem
+    word = stem.partition("_")[0] if stem.startswith("kfx") else stem.strip("_").replace("_", "[._ -]?")
+    return re.compile(rf"\b{word}", re.IGNORECASE)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Runs inside pytest, in a copy of the tree: one collection, and a fork for each fault.
 
-`KFIX_MUTANTS` names the file with the work. Without it, this plugin only makes hypothesis repeat the same examples.
+`KFIX_MUTANTS` names the file with the work.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -16,29 +17,25 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from tests.mutants.faults import Fault, faults
 from tests.mutants.forks import Report, forked
-from tests.mutants.near import near
+from tests.mutants.near import near, words_of
 from tests.mutants.swap import caches_of, change, functions_under, swap
 from tests.places import ROOT
 from tests.suite.copies import by_function, some
 
 PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
-PATIENCE = 120.0
+PATIENCE = 60.0
 #: The most tests and files of tests that are tried on a fault, nearest first.
-MOST_TESTS, MOST_FILES = 200, 12
+MOST_TESTS, MOST_FILES = 160, 8
 #: Copies of a parametrized test that are tried, evenly spread.
 COPIES = 3
 
 
 def pytest_configure(config):
-    settings.register_profile("mutants", parent=settings.get_profile("kfix"), derandomize=True, database=None)
-    settings.load_profile("mutants")
-    if work := os.environ.pop("KFIX_MUTANTS", ""):
-        config.pluginmanager.register(Forks(Path(work)))
+    config.pluginmanager.register(Forks(Path(os.environ.pop("KFIX_MUTANTS"))))
 
 
 class Forks:
@@ -102,8 +99,8 @@ class Forks:
         ids = [each for each in self._items if not fault.by or each.startswith(fault.by)]
         files = {file: [*tests] for file, tests in groupby(ids, key=lambda test: test.partition("::")[0])}
         order = list(files) if fault.by else near(fault.file, files)
-        few = [id_ for file in order for copies in by_function(files[file]).values() for id_ in some(copies, COPIES, 0)]
-        return [each for each in few if each not in self._unsound][: None if fault.by else MOST_TESTS]
+        found = [test for file in order for test in _chosen(files[file], words_of(fault.file))]
+        return [each for each in found if each not in self._unsound][: None if fault.by else MOST_TESTS]
 
     def _tried(self, fault: Fault, text: str, tests: Sequence[str]) -> tuple[str, str] | None:
         """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process."""
@@ -135,7 +132,7 @@ class Forks:
         chosen = tests if len(tests) == 1 else files[:MOST_FILES]
         if not chosen:
             return None
-        words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", *chosen]
+        words = ["-x", "-q", "-p", "no:cacheprovider", *chosen]
         try:
             words = [sys.executable, "-m", "pytest", *words]
             done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False)
@@ -163,3 +160,12 @@ class Forks:
         self._edits += 10
         time = int(path.stat().st_mtime) + self._edits
         os.utime(path, (time, time))
+
+
+def _chosen(tests: Sequence[str], words: re.Pattern[str]) -> list[str]:
+    """Returns the tests of a file: of a function with many copies those that name the faulty file, else some."""
+    found = []
+    for copies in by_function(tests).values():
+        named = [test for test in copies if words.search(test.partition("[")[2])]
+        found += named or some(copies, COPIES, 0)
+    return found
