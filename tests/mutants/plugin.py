@@ -132,14 +132,13 @@ class Forks:
         chosen = tests if len(tests) == 1 else files[:MOST_FILES]
         if not chosen:
             return None
-        words = ["-x", "-q", "-p", "no:cacheprovider", *chosen]
+        words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *chosen]
         try:
-            words = [sys.executable, "-m", "pytest", *words]
             done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False)
         except subprocess.TimeoutExpired:
             return "timeout", ""
-        failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        return ("killed", failed[0] if failed else chosen[0]) if done.returncode in (1, 2, 3, 4) else None
+        failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+        return ("killed", failed[1] if failed else chosen[0]) if done.returncode in (1, 2, 3) else None
 
     def _run(self, tests: Iterable[str], report: Report, *, each: bool = False) -> None:
         """Runs tests in this process, which is a fork; up to the first that fails, or `each`."""

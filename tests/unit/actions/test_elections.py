@@ -194,6 +194,16 @@ def test_an_isr_member_that_comes_back_or_a_winner_that_dies_shuts_the_guards() 
         assert not guards_pass("leader.elect_unclean", args, cluster)
 
 
+def test_an_isr_member_that_comes_back_behind_the_winner_shuts_the_guards() -> None:
+    cluster = four_brokers()
+    cluster.control.lead(TP, 3, (3,))
+    cluster.kill(3)
+    args = on_tp("leader.elect_unclean", cluster, max_loss=-1)
+    assert guards_pass("leader.elect_unclean", args, cluster)
+    cluster.revive(3)
+    assert not guards_pass("leader.elect_unclean", args, cluster)
+
+
 def test_another_winner_is_nothing_to_be_adopted() -> None:
     cluster = dead_isr()
     args = on_tp("leader.elect_unclean", cluster, max_loss=-1)
