@@ -28,8 +28,8 @@ from tests.suite.copies import by_function, some
 PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
 PATIENCE = 60.0
-#: The most tests and files of tests that are tried on a fault, nearest first.
-MOST_TESTS, MOST_FILES = 160, 8
+#: The most tests and files of tests that are tried on a fault, nearest first; of the two nearest files, more tests.
+MOST_TESTS, MOST_FILES = 100, 12
 #: Copies of a parametrized test that are tried, evenly spread.
 COPIES = 3
 
@@ -98,9 +98,11 @@ class Forks:
     def _tests_of(self, fault: Fault) -> list[str]:
         ids = [each for each in self._items if not fault.by or each.startswith(fault.by)]
         files = {file: [*tests] for file, tests in groupby(ids, key=lambda test: test.partition("::")[0])}
-        order = list(files) if fault.by else near(fault.file, files)
+        order = list(files) if fault.by else near(fault.file, files)[:MOST_FILES]
         found = [test for file in order for test in _chosen(files[file], words_of(fault.file))]
-        return [each for each in found if each not in self._unsound][: None if fault.by else MOST_TESTS]
+        if not fault.by:
+            found = [*found[:MOST_TESTS], *[test for file in order[:2] for test in files[file]][: 2 * MOST_TESTS]]
+        return [each for each in dict.fromkeys(found) if each not in self._unsound]
 
     def _tried(self, fault: Fault, text: str, tests: Sequence[str]) -> tuple[str, str] | None:
         """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process."""
@@ -129,7 +131,7 @@ class Forks:
     def _in_a_new_process(self, tests: Sequence[str]) -> tuple[str, str] | None:
         """A recorded killer alone, else the files of the tests: whole files collect faster than thousands of ids."""
         files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
-        chosen = tests if len(tests) == 1 else files[:MOST_FILES]
+        chosen = tests if len(tests) == 1 else files
         if not chosen:
             return None
         words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *chosen]
