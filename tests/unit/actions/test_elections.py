@@ -161,6 +161,13 @@ def test_where_no_epoch_tells_the_logs_apart_a_person_names_the_winner() -> None
     assert (args.number("winner"), args.number("lost_at_least")) == (2, 0)
 
 
+def test_no_unclean_election_where_a_live_broker_leads_that_no_record_has_in_the_isr() -> None:
+    cluster = dead_isr()
+    cluster.control.lead(TP, 2, (1,))
+    with pytest.raises(NotApplicable, match="has a live leader, broker 2"):
+        on_tp("leader.elect_unclean", cluster, max_loss=-1)
+
+
 def test_no_unclean_election_while_somebody_in_sync_lives_or_where_nobody_lives() -> None:
     with pytest.raises(NotApplicable, match="loses nothing"):
         on_tp("leader.elect_unclean", INCIDENTS["coordinator-stuck"]().cluster, partition=str(STUCK), max_loss=-1)
@@ -185,6 +192,16 @@ def test_an_isr_member_that_comes_back_or_a_winner_that_dies_shuts_the_guards() 
         assert guards_pass("leader.elect_unclean", args, cluster)
         getattr(cluster, hurt)(1 if hurt == "revive" else 2)
         assert not guards_pass("leader.elect_unclean", args, cluster)
+
+
+def test_an_isr_member_that_comes_back_behind_the_winner_shuts_the_guards() -> None:
+    cluster = four_brokers()
+    cluster.control.lead(TP, 3, (3,))
+    cluster.kill(3)
+    args = on_tp("leader.elect_unclean", cluster, max_loss=-1)
+    assert guards_pass("leader.elect_unclean", args, cluster)
+    cluster.revive(3)
+    assert not guards_pass("leader.elect_unclean", args, cluster)
 
 
 def test_another_winner_is_nothing_to_be_adopted() -> None:

@@ -246,7 +246,7 @@ def test_no_broker_is_named_whose_registration_the_controller_does_not_outlive()
 # --- a reassignment to a part of the target of one that is under way
 
 
-@pytest.mark.parametrize("replicas", [(1,), (3,)])
+@pytest.mark.parametrize("replicas", [(1,), (3,), (1, 2)])
 def test_a_reassignment_to_a_part_of_the_target_under_way_is_refused_with_its_reason(replicas: tuple[int, ...]) -> None:
     cluster = MemoryKraftCluster.healthy(topics={"other": 2})
     cluster.add_partition(TP, (2,))

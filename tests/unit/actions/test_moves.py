@@ -21,6 +21,7 @@ from tests.unit.actions.acting import (
     moving,
     on_tp,
     progress,
+    proved,
     take_back,
     undo_of,
 )
@@ -118,6 +119,16 @@ def test_a_broker_that_says_it_has_no_room_gets_no_copy_and_one_that_does_not_te
 def test_to_keep_only_replicas_that_are_not_in_sync_is_refused() -> None:
     with pytest.raises(RefusedError, match="would never end"):
         on_tp("reassign.move", dead_isr(), replicas=(2, 3))
+
+
+def test_a_copy_is_proved_by_its_place_in_the_isr_and_not_only_in_the_list() -> None:
+    cluster = four_brokers()
+    args = on_tp("reassign.move", cluster, replicas=(1, 2, 3, 4))
+    carry_out("reassign.move", args, cluster)
+    cluster.advance(5)
+    assert proved("reassign.move", args, cluster)
+    cluster.control.lead(TP, 1, (1, 2, 3))
+    assert not proved("reassign.move", args, cluster)
 
 
 def test_a_leader_that_moves_leaves_a_long_plan_as_it_is_and_an_added_broker_that_dies_does_not() -> None:

@@ -21,6 +21,13 @@ def led_last_by_another() -> MemoryCluster:
     return cluster
 
 
+def settings_unread() -> MemoryCluster:
+    """The active controller answers without the topic's settings."""
+    cluster = INCIDENTS["eligible-waits"]().cluster
+    cluster.configs = lambda *_: {}  # type: ignore[method-assign]
+    return cluster
+
+
 def eligible_waits(*, cut: int = 0, fetched: int = 0, by: float = 0.4) -> Callable[[], MemoryCluster]:
     """Broker `cut` answers although it is fenced; broker `fetched` fetched metadata `by` seconds ago."""
 
@@ -152,6 +159,7 @@ CASES: tuple[Case, ...] = (
         "fail",
         "enable true",
     ),
+    ("no_unclean_at_start", settings_unread, ON_ELIGIBLE, "inconclusive", "enable unknown"),
     ("no_unclean_at_start", allowed_with_isr(1), ON_ELIGIBLE, "fail", "enable true"),
     ("no_unclean_at_start", allowed_on_the_only_replica, ON_ELIGIBLE, "pass", "broker 1 has the only replica"),
     ("no_unclean_at_start", allowed_with_isr(1, 2, 3), ON_ELIGIBLE, "pass", "every replica is in the ISR [1, 2, 3]"),

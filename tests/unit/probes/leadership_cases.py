@@ -14,6 +14,19 @@ EPOCH = four_brokers().controller().epoch
 ON_OFFSETS: Mapping[str, ArgValue] = {"partition": "__consumer_offsets-0", "group": group_on(0, 2)}
 
 
+def silent_third() -> MemoryCluster:
+    cluster = four_brokers()
+    cluster.silence(3)
+    return cluster
+
+
+def newer_epoch_in_the_record() -> MemoryCluster:
+    """The brokers know the same leader from an epoch before."""
+    cluster = four_brokers()
+    cluster.records.write_state(TP, 1, 9, (1, 2, 3))
+    return cluster
+
+
 def without(*brokers: int) -> Callable[[], MemoryCluster]:
     def make() -> MemoryCluster:
         cluster = four_brokers()
@@ -111,4 +124,6 @@ CASES: tuple[Case, ...] = (
     ("coordinator_gave_up", silent_coordinator, ON_OFFSETS, "inconclusive", "OffsetFetch -1"),
     ("views_agree", four_brokers, ON_TP, "pass", "all agree"),
     ("views_agree", offline_at_one, ON_TP, "fail", "broker 3"),
+    ("views_agree", silent_third, ON_TP, "inconclusive", "broker 3 did not answer"),
+    ("views_agree", newer_epoch_in_the_record, ON_TP, "fail", "recorded: leader 1 epoch 9"),
 )

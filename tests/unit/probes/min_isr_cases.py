@@ -27,5 +27,6 @@ CASES: tuple[Case, ...] = (
     ("min_isr_satisfied", stricter(1, "4"), ON_TP, "fail", "ISR [1, 2, 3]"),
     ("min_isr_satisfied", stricter(2, "4"), ON_TP, "pass", "ISR [1, 2, 3]"),
     ("enough_stay", stricter(3, "2"), {**ON_TP, "replicas": (3,)}, "fail", "[3] of [3]"),
+    ("enough_stay", stricter(3, "3"), {**ON_TP, "replicas": (2, 3)}, "fail", "[2,3] of [2,3]"),
     ("enough_stay", stricter(2, "2"), {**ON_TP, "replicas": (3,)}, "pass", "[3] of [3]"),
 )

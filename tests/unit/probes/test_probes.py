@@ -88,13 +88,14 @@ def test_an_unclean_election_may_be_allowed_by_any_broker_that_may_become_the_co
     assert asked("reelection_is_safe", cluster).verdict is verdict
 
 
-def test_a_working_leader_whose_isr_is_dead_in_zookeeper_would_be_lost() -> None:
+@pytest.mark.parametrize("isr", [(4,), ()])
+def test_a_working_leader_whose_isr_is_dead_in_zookeeper_would_be_lost(isr: tuple[int, ...]) -> None:
     cluster = four_brokers()
-    cluster.records.write_state(TP, 4, 9, (4,))
+    cluster.records.write_state(TP, 4, 9, isr)
     cluster.brokers[4].alive = False
     answer = asked("reelection_is_safe", cluster)
     assert answer.verdict is Verdict.FAIL
-    assert "brokers follow [1], ZooKeeper's ISR [4] is dead: it would lose its leader" in answer.observed
+    assert f"brokers follow [1], ZooKeeper's ISR {list(isr)} is dead: it would lose its leader" in answer.observed
 
 
 def test_a_controller_that_does_not_list_its_moves_leaves_an_assignment_unproved() -> None:

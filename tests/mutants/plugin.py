@@ -1,0 +1,172 @@
+"""Runs inside pytest, in a copy of the tree: one collection, and a fork for each fault.
+
+`KFIX_MUTANTS` names the file with the work.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.faults import Fault, faults
+from tests.mutants.forks import Report, forked
+from tests.mutants.near import near, words_of
+from tests.mutants.swap import caches_of, change, functions_under, swap
+from tests.places import ROOT
+from tests.suite.copies import by_function, some
+
+PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
+#: Seconds without a word from a fork.
+PATIENCE = 60.0
+#: The most tests and files of tests that are tried on a fault, nearest first; of the two nearest files, more tests.
+MOST_TESTS, MOST_FILES = 100, 12
+#: Copies of a parametrized test that are tried, evenly spread.
+COPIES = 3
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Forks(Path(os.environ.pop("KFIX_MUTANTS"))))
+
+
+class Forks:
+    """Runs the tests of each fault in a process of its own, and writes one verdict a line."""
+
+    def __init__(self, work: Path) -> None:
+        given = json.loads(work.read_text(encoding="utf-8"))
+        self._faults = [fault for fault in faults() if fault.id in given["faults"]]
+        self._killers: dict[str, str] = given["killers"]
+        self._verdicts = Path(given["verdicts"])
+        self._unsound: set[str] = set()
+        self._failed = False
+        self._edits = 0
+
+    def pytest_runtest_logreport(self, report):
+        self._failed |= report.failed
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        self._items = {item.nodeid: item for item in session.items}
+        self._functions = functions_under(ROOT)
+        self._caches = caches_of(PACKAGES)
+        gc.freeze()  # else each fork would copy all of this when it collects garbage
+        sound = self._without_fault()
+        with self._verdicts.open("w", encoding="utf-8") as out:
+            for fault in self._faults:
+                verdict, by = self._verdict(fault, sound)
+                out.write(json.dumps({"id": fault.id, "verdict": verdict, "by": by}) + "\n")
+                out.flush()
+        return True
+
+    def _without_fault(self) -> set[str]:
+        """Returns the recorded killers that pass without a fault: another one would prove nothing."""
+        wanted = sorted({by for by in self._killers.values() if by in self._items})
+        seen = forked(partial(self._run, wanted, each=True), PATIENCE)
+        return {line["end"] for line in seen if "end" in line and not line["failed"]}
+
+    def _verdict(self, fault: Fault, sound: set[str]) -> tuple[str, str]:
+        """Returns killed, timeout or survived, and the test that decided it; one that fails anyway decides nothing."""
+        path = ROOT / fault.file
+        text = path.read_text(encoding="utf-8")
+        killer = self._killers.get(fault.id, "")
+        while True:
+            self._write(path, fault.put_into(text))
+            try:
+                found = self._tried(fault, text, [killer]) if killer in sound else None
+                found = found or self._tried(fault, text, self._tests_of(fault))
+            finally:
+                self._write(path, text)
+            if found is None:
+                return "survived", ""
+            if found[1] in sound or self._passes(found[1]):
+                return found
+            self._unsound.add(found[1])
+
+    def _passes(self, test: str) -> bool:
+        """Whether a test passes without a fault; a file that cannot even be collected with one does."""
+        return all(not line.get("failed") for line in forked(partial(self._run, [test]), PATIENCE))
+
+    def _tests_of(self, fault: Fault) -> list[str]:
+        ids = [each for each in self._items if not fault.by or each.startswith(fault.by)]
+        files = {file: [*tests] for file, tests in groupby(ids, key=lambda test: test.partition("::")[0])}
+        order = list(files) if fault.by else near(fault.file, files)[:MOST_FILES]
+        found = [test for file in order for test in _chosen(files[file], words_of(fault.file))]
+        if not fault.by:
+            found = [*found[:MOST_TESTS], *[test for file in order[:2] for test in files[file]][: 2 * MOST_TESTS]]
+        return [each for each in dict.fromkeys(found) if each not in self._unsound]
+
+    def _tried(self, fault: Fault, text: str, tests: Sequence[str]) -> tuple[str, str] | None:
+        """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process."""
+        changed = change(text, fault.put_into(text), str(ROOT / fault.file)) if fault.file.endswith(".py") else None
+        if changed is None or not changed.is_outside:
+            found = self._in_a_fork(changed.pairs if changed else (), fault.file, tests)
+            if found or changed:
+                return found
+        return self._in_a_new_process(tests)
+
+    def _in_a_fork(self, pairs, file: str, tests: Sequence[str]) -> tuple[str, str] | None:
+        def run(report: Report) -> None:
+            swap(pairs, self._functions.get(str(ROOT / file), ()))
+            self._run(tests, report)
+
+        running = ""
+        try:
+            for line in forked(run, PATIENCE):
+                running = line.get("start", "")
+                if line.get("failed"):
+                    return "killed", line["end"]
+        except TimeoutError:
+            return "timeout", running
+        return ("killed", running) if running else None
+
+    def _in_a_new_process(self, tests: Sequence[str]) -> tuple[str, str] | None:
+        """A recorded killer alone, else the files of the tests: whole files collect faster than thousands of ids."""
+        files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
+        chosen = tests if len(tests) == 1 else files
+        if not chosen:
+            return None
+        words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *chosen]
+        try:
+            done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False)
+        except subprocess.TimeoutExpired:
+            return "timeout", ""
+        failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+        return ("killed", failed[1] if failed else chosen[0]) if done.returncode in (1, 2, 3) else None
+
+    def _run(self, tests: Iterable[str], report: Report, *, each: bool = False) -> None:
+        """Runs tests in this process, which is a fork; up to the first that fails, or `each`."""
+        for cache in self._caches:
+            cache.cache_clear()
+        items = [self._items[test] for test in tests if test in self._items]
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            self._failed = False
+            report({"start": item.nodeid})
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            report({"end": item.nodeid, "failed": self._failed})
+            if self._failed and not each:
+                return
+
+    def _write(self, path: Path, text: str) -> None:
+        """Each version has a time of its own: Python compares whole seconds and the size with those of the bytecode."""
+        path.write_text(text, encoding="utf-8")
+        self._edits += 10
+        time = int(path.stat().st_mtime) + self._edits
+        os.utime(path, (time, time))
+
+
+def _chosen(tests: Sequence[str], words: re.Pattern[str]) -> list[str]:
+    """Returns the tests of a file: of a function with many copies those that name the faulty file, else some."""
+    found = []
+    for copies in by_function(tests).values():
+        named = [test for test in copies if words.search(test.partition("[")[2])]
+        found += named or some(copies, COPIES, 0)
+    return found

@@ -1,0 +1,117 @@
+"""The parts of the Spark engine that need no Spark: how work is cut and lost, conditions as bits, Java's version."""
+
+import pickle
+import threading
+from collections import deque
+
+import pytest
+
+from kfix.derive.predicate import parse
+from kfix.errors import UsageError
+from kfix_spark import spread
+from kfix_spark.conditions import MOST, Terms
+from kfix_spark.java import find_java
+
+
+class Fragile:
+    """A Spark on which a task dies that has the name "deadly"."""
+
+    def run(self, tasks):
+        chunks = [pickle.loads(task)[1] for task in tasks]
+        if any(name == "deadly" for chunk in chunks for name, _ in chunk):
+            raise spread.TasksDiedError
+        return [spread.do(task) for task in tasks]
+
+
+def double(n):
+    return 2 * n
+
+
+def locked_from_two(n):
+    """The lock of 2 is a result that cannot travel."""
+    return threading.Lock() if n >= 2 else n
+
+
+def wave(*chunks):
+    done = spread._wave(
+        Fragile(), pickle.dumps, pickle.dumps(double), [[(name, 1) for name in each] for each in chunks]
+    )
+    return {each.name: each.error or each.result for each in done}
+
+
+def test_only_the_cluster_that_kills_its_process_is_lost():
+    assert wave(["a", "deadly", "b"], ["c"]) == {"a": 2, "deadly": spread.DIED, "b": 2, "c": 2}
+
+
+def test_a_worker_that_cannot_run_kfix_ends_the_work():
+    with pytest.raises(UsageError, match="workers cannot run kfix"):
+        spread._opened(pickle.dumps("ModuleNotFoundError: kfix"))
+
+
+def test_a_result_that_cannot_travel_is_the_only_one_that_is_lost():
+    one, other = pickle.loads(spread.do(pickle.dumps((pickle.dumps(locked_from_two), [("a", 1), ("b", 2)]))))
+    assert one.value() == 1
+    assert "cannot pickle its result" in other.error
+
+
+def test_work_is_cut_into_chunks_that_keep_every_core_busy():
+    left = deque((str(n), n) for n in range(1000))
+    chunks = spread._next_wave(left, cores=4)
+    assert len(chunks) == 8
+    assert {len(each) for each in chunks} == {62}
+    assert len(left) == 1000 - 8 * 62
+    assert [len(each) for each in spread._next_wave(deque([("a", 1), ("b", 2)]), cores=4)] == [1, 1]
+
+
+def terms(*texts):
+    return Terms([parse(text, "here") for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        ("leaderless and deleting", "((b & 3L) = 3L)"),
+        ("leaderless and not deleting", "((b & 3L) = 1L)"),
+        ("leaderless or deleting", "((b & 1L) <> 0L OR (b & 2L) <> 0L)"),
+        ("not leaderless", "(b & 1L) = 0L"),
+    ],
+)
+def test_a_condition_is_a_test_of_bits(text, sql):
+    assert terms(text).meets("b") == sql
+
+
+def test_a_row_meets_the_conditions_that_its_bits_meet():
+    found = terms("leaderless and not deleting", "leaderless or deleting")
+    assert [[each.text for each in found.met(bits)] for bits in range(4)] == [
+        [],
+        ["leaderless and not deleting", "leaderless or deleting"],
+        ["leaderless or deleting"],
+        ["leaderless or deleting"],
+    ]
+
+
+def test_the_bits_of_a_row_are_those_of_its_terms():
+    assert terms("leaderless and n_isr > 1").bits == "IF(`leaderless`, 1L, 0L) | IF((`n_isr` > 1L), 2L, 0L)"
+
+
+def test_more_terms_than_a_bigint_has_bits_are_refused():
+    texts = [f"n_isr > {n}" for n in range(MOST + 1)]
+    assert len(terms(*texts[:MOST]).conditions) == MOST
+    with pytest.raises(ValueError, match="64 terms"):
+        terms(*texts)
+
+
+@pytest.mark.parametrize(
+    ("version", "good"), [("1.8.0_422", False), ("16.0.2", False), ("17.0.15", True), ("21", True)]
+)
+def test_java_is_17_or_newer(tmp_path, version, good):
+    program = tmp_path / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (tmp_path / "release").write_text(f'JAVA_VERSION="{version}"\n')
+    if good:
+        assert find_java({"JAVA_HOME": str(tmp_path)}).major >= 17
+        return
+    with pytest.raises(UsageError, match=f"is Java {version}, Spark needs 17 or newer"):
+        find_java({"JAVA_HOME": str(tmp_path)})
