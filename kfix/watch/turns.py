@@ -59,8 +59,8 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
         elif key in doubtful or key in muted or not complete:
             (standing if key in before.standing else lasting)[key] = known
         else:
-            turns.append(_over(TurnKind.FIXED, known, key, at))
-    return Watched(standing, lasting), tuple(sorted(turns, key=lambda t: (t.kind.over, -t.severity, t.key)))
+            turns.append(_over(TurnKind.FIXED, _by_itself(known, key, diagnosis), key, at))
+    return Watched(standing, lasting), tuple(sorted(turns, key=_rank))
 
 
 def lose(before: Watched, at: float, error: str) -> tuple[Watched, tuple[Turn, ...]]:
@@ -80,6 +80,11 @@ def active(watched: Watched) -> Iterator[Turn]:
         yield Turn(TurnKind.NEW, key, each.since, each.since, each.severity, each.worst, each.finding)
 
 
+def _rank(turn: Turn) -> tuple[bool, int, str]:
+    """Orders changes: what there is to act on comes first."""
+    return turn.kind.over or turn.kind is TurnKind.EXPLAINED, -turn.severity, turn.key
+
+
 def _now(known: Standing | None, finding: Finding, at: float) -> Standing:
     if known is None:
         return Standing(finding, at, finding.worst)
@@ -94,6 +99,13 @@ def _of_head(known: Standing | None, now: Standing, key: str, at: float) -> Iter
     else:
         return
     yield Turn(kind, key, at, now.since, now.severity, now.worst, now.finding)
+
+
+def _by_itself(known: Standing, key: str, diagnosis: Diagnosis) -> Standing:
+    """Returns what ends, under its own name: as last seen, `brokers 2, 3` may name others of its code that last."""
+    if all(finding.code != known.finding.code for finding in diagnosis.walk()):
+        return known
+    return replace(known, finding=replace(known.finding, obj=key.partition(":")[2]))
 
 
 def _over(kind: TurnKind, known: Standing, key: str, at: float, text: str = "") -> Turn:

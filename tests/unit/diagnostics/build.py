@@ -158,9 +158,12 @@ class Paper:
             silent=self.silent,
             remembered_groups=self.remembered,
             remembered_brokers=self.remembered_brokers,
-            remembered_alive={broker: NOW - age for broker, age in self.seen.items() if broker not in self.registered},
+            remembered_alive={broker: NOW - age for broker, age in self._unseen()},
         )
         return replace(made, **changes)
+
+    def _unseen(self) -> list[tuple[int, float]]:
+        return [(b, age) for b, age in self.seen.items() if b not in self.registered and b not in self.answering]
 
     def _sources(self) -> tuple[Source, ...]:
         names = [f"broker {b}" for b in sorted(self.answering)] + (
@@ -213,7 +216,7 @@ class Paper:
             topic_configs=self.topic_settings,
             isr_notifications=self.notifications,
             preferred_election_pending=self.preferred_pending,
-            members_zxid=max(_zxid(age) + b for b, age in (self.registered | self.left).items()),
+            members_zxid=max((_zxid(age) + b for b, age in (self.registered | self.left).items()), default=-1),
         )
 
     def _probes(self) -> tuple[CoordinatorProbe, ...]:

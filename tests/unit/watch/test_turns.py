@@ -110,6 +110,13 @@ def test_the_end_carries_how_severe_it_ever_was() -> None:
     assert (turn.severity, turn.worst, turn.since) == (WARNING, CRITICAL, 0)
 
 
+def test_the_end_of_one_of_two_faults_names_that_one_only() -> None:
+    both = replace(finding("brokers 2, 3"), about="broker 2", folded=(finding("broker 3"),))
+    watched, _ = compare(Watched(), diagnosis(0, both))
+    _, turns = compare(watched, diagnosis(1, finding("broker 3")))
+    assert [t.finding.obj for t in turns if t.kind is TurnKind.FIXED and t.finding] == ["broker 2"]
+
+
 _STATE = st.dictionaries(st.sampled_from("abc"), st.sampled_from([WARNING, CRITICAL]))
 _ROUND = st.one_of(_STATE, st.tuples(_STATE, st.just("unread")), st.none())
 
