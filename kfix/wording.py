@@ -5,8 +5,9 @@ Finding keys contain these words, so that a change makes every stored finding ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from math import ceil, floor
 
 _STEP = 1000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -55,12 +56,24 @@ def rate_text(rate: float) -> str:
 
 def ago(seconds: float | None) -> str:
     """Returns an age in the largest unit of which it holds two: `90 s`, `3 min`, `2 days`."""
-    if seconds is None or seconds < 0:
-        return "an unknown time"
+    return "an unknown time" if seconds is None or seconds < 0 else _in_units(seconds, round)
+
+
+def at_least(seconds: float) -> str:
+    """Returns a lower bound of an age, rounded down: `at least 2 min`."""
+    return f"at least {_in_units(seconds, floor)}"
+
+
+def at_most(seconds: float) -> str:
+    """Returns an upper bound of an age, rounded up: `at most 13 s`."""
+    return f"at most {_in_units(seconds, ceil)}"
+
+
+def _in_units(seconds: float, rounded: Callable[[float], int]) -> str:
     for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
+            return f"{rounded(seconds / size)} {unit}"
+    return f"{rounded(seconds)} s"
 
 
 def utc_text(seconds: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from kfix.derive.leaving import Left, left_by_record
 from kfix.derive.liveness import Likely, likely_of
 from kfix.derive.quorum import absence, listed_alive
 from kfix.derive.record import record_of
@@ -140,11 +141,12 @@ def lost_brokers(
     }
     # Without the times of registrations any empty broker could be a replacement.
     idle = sorted(live - assigned - {heir for heir, _ in found.values()}) if record.dated else []
-    left_at = left_ms(snapshot) if idle and len(found) < len(gone) else {}
+    left = leavings(snapshot) if idle and len(found) < len(gone) else {}
     possible = {
         b: heirs
         for b in gone
-        if b not in found and (heirs := [o for o in idle if _since(registrations[o].registered_ms, left_at.get(b))])
+        if b not in found
+        and (heirs := [o for o in idle if _since(registrations[o].registered_ms, left.get(b, Left()))])
     }
     return found | {b: (heir, False) for b, heir in _successors(possible, registrations, snapshot).items()}
 
@@ -156,8 +158,10 @@ def _last_address(broker: int, snapshot: Snapshot) -> str:
     return snapshot.remembered_brokers.get(broker, "") if known is None else str(known)
 
 
-def _since(registered_ms: int, left_ms: int | None) -> bool:
-    return left_ms is None or registered_ms <= 0 or registered_ms >= left_ms - _OUTLIVES_MS
+def _since(registered_ms: int, left: Left) -> bool:
+    """Returns whether a broker may have registered since another one left: not where a witness shows otherwise."""
+    known = [at for at in (left.not_before, left.unsynced or left.not_after) if at is not None]
+    return registered_ms <= 0 or registered_ms >= max(known, default=registered_ms) - _OUTLIVES_MS
 
 
 def _successors(
@@ -178,23 +182,11 @@ def _successors(
     return found | (dict(zip(rest, free, strict=True)) if fits else dict.fromkeys(rest))
 
 
-def left_ms(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None) -> dict[int, int]:
-    """Returns, by assigned broker, when it was first missing (ms), by the oldest record without it.
-
-    A broker that no record shows as missing is absent. `lacking` are the partitions that lack a replica or a leader,
-    where they are known; only they can show one.
-    """
-    if snapshot.zookeeper is None:
-        return _last_fetch_ms(snapshot)
-    found: dict[int, int] = {}
-    assigned, states = snapshot.zookeeper.assignments, snapshot.zookeeper.states
-    recorded = states.items() if lacking is None else ((tp, states[tp]) for tp in lacking if tp in states)
-    for tp, state in recorded:
-        for broker in assigned[tp].replicas if tp in assigned else ():
-            gone = broker not in state.isr or (state.leader < 0 and state.isr == (broker,))
-            if gone and state.mtime_ms < found.get(broker, state.mtime_ms + 1):
-                found[broker] = state.mtime_ms
-    return found
+def leavings(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None) -> dict[int, Left]:
+    """Returns when each broker that is gone left. `lacking` is as in `left_by_record`."""
+    if snapshot.zookeeper is not None:
+        return left_by_record(snapshot.zookeeper, snapshot.remembered_brokers.keys(), lacking)
+    return {broker: Left(at, at) for broker, at in _last_fetch_ms(snapshot).items()}
 
 
 def _last_fetch_ms(snapshot: Snapshot) -> dict[int, int]:

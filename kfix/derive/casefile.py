@@ -14,6 +14,7 @@ from kfix.derive.background import background_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.derive.cuts import Cut, cut_of
 from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
+from kfix.derive.leaving import Absence
 from kfix.derive.loss import Lost, lost_since
 from kfix.derive.moves import still_for
 from kfix.derive.partition_facts import PartitionFacts
@@ -186,19 +187,25 @@ class CaseFile(ReplicaAnswers):
         """
         return self.background.lost
 
-    def gone_for(self, broker: int) -> float | None:
-        """Returns the seconds since it left by the record; None if unknown, or if it answered kfix after that.
+    def absence(self, broker: int) -> Absence:
+        """Returns for how long a broker that is dead has been gone.
 
-        Then it fell out of the ISR before it died, or the clocks of this host and of ZooKeeper differ.
+        What ZooKeeper records is left out where the broker answered kfix after that: the clocks of this host and of
+        ZooKeeper differ.
         """
-        left, answered = self.partitions.left_ms(broker), self.snapshot.remembered_alive.get(broker)
-        if left is None or (answered is not None and answered - left / 1000 > _LATE_ANSWER):
-            return None
-        return self._age(left)
+        left = self.partitions.left(broker)
+        least, unsynced = self._age(left.not_after), self._age(left.unsynced)
+        ages = (self._age(left.not_before), self.troubled_at_most(broker))
+        most = min((age for age in ages if age is not None), default=None)
+        if most is not None:
+            least, unsynced = (
+                None if age is None or age > most + _LATE_ANSWER else min(age, most) for age in (least, unsynced)
+            )
+        return Absence(least, most, unsynced)
 
     def back_for(self, broker: int) -> float | None:
         registered = self.registrations.get(broker)
-        return None if registered is None or registered.registered_ms <= 0 else self._age(registered.registered_ms)
+        return None if registered is None else self._age(registered.registered_ms or None)
 
     def troubled_at_most(self, node: int) -> float | None:
         """Returns the seconds for which a broker or controller of KRaft has been gone, back or out of sync, at most.
@@ -213,19 +220,20 @@ class CaseFile(ReplicaAnswers):
         ages = [age for at in known if (age := self._age(int(at * 1000))) is not None]
         return min(ages, default=None)
 
-    def may_restart(self, node: int, gone_for: float | None) -> bool:
-        """Returns whether a node that has been away for this long may be restarting; None: no source shows it."""
-        age = self.troubled_at_most(node) if gone_for is None else gone_for
+    def may_restart(self, node: int, at_most: float | None) -> bool:
+        """Returns whether a node that has been away for so long at most may be restarting; None: no source shows it."""
+        age = self.troubled_at_most(node) if at_most is None else at_most
         return age is not None and age < self.restart_grace
 
     def restarting(self, broker: int) -> bool:
-        """Returns whether it has been gone or back for less than the grace, so that it may be restarting.
+        """Returns whether a witness shows that it has been gone or back for less than the grace: it may be restarting.
 
         One that accepts connections and does not answer is frozen, however young its registration is.
         """
         if broker in self.silent or broker in self.frozen:
             return False
-        return self.may_restart(broker, self.gone_for(broker) if broker in self.dead else self.back_for(broker))
+        age = self.absence(broker).at_most if broker in self.dead else self.back_for(broker)
+        return self.may_restart(broker, age)
 
     @cached_property
     def nothing_blocked(self) -> bool:
@@ -360,9 +368,9 @@ class CaseFile(ReplicaAnswers):
         view = self.snapshot.quorum or self.snapshot.zookeeper
         return None if view is None else view.clock_ahead
 
-    def _age(self, at_ms: int) -> float | None:
+    def _age(self, at_ms: int | None) -> float | None:
         """Returns the age in seconds; None if the clocks disagree so much that it would be negative."""
-        age = self.snapshot.taken_at - at_ms / 1000
+        age = -1.0 if at_ms is None else self.snapshot.taken_at - at_ms / 1000
         return age if age >= 0 else None
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Protocol, overload
 
-from kfix.derive.background import left_ms, replica_counts
+from kfix.derive.background import leavings, replica_counts
+from kfix.derive.leaving import Left
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.derive.predicate import Matcher, Predicate, compile_all
 from kfix.model.cluster.snapshot import Snapshot
@@ -77,8 +78,8 @@ class Partitions(Protocol):
         """Rows among which every combination of a leader and the members of its ISR occurs."""
         ...
 
-    def left_ms(self, broker: int) -> int | None:
-        """Returns when the broker left, as `background.left_ms` does."""
+    def left(self, broker: int) -> Left:
+        """Returns when the broker left, as `background.leavings` does."""
         ...
 
     def count(self, condition: Predicate) -> int:
@@ -126,11 +127,11 @@ class SnapshotPartitions:
         return self.facts
 
     @cached_property
-    def _left(self) -> Mapping[int, int]:
-        return left_ms(self.snapshot)
+    def _left(self) -> Mapping[int, Left]:
+        return leavings(self.snapshot)
 
-    def left_ms(self, broker: int) -> int | None:
-        return self._left.get(broker)
+    def left(self, broker: int) -> Left:
+        return self._left.get(broker, Left())
 
     def count(self, condition: Predicate) -> int:
         return len(self._picked(condition))

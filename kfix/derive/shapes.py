@@ -14,8 +14,9 @@ from functools import cache, cached_property
 from itertools import chain
 from operator import attrgetter
 
-from kfix.derive.background import Background, left_ms, replica_counts
+from kfix.derive.background import Background, leavings, replica_counts
 from kfix.derive.coordinator import INTERNAL_TOPICS
+from kfix.derive.leaving import Left
 from kfix.derive.partition_facts import PartitionFacts, Recorded, Times, derive
 from kfix.derive.partitions import LazyRows, Partitions, Rows, SnapshotPartitions
 from kfix.derive.predicate import Matcher, Predicate, compile_all, loosened
@@ -92,8 +93,8 @@ class ShapedPartitions:
         return sorted(shape.row for shape in self.shapes)
 
     @cached_property
-    def _left(self) -> Mapping[int, int]:
-        return left_ms(self.snapshot, chain.from_iterable(s.tps for s in self.shapes if self._lacks(s.tps[0])))
+    def _left(self) -> Mapping[int, Left]:
+        return leavings(self.snapshot, chain.from_iterable(s.tps for s in self.shapes if self._lacks(s.tps[0])))
 
     def _lacks(self, tp: TopicPartition) -> bool:
         """Returns whether ZooKeeper's record of the partition lacks a replica in the ISR, or a leader."""
@@ -102,8 +103,8 @@ class ShapedPartitions:
             return False
         return state.leader < 0 or any(broker not in state.isr for broker in assignment.replicas)
 
-    def left_ms(self, broker: int) -> int | None:
-        return self._left.get(broker)
+    def left(self, broker: int) -> Left:
+        return self._left.get(broker, Left())
 
     def count(self, condition: Predicate) -> int:
         if condition.names & OWN_FACTS:

@@ -28,8 +28,8 @@ class TurnKind(StrEnum):
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left to act on."""
-        return self in {TurnKind.FIXED, TurnKind.EXPLAINED, TurnKind.BACK}
+        """Whether a snapshot shows that the fault has ended. One that became a consequence of another lasts."""
+        return self in {TurnKind.FIXED, TurnKind.BACK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What stands after the snapshots so far, by key. `lost` is since when no source answers; None: one does."""
+    """What stands after the snapshots so far, by key. `lost` is since when no source answers; None: one does.
+
+    `explained` is what stood and is now a consequence of another finding: it lasts, and ends when nothing shows it.
+    """
 
     standing: Mapping[str, Standing] = field(default_factory=dict)
+    explained: Mapping[str, Standing] = field(default_factory=dict)
     lost: float | None = None
 
 

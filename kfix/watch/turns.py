@@ -2,8 +2,9 @@
 
 A finding is fixed only when a snapshot with all its sources does not show it: what was not read is unknown, so that a
 finding which merely cannot be seen keeps standing. Nor is one fixed that is still reported, if only as advice: it is
-better. A finding that has just changed, and may pass by itself, is neither new nor fixed. So each change is returned
-once, however often the snapshots repeat it.
+better; or as a consequence of another finding: that is said once, and it lasts until nothing shows it. A finding that
+has just changed, and may pass by itself, is neither new nor fixed. So each change is returned once, however often the
+snapshots repeat it.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ _JUST_NOW = " (just now)"
 def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn, ...]]:
     """Returns what stands after a confirmed diagnosis, and the changes, the most severe first."""
     at = diagnosis.taken_at
+    known_before = {**before.explained, **before.standing}
     heads = {
         f.key: f
         for f in diagnosis.findings
-        if not f.unsettled and (f.worst > Severity.INFO or f.key in before.standing)  # advice is no alarm by itself
+        if not f.unsettled and (f.worst > Severity.INFO or f.key in known_before)  # advice is no alarm by itself
     }
     # What a muted finding explains is apart with it, and is there all the same.
     explained = {
@@ -37,23 +39,28 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
     doubtful = {f.key.removesuffix(_JUST_NOW) for f in diagnosis.walk() if f.unsettled}
     complete = not diagnosis.could_not_read
     standing: dict[str, Standing] = {}
+    lasting: dict[str, Standing] = {}
     turns: list[Turn] = []
     if before.lost is not None:
         turns.append(Turn(TurnKind.BACK, UNREACHABLE, at, before.lost, Severity.CRITICAL, Severity.CRITICAL))
     for key, finding in heads.items():
-        known = before.standing.get(key)
+        known = known_before.get(key)
         standing[key] = _now(known, finding, at)
-        turns += _of_head(known, standing[key], key, at)
-    for key, known in before.standing.items():
+        # What is no longer a consequence is new to whoever reads the changes, unless it is advice only.
+        again = key in before.explained and finding.worst > Severity.INFO
+        turns += _of_head(None if again else known, standing[key], key, at)
+    for key, known in known_before.items():
         if key in heads:
             continue
         if key in explained:
-            turns.append(_over(TurnKind.EXPLAINED, known, key, at, explained[key]))
+            lasting[key] = known
+            if key in before.standing:
+                turns.append(_over(TurnKind.EXPLAINED, known, key, at, explained[key]))
         elif key in doubtful or key in muted or not complete:
-            standing[key] = known
+            (standing if key in before.standing else lasting)[key] = known
         else:
-            turns.append(_over(TurnKind.FIXED, known, key, at))
-    return Watched(standing), tuple(sorted(turns, key=lambda t: (t.kind.over, -t.severity, t.key)))
+            turns.append(_over(TurnKind.FIXED, _by_itself(known, key, diagnosis), key, at))
+    return Watched(standing, lasting), tuple(sorted(turns, key=_rank))
 
 
 def lose(before: Watched, at: float, error: str) -> tuple[Watched, tuple[Turn, ...]]:
@@ -69,8 +76,13 @@ def active(watched: Watched) -> Iterator[Turn]:
     if watched.lost is not None:
         at = watched.lost
         yield Turn(TurnKind.LOST, UNREACHABLE, at, at, Severity.CRITICAL, Severity.CRITICAL)
-    for key, each in watched.standing.items():
+    for key, each in (*watched.standing.items(), *watched.explained.items()):
         yield Turn(TurnKind.NEW, key, each.since, each.since, each.severity, each.worst, each.finding)
+
+
+def _rank(turn: Turn) -> tuple[bool, int, str]:
+    """Orders changes: what there is to act on comes first."""
+    return turn.kind.over or turn.kind is TurnKind.EXPLAINED, -turn.severity, turn.key
 
 
 def _now(known: Standing | None, finding: Finding, at: float) -> Standing:
@@ -87,6 +99,13 @@ def _of_head(known: Standing | None, now: Standing, key: str, at: float) -> Iter
     else:
         return
     yield Turn(kind, key, at, now.since, now.severity, now.worst, now.finding)
+
+
+def _by_itself(known: Standing, key: str, diagnosis: Diagnosis) -> Standing:
+    """Returns what ends, under its own name: as last seen, `brokers 2, 3` may name others of its code that last."""
+    if all(finding.code != known.finding.code for finding in diagnosis.walk()):
+        return known
+    return replace(known, finding=replace(known.finding, obj=key.partition(":")[2]))
 
 
 def _over(kind: TurnKind, known: Standing, key: str, at: float, text: str = "") -> Turn:

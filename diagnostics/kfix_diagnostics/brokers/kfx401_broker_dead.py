@@ -7,10 +7,12 @@ Why it matters
 
 How kfix knows
     The id is in an assignment but not in /brokers/ids (without ZooKeeper: most brokers do not report it as alive), and
-    it does not respond to kfix either. The oldest state znode without it shows when it left. A broker gone for less
-    than the restart grace, while no client is blocked, may be restarting: that is advice, not an alarm. A broker whose
-    address accepts connections but never answers is frozen: its session has ended, its process has not. A broker whose
-    address answers for another cluster was started there as a broker of that cluster (KFX817).
+    it does not respond to kfix either. Other brokers' restarts rewrite the records that lack it, so these show only for
+    how long it has been out of sync at least. When it left is bounded by the last change of /brokers/ids and by the
+    last snapshot that had its answer. A broker that a witness shows to be gone for less than the restart grace, while
+    no client is blocked, may be restarting: that is advice, not an alarm. A broker whose address accepts connections
+    but never answers is frozen: its session has ended, its process has not. A broker whose address answers for another
+    cluster was started there as a broker of that cluster (KFX817).
 
 Remedies, safest first
     Start it; its replicas catch up and rejoin by themselves. If it is frozen, kill its process first: it holds the
@@ -33,6 +35,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, continued, several
+from kfix_diagnostics._absence import been_gone
 from kfix_diagnostics._advice import start
 from kfix_diagnostics._bans import moves_from, starts
 from kfix_diagnostics._evidence import live_row
@@ -47,8 +50,8 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         return
     calm = case.calm(dead) and not case.strayed
     holding = len(rows)
-    left = [age for b in dead if (age := case.gone_for(b)) is not None]
-    when = f" and {has(len(dead))} been gone for about {ago(max(left))}" if left else ""
+    gone = been_gone(dead, case, calm=calm)
+    when = f" and {has(len(dead))} {gone}" if gone else ""
     tail = ". This may be a restart, and no client is blocked" if calm else ""
     yield Finding(
         code=CODE,
@@ -65,7 +68,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
         ),
         follows=_explained(dead, case),
-        headline=f"{brokers_named(dead)} {has(len(dead))} been gone{_alarm_in(left, case)}" if calm else "",
+        headline=f"{brokers_named(dead)} {has(len(dead))} {gone}{_alarm_in(dead, case)}" if calm else "",
     )
     for broker in dead[1:]:
         yield _one_more(broker, dead, case, calm=calm)
@@ -77,20 +80,20 @@ def _explained(dead: tuple[int, ...], case: CaseFile) -> tuple[str, ...]:
     return tuple(f"KFX817:cluster {cluster}" for cluster in clusters if cluster and len(clusters) == 1)
 
 
-def _alarm_in(ages: list[float], case: CaseFile) -> str:
-    """Returns since when, and when it becomes an alarm: the oldest absence counts."""
-    return f" for {ago(max(ages))}, an alarm in {ago(case.restart_grace - max(ages))}" if ages else ""
+def _alarm_in(brokers: tuple[int, ...], case: CaseFile) -> str:
+    """Returns when it becomes an alarm: the longest possible absence counts."""
+    ages = [case.absence(broker).at_most or 0.0 for broker in brokers]
+    return f", an alarm in {ago(case.restart_grace - max(ages))}"
 
 
 def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Finding:
     """Returns a finding of its own for each further broker: its key stays while others come back."""
-    gone = case.gone_for(broker)
+    gone = been_gone((broker,), case, calm=calm)
     return Finding(
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=f"broker {broker} is {not_alive(case)}{'' if gone is None else f', gone for about {ago(gone)}'}"
-        f"{_frozen((broker,), case)}",
+        summary=f"broker {broker} is {not_alive(case)}{f', and has {gone}' if gone else ''}{_frozen((broker,), case)}",
         cause=_cause((broker,) if broker in case.frozen or broker in case.strayed else dead, case, calm=calm),
         evidence=(_row(broker, case), *live_row(case)),
         remedies=tuple(_remedies((broker,), case, calm=calm)),
@@ -103,13 +106,11 @@ def _row(broker: int, case: CaseFile) -> Evidence:
     source = case.zookeeper_name if case.registrations else "brokers"
     if broker in case.strayed:
         value = f"{not_alive(case)}; {where} answers as a broker of cluster {case.strayed[broker][1]}"
-        return Evidence(source, f"broker {broker}", value, case.gone_for(broker))
+        return Evidence(source, f"broker {broker}", value)
     if broker in case.frozen:
         value = f"{not_alive(case)}; {where or 'its address'} accepts connections and does not answer"
-        return Evidence(source, f"broker {broker}", value, case.gone_for(broker))
-    return Evidence(
-        source, f"broker {broker}", f"not alive{f', last seen at {where}' if where else ''}", case.gone_for(broker)
-    )
+        return Evidence(source, f"broker {broker}", value)
+    return Evidence(source, f"broker {broker}", f"not alive{f', last seen at {where}' if where else ''}")
 
 
 def _frozen(brokers: tuple[int, ...], case: CaseFile) -> str:

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named
+from kfix.wording import ago, at_least, brokers_named
 from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import are, has, per_topic
@@ -60,7 +60,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
     tps = tuple(row.tp for row in rows)
     first = rows[0].tp
     oldest = max(row.state_age for row in rows)
-    since = f" for up to {ago(oldest)}" if oldest >= 0 else ""
+    since = f" for {at_least(oldest)}" if oldest >= 0 else ""
     return Finding(
         code=CODE,
         severity=Severity.INFO if case.calm(missing) else Severity.WARNING,

@@ -23,7 +23,7 @@ from kfix.model.diagnosis.finding import (
     Remedy,
     Severity,
 )
-from kfix.wording import ago, brokers_named, several, some
+from kfix.wording import at_least, brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
 from kfix_diagnostics._bans import another_controller, no_election, no_restart, restart
 from kfix_diagnostics._evidence import partition_rows, probe_rows
@@ -43,7 +43,7 @@ def _one(code: str, row: PartitionFacts, case: CaseFile) -> Finding:
     isr = case.isr(tp)
     live_isr = case.online(tp, isr)
     stuck = blocked(case, [tp])
-    since = f" for {ago(row.stable_for)}" if row.stable_for >= 0 else ""
+    since = f" for {at_least(row.stable_for)}" if row.stable_for >= 0 else ""
     verb = "has had" if since else "has"
     gone = f": the recorded leader {row.leader} is dead" if row.leader >= 0 else ""
     return Finding(

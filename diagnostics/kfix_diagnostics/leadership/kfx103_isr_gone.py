@@ -41,7 +41,8 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named, continued, several
+from kfix.wording import brokers_named, continued, several
+from kfix_diagnostics._absence import left_ago
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
 from kfix_diagnostics._bans import starts, unclean_election
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
@@ -108,8 +109,7 @@ def _cause(isr: tuple[int, ...], case: CaseFile) -> Cause:
         return Cause("the ISR is empty, so no replica is known to have every record", Confidence.CERTAIN)
     if up := running(isr, case):
         return Cause(f"the ISR had shrunk to {ids(isr)}, and {runs_but(up, case)}", Confidence.CERTAIN)
-    left = [age for b in isr if (age := case.gone_for(b)) is not None]
-    when = f" about {ago(max(left))} ago" if left else ""
+    when = left_ago(isr, case)
     return Cause(f"the ISR had shrunk to {ids(isr)} before {brokers_named(isr)} left{when}", Confidence.CERTAIN)
 
 

@@ -35,7 +35,8 @@ from kfix.derive.checks import PartitionCheck, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named, continued
+from kfix.wording import brokers_named, continued
+from kfix_diagnostics._absence import left_ago
 from kfix_diagnostics._advice import blocked, runbook, save_from_disk, start
 from kfix_diagnostics._bans import moves, no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
@@ -92,10 +93,8 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
 def _cause(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Cause:
     if up := running(_complete(replicas, tps, case), case):
         return Cause(runs_but(up, case), Confidence.CERTAIN)
-    left = [age for b in replicas if (age := case.gone_for(b)) is not None]
-    when = f" about {ago(min(left))} ago" if left else ""
     alone = "the only broker with a copy" if len(replicas) == 1 else "the last broker with a copy"
-    return Cause(f"{alone} left{when}", Confidence.CERTAIN)
+    return Cause(f"{alone} left{left_ago(replicas, case)}", Confidence.CERTAIN)
 
 
 def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:

@@ -38,7 +38,8 @@ from kfix.derive.elections import UNCLEAN
 from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named, continued
+from kfix.wording import brokers_named, continued
+from kfix_diagnostics._absence import left_ago
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
@@ -205,8 +206,7 @@ def _cause(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
         return Cause(runs_but(up, case), Confidence.CERTAIN)
     if not dead:
         return Cause("the active controller has not elected it: the quorum is at fault", Confidence.POSSIBLE)
-    left = [age for b in wanted if (age := case.gone_for(b)) is not None]
-    when = f" about {ago(max(left))} ago" if left else ""
+    when = left_ago(wanted, case)
     if all(len(case.assignment(tp).replicas) == 1 for tp in tps):
         return Cause(
             f"{brokers_named(wanted)}, which left{when}, {has(len(wanted))} the only replica", Confidence.CERTAIN

@@ -35,7 +35,7 @@ from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named, several
+from kfix.wording import at_least, brokers_named, several
 from kfix_diagnostics._advice import runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row, state_row
@@ -94,7 +94,7 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
     why = (
         f"waits for {brokers_named(dead)}{which_runs(dead, up, case) or _not_alive(dead)}"
         if dead
-        else f"has made no progress for {ago(oldest)}"
+        else f"has made no progress for {at_least(oldest)}"
     )
     return Finding(
         code=CODE,

@@ -16,7 +16,7 @@ import pyarrow as pa
 from kfix.adapters.fleet.partition_states import failures_of
 from kfix.adapters.fleet.schema import PARTITIONS, VERSION
 from kfix.adapters.saved.encode import encode
-from kfix.derive.background import background_of, left_ms
+from kfix.derive.background import background_of, leavings
 from kfix.derive.casefile import CaseFile
 from kfix.derive.failures.states import states_of
 from kfix.derive.partition_facts import PartitionFacts, derive
@@ -98,7 +98,7 @@ def document_of(case: CaseFile, cluster: str) -> dict[str, Any]:
         "assigned": sorted(background.assigned),
         "lost": {str(b): list(heir) for b, heir in background.lost.items()},
         "holds": {str(b): n for b, n in sorted(case.holds.items())},
-        "left": {str(b): at for b, at in left_ms(snapshot).items()},
+        "left": {str(b): list(left) for b, left in leavings(snapshot).items()},
         "known_to": {str(b): len(view.partitions) for b, view in snapshot.views.items()},
         "assignments": 0 if zookeeper is None else len(zookeeper.assignments),
         "states": 0 if zookeeper is None else len(zookeeper.states),

@@ -102,10 +102,14 @@ class MemoryCluster(MemoryParts):
 
     def add_broker(self, number: int, *, rack: str | None = None) -> None:
         endpoint = Endpoint(f"broker{number}.example", 9092)
-        now = int(self.clock.now() * 1000)
-        self.brokers[number] = MemoryBroker(number, rack, endpoint, self.records.next_zxid(), now)
+        self.brokers[number] = MemoryBroker(number, rack, endpoint)
+        self._register(self.brokers[number])
         if self.records.controller is not None:
             self.control.started(number)
+
+    def _register(self, node: MemoryBroker) -> None:
+        node.czxid = self.records.members_zxid = self.records.next_zxid()
+        node.registered_ms = int(self.clock.now() * 1000)
 
     def remove_broker(self, number: int) -> None:
         """Kills a broker for good, as a restart with an empty disk and another broker.id does."""
@@ -143,6 +147,7 @@ class MemoryCluster(MemoryParts):
         for broker in brokers:
             self.brokers[broker].alive = False
             self.brokers[broker].leading.clear()
+            self.records.members_zxid = self.records.next_zxid()
         if self.records.controller in brokers:
             self.control.fail_over_to(min(self.control.live, default=None))
         else:
@@ -150,7 +155,8 @@ class MemoryCluster(MemoryParts):
 
     def revive(self, broker: int) -> None:
         node = self.brokers[broker]
-        node.alive, node.silent, node.czxid = True, "", self.records.next_zxid()
+        node.alive, node.silent = True, ""
+        self._register(node)
         if self.records.controller is None:
             self.control.fail_over_to(broker)
         self.control.started(broker)

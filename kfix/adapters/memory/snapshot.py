@@ -148,4 +148,5 @@ def _zookeeper(cluster: MemoryParts) -> ZooKeeperView:
         topic_configs={topic: dict(config) for topic, config in records.topic_configs.items()},
         migrating=records.migrating,
         clock_ahead=0,
+        members_zxid=records.members_zxid,
     )

@@ -62,8 +62,8 @@ class MemoryBroker:
     id: int
     rack: str | None
     endpoint: Endpoint
-    czxid: int
-    registered_ms: int
+    czxid: int = 0
+    registered_ms: int = 0
     alive: bool = True
     silent: str = ""
     controller_seen: int = -1
@@ -96,6 +96,7 @@ class Records:
 
     now_ms: int
     zxid: int = 100
+    members_zxid: int = 100
     states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     assignments: dict[TopicPartition, Assignment] = field(default_factory=dict)
     topic_configs: dict[str, dict[str, str]] = field(default_factory=dict)

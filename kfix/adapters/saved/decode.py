@@ -184,6 +184,7 @@ def _zookeeper(raw: shape.ZooKeeperShape) -> ZooKeeperView:
         migrating=raw.migrating,
         migrating_since_ms=raw.migrating_since_ms,
         clock_ahead=raw.clock_ahead,
+        members_zxid=raw.members_zxid,
     )
 
 

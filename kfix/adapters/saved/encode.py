@@ -97,6 +97,7 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
         "migrating": view.migrating,
         "migrating_since_ms": view.migrating_since_ms,
         "clock_ahead": view.clock_ahead,
+        "members_zxid": view.members_zxid,
     }
 
 

@@ -118,6 +118,7 @@ class ZooKeeperShape(LenientModel):
     migrating: bool
     migrating_since_ms: Int64 = 0
     clock_ahead: Int64 | None = None
+    members_zxid: Int64 = -1
     #: Up to 0.6 the servers were stored here.
     nodes: list[NodeShape] = Field(default_factory=list)
 

@@ -71,13 +71,13 @@ def view_of(
         assigned = read_topics(lines.for_reads(len(topics)), connect, topics, deadline, unread, names)
         states = read_states(lines.for_reads(len(assigned)), connect, assigned, deadline, unread, shift)
         configs = _configs(lines.all, connect, _names(roots["configs"]), deadline, unread)
+    listed = broker_ids(roots["ids"])
+    registrations = _registrations(line, connect, listed, protocol, deadline, unread)
     view = ZooKeeperView(
         connect=str(connect),
         server=str(line.endpoint),
         controller=_elected(records.controller(roots["controller"], roots["epoch"]), shift),
-        registrations=_registered(
-            _registrations(line, connect, broker_ids(roots["ids"]), protocol, deadline, unread), shift
-        ),
+        registrations=_registered(registrations, shift),
         assignments=assigned,
         states=states,
         reassigning=_or_unread(lambda: records.reassigning(roots["reassign"]), unread) or {},
@@ -88,6 +88,8 @@ def view_of(
         migrating=migrating(roots["migration"], roots["controller"]),
         migrating_since_ms=0 if roots["migration"] is None else roots["migration"].stat.ctime + shift,
         clock_ahead=ahead,
+        # A broker that left between the two rounds left after this transaction.
+        members_zxid=roots["ids"].stat.pzxid if registrations.keys() == listed else -1,
     )
     cluster_id = _or_unread(lambda: records.cluster_id(roots["cluster"]), unread) or ""
     return cluster_id, view, unread

@@ -74,6 +74,9 @@ class WithheldTurns:
             self._kept.pop(turn.key, None)
             self._sent.pop(turn.key, None)
             return sent is not None
+        if turn.kind is TurnKind.EXPLAINED:
+            self._kept.pop(turn.key, None)
+            return sent is not None
         if turn.kind is TurnKind.BETTER:
             if sent is None or turn.severity >= sent:
                 return False
@@ -97,8 +100,9 @@ class WithheldTurns:
 
 
 def _concerns(turn: Turn, least: int) -> bool:
-    """Whether a receiver wants this change. The end of what it was notified of is sent, whatever it was at last."""
-    return turn.worst >= least if turn.kind.over or turn.kind is TurnKind.BETTER else turn.severity >= least
+    """Whether a receiver wants this change. That of what it was notified of is sent, however severe it is now."""
+    milder = turn.kind.over or turn.kind in {TurnKind.BETTER, TurnKind.EXPLAINED}
+    return (turn.worst if milder else turn.severity) >= least
 
 
 def notices_of(turns: Sequence[Turn], state: WatchState) -> list[Notice]:
@@ -121,7 +125,7 @@ def _notice(turn: Turn, cluster: str, state: WatchState) -> Notice:
         since=turn.since,
         summary=turn.text if finding is None else finding.summary,
     )
-    if finding is None or turn.kind.over:
+    if finding is None or turn.kind.over or turn.kind is TurnKind.EXPLAINED:
         return notice
     every = state.diagnosis or Diagnosis(cluster, turn.at, (finding,))
     triage = triage_of(finding, every)

@@ -13,6 +13,7 @@ from kfix.adapters.fleet.columns import Columns
 from kfix.adapters.fleet.mappings import Raw
 from kfix.adapters.fleet.schema import SAMPLE
 from kfix.derive.casefile import STANDING
+from kfix.derive.leaving import Left
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.derive.partitions import LazyRows, Rows
 from kfix.derive.predicate import Predicate
@@ -59,8 +60,8 @@ class StoredPartitions:
         return LazyRows(lambda: self._at(pc.indices_nonzero(self._columns[SAMPLE]).to_pylist()))
 
     @cached_property
-    def _left(self) -> Mapping[int, int]:
-        return {int(b): int(at) for b, at in self._document["left"].items()}
+    def _left(self) -> Mapping[int, Left]:
+        return {int(b): _left_at(at) for b, at in self._document["left"].items()}
 
     @cached_property
     def _sieve(self) -> Sieve:
@@ -70,8 +71,8 @@ class StoredPartitions:
         picked = self._picked
         return picked if picked is not None and all(c in picked for c in conditions) else self._sieve
 
-    def left_ms(self, broker: int) -> int | None:
-        return self._left.get(broker)
+    def left(self, broker: int) -> Left:
+        return self._left.get(broker, Left())
 
     def count(self, condition: Predicate) -> int:
         return self._by([condition]).count(condition)
@@ -93,6 +94,11 @@ class StoredPartitions:
         if wanted:
             self._fetched.update(zip(wanted, self.raw.fetch(wanted), strict=True))
         return tuple(self._fetched[n] for n in rows)
+
+
+def _left_at(stored: Any) -> Left:
+    """Returns when a broker left; an older store has only when the oldest record without it was written."""
+    return Left(*stored) if isinstance(stored, list) else Left(unsynced=int(stored))
 
 
 def _by_broker(counts: Mapping[str, int]) -> Mapping[int, int]:

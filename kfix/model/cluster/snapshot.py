@@ -181,6 +181,7 @@ class ZooKeeperView:
     """What kfix reads through one server of ZooKeeper. `migrating_since_ms` is when `/migration` was created, or 0.
 
     `clock_ahead` is this host's clock minus the server's, in seconds; times are by this host's clock. None: unknown.
+    `members_zxid` is the transaction that last created or removed a registration, -1 if it is unknown.
     """
 
     connect: str
@@ -197,6 +198,7 @@ class ZooKeeperView:
     migrating: bool = False
     migrating_since_ms: int = 0
     clock_ahead: int | None = None
+    members_zxid: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def turn_text(turn: Turn) -> str:
 def turn_lines(turn: Turn, state: WatchState) -> Iterator[Line]:
     """Yields the change, and for one to act on the first lines of its diagnosis."""
     yield turn_line(turn)
-    if turn.kind.over or turn.finding is None or state.diagnosis is None:
+    if turn.kind.over or turn.kind is TurnKind.EXPLAINED or turn.finding is None or state.diagnosis is None:
         return
     triage = triage_of(turn.finding, state.diagnosis)
     if triage.blocked:

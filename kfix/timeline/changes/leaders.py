@@ -54,5 +54,5 @@ def sentence(old: int, new: int, epoch: int) -> tuple[Tone, str]:
 
 
 def _last_write_was_the_election(old: PartitionState, now: PartitionState) -> bool:
-    """Whether the mtime of the znode is that of the election: a later ISR change would have overwritten it."""
-    return now.version >= 0 and (now.version - old.version) == (now.leader_epoch - old.leader_epoch)
+    """Whether the mtime of the znode is that of the election: any other write has a later one."""
+    return now.version >= 0 and now.version == old.version + 1

@@ -95,7 +95,7 @@ def test_every_answer_of_the_case_file_is_the_same(paper):
             (f.leader, frozenset(live.isr(f.tp))) for f in live.samples
         }
         for broker in range(-1, 7):
-            assert case.gone_for(broker) == live.gone_for(broker)
+            assert case.absence(broker) == live.absence(broker)
             assert case.restarting(broker) == live.restarting(broker)
         for fact in derive(snapshot):
             for ask in ("state", "views_of", "assignment", "isr", "log_ends", "unclean_winner"):

@@ -32,8 +32,9 @@ def test_a_dead_broker_that_answered_lately_may_be_restarting(name, age, restart
 
 def test_when_it_answered_is_not_when_it_died():
     snapshot = dead(remembered_alive=3 * 86_400.0)
-    assert open_case(snapshot, GRACE).gone_for(3) is None
+    assert open_case(snapshot, GRACE).absence(3) == (None, 3 * 86_400.0, None)
     assert "gone for about" not in str(diagnose(snapshot).findings)
+    assert "gone for at most 3 days" in str(diagnose(snapshot).findings)
 
 
 def test_without_an_earlier_snapshot_nothing_is_called_a_restart():

@@ -61,7 +61,7 @@ def test_every_answer_is_that_of_the_rows_made_one_by_one(paper, copies, expecte
     for total in ("topics", "leads", "preferred", "holds"):
         assert getattr(shaped, total) == getattr(plain, total), total
     assert len(shaped) == len(plain)
-    assert {b: shaped.left_ms(b) for b in range(9)} == {b: plain.left_ms(b) for b in range(9)}
+    assert {b: shaped.left(b) for b in range(9)} == {b: plain.left(b) for b in range(9)}
     offered = shaped.candidates(CONDITIONS[:-2])
     assert list(offered) == sorted(offered)
     assert set(offered) >= {row for condition in CONDITIONS[:-2] for row in plain.where(condition)}

@@ -57,6 +57,8 @@ class Paper:
         self.brokers = tuple(brokers)
         self.racks = dict(racks or {})
         self.registered = dict.fromkeys(self.brokers, DAY)
+        self.left: dict[int, float] = {}  # {broker: how long ago its registration ended}
+        self.seen: dict[int, float] = {}  # {broker: how long ago it last answered an earlier snapshot}
         self.answering = set(self.brokers)
         self.silent: dict[int, str] = {}
         self.controller: int | None = self.brokers[-1]
@@ -90,12 +92,14 @@ class Paper:
     def part(self, topic: str, partition: int) -> Part:
         return self.parts[TopicPartition(topic, partition)]
 
-    def forget(self, broker: int) -> None:
+    def forget(self, broker: int, age: float = 0.0) -> None:
         self.registered.pop(broker, None)
+        self.left[broker] = age
         self.answering.discard(broker)
 
     def kill(self, broker: int, age: float = 600.0) -> Paper:
-        self.forget(broker)
+        self.forget(broker, age)
+        self.seen[broker] = age + 15
         if self.controller == broker:
             self.controller = min(self.registered, default=None)
         for part in self.parts.values():
@@ -108,6 +112,7 @@ class Paper:
 
     def back(self, broker: int, age: float = 5.0, *, in_sync: bool = False) -> Paper:
         self.registered[broker] = age
+        self.left.pop(broker, None)
         self.answering.add(broker)
         for part in self.parts.values():
             if in_sync and broker in part.replicas and broker not in part.isr:
@@ -153,8 +158,12 @@ class Paper:
             silent=self.silent,
             remembered_groups=self.remembered,
             remembered_brokers=self.remembered_brokers,
+            remembered_alive={broker: NOW - age for broker, age in self._unseen()},
         )
         return replace(made, **changes)
+
+    def _unseen(self) -> list[tuple[int, float]]:
+        return [(b, age) for b, age in self.seen.items() if b not in self.registered and b not in self.answering]
 
     def _sources(self) -> tuple[Source, ...]:
         names = [f"broker {b}" for b in sorted(self.answering)] + (
@@ -186,13 +195,19 @@ class Paper:
             server="localhost:2181",
             controller=ControllerNode(self.controller, int((NOW - DAY) * 1000), 63, 1, 1, 63),
             registrations={
-                b: Registration(b, _endpoint(b), self.racks.get(b), 100 + b, int((NOW - age) * 1000))
+                b: Registration(b, _endpoint(b), self.racks.get(b), _zxid(age) + b, int((NOW - age) * 1000))
                 for b, age in sorted(self.registered.items())
             },
             assignments={tp: Assignment(p.replicas, p.adding, p.removing) for tp, p in self.parts.items()},
             states={
                 tp: PartitionState(
-                    p.leader, p.epoch, p.isr, p.controller_epoch, p.version, 200, int((NOW - p.age) * 1000)
+                    p.leader,
+                    p.epoch,
+                    p.isr,
+                    p.controller_epoch,
+                    p.version,
+                    _zxid(p.age) + 90,
+                    int((NOW - p.age) * 1000),
                 )
                 for tp, p in self.parts.items()
             },
@@ -201,6 +216,7 @@ class Paper:
             topic_configs=self.topic_settings,
             isr_notifications=self.notifications,
             preferred_election_pending=self.preferred_pending,
+            members_zxid=max((_zxid(age) + b for b, age in (self.registered | self.left).items()), default=-1),
         )
 
     def _probes(self) -> tuple[CoordinatorProbe, ...]:
@@ -216,6 +232,11 @@ class Paper:
                 )
             )
         return tuple(found)
+
+
+def _zxid(age: float) -> int:
+    """Returns the first number of a transaction of this age: numbers follow the time."""
+    return int((100 * DAY - age) * 1000)
 
 
 def _endpoint(broker: int) -> Endpoint:

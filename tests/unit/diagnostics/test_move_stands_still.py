@@ -53,7 +53,7 @@ def test_one_snapshot_never_shows_it_and_an_earlier_one_with_the_same_log_end_do
     assert found(moving()) is None
     finding = found(seen_before(moving(), since=900))
     assert finding is not None
-    assert finding.summary == "the reassignment of ledger-0 has made no progress for 15 min"
+    assert finding.summary == "the reassignment of ledger-0 has made no progress for at least 15 min"
     assert finding.cause.text == "broker 3 has fetched nothing since: a throttle, a full disk or a bad link"
     shown = [(e.what, e.value, e.age) for e in finding.evidence if e.source == "earlier snapshots"]
     assert shown == [("ledger-0, log end", "40 on broker 3, the same since; 900 on leader 1", 900.0)]

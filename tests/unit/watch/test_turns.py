@@ -59,7 +59,7 @@ def test_advice_alone_is_no_change_but_an_alarm_that_became_advice_is_not_fixed(
 def test_what_a_muted_finding_explains_is_not_fixed() -> None:
     muted = MutedFinding(finding("head", folded=(finding("a"),)), "it is replaced", "2100-01-01")
     found = follow(diagnosis(0, finding("a")), replace(diagnosis(1), muted=(muted,)), diagnosis(2))
-    assert found == [[("new", "a")], [("explained", "a")], []]
+    assert found == [[("new", "a")], [("explained", "a")], [("fixed", "a")]]
 
 
 def test_what_a_snapshot_could_not_read_is_not_fixed() -> None:
@@ -80,6 +80,16 @@ def test_a_finding_that_becomes_a_consequence_is_explained_by_its_cause() -> Non
     assert kinds(turns) == [("new", "b"), ("explained", "a")]
     assert turns[1].text == "KFX101:b"
     assert [*watched.standing] == ["KFX101:b"]
+    assert {turn.key for turn in active(watched)} == {"KFX101:a", "KFX101:b"}
+    watched, turns = compare(watched, diagnosis(2, finding("a")))
+    assert kinds(turns) == [("new", "a"), ("fixed", "b")]
+
+
+def test_a_consequence_is_fixed_when_nothing_shows_it_and_not_before() -> None:
+    head = replace(finding("b"), folded=(finding("a"),))
+    found = follow(diagnosis(0, finding("a")), diagnosis(1, head), diagnosis(2, head), diagnosis(3, finding("a", INFO)))
+    assert found == [[("new", "a")], [("new", "b"), ("explained", "a")], [], [("better", "a"), ("fixed", "b")]]
+    assert not TurnKind.EXPLAINED.over
 
 
 def test_a_lost_cluster_is_reported_once_and_nothing_counts_as_fixed_meanwhile() -> None:
@@ -98,6 +108,13 @@ def test_the_end_carries_how_severe_it_ever_was() -> None:
     watched, _ = compare(watched, diagnosis(1, finding("a", WARNING)))
     _, [turn] = compare(watched, diagnosis(2))
     assert (turn.severity, turn.worst, turn.since) == (WARNING, CRITICAL, 0)
+
+
+def test_the_end_of_one_of_two_faults_names_that_one_only() -> None:
+    both = replace(finding("brokers 2, 3"), about="broker 2", folded=(finding("broker 3"),))
+    watched, _ = compare(Watched(), diagnosis(0, both))
+    _, turns = compare(watched, diagnosis(1, finding("broker 3")))
+    assert [t.finding.obj for t in turns if t.kind is TurnKind.FIXED and t.finding] == ["broker 2"]
 
 
 _STATE = st.dictionaries(st.sampled_from("abc"), st.sampled_from([WARNING, CRITICAL]))

@@ -86,6 +86,7 @@ def whole(**changes):
         migrating=True,
         migrating_since_ms=123,
         clock_ahead=3600,
+        members_zxid=42,
     )
     snapshot = Snapshot(
         taken_at=1234.5,
