@@ -75,8 +75,8 @@ def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.INFO,
         obj=f"replication factor {factor}",
-        summary=f"{per_topic(tps)} {has(len(tps))} {several(factor, 'replica')} although {rows[0].advised_rf} brokers "
-        f"exist: the loss of {lost} can leave none",
+        summary=f"{per_topic(tps)} {has(len(tps))} {several(factor, 'replica')} although there are "
+        f"{several(len(case.assigned | (case.live or frozenset())), 'broker')}: the loss of {lost} can leave none",
         cause=Cause("the topic was created with this replication factor", Confidence.LIKELY),
         evidence=(_first(rows, case),),
         remedies=(
