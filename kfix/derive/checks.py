@@ -56,7 +56,7 @@ class Scope(StrEnum):
             case Scope.TEXT:
                 return snapshot.pasted is not None
             case Scope.GROUP:
-                return bool(snapshot.group_readings)
+                return any(each.in_depth for each in snapshot.group_readings)
             case Scope.EARLIER:
                 return bool(snapshot.samples)
             case _:

@@ -70,13 +70,14 @@ def _one_rack(rack: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
 def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     topic = next((tp.topic for tp in tps if tp.topic not in case.hindered), tps[0].topic)
+    bound = "at least " if case.live is None else ""
     lost = "one broker" if factor == 1 else f"{factor} brokers"
     return Finding(
         code=CODE,
         severity=Severity.INFO,
         obj=f"replication factor {factor}",
-        summary=f"{per_topic(tps)} {has(len(tps))} {several(factor, 'replica')} although at least "
-        f"{rows[0].advised_rf} brokers exist: the loss of {lost} can leave none",
+        summary=f"{per_topic(tps)} {has(len(tps))} {several(factor, 'replica')} although there are {bound}"
+        f"{several(len(case.assigned | (case.live or frozenset())), 'broker')}: the loss of {lost} can leave none",
         cause=Cause("the topic was created with this replication factor", Confidence.LIKELY),
         evidence=(_first(rows, case),),
         remedies=(
