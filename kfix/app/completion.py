@@ -12,7 +12,8 @@ from typing import Final
 
 from kfix.app.pins import Contexts
 from kfix.documents.opening import read_file, unpacked
-from kfix.fleet.inventory.places import FILE, first_there
+from kfix.fleet.inventory.finding import find_inventory
+from kfix.fleet.inventory.places import FILE, properties_in
 from kfix.model.places import config_home, state_home
 
 #: A larger snapshot would take longer to read than a person waits for a word: that of about 40 000 partitions.
@@ -23,20 +24,17 @@ _NESTED: Final = "client.properties"
 
 def context_names(environ: Mapping[str, str]) -> Iterable[str]:
     """Returns the names in the inventory, without checking the rest of it."""
-    path = first_there(environ)
-    if path is None:
+    found = find_inventory(environ)
+    if found is None:
         return ()
+    path = found.path
     if path.is_dir():
         if not (path / FILE).is_file():
-            nested = (each.parent.name for each in path.glob(f"*/{_NESTED}"))
-            return (*(each.stem for each in path.glob("*.properties")), *nested)
+            return (name for name, _ in properties_in(path))
         path /= FILE
-    if path.stat().st_size > _LARGEST_INVENTORY:
-        return ()
-    import yaml  # noqa: PLC0415 - only for names of clusters
+    from kfix.documents.nodes import parse  # noqa: PLC0415 - only for names of clusters
 
-    data = yaml.load(read_file(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
-    return tuple(map(str, data["clusters"]))
+    return tuple(parse(read_file(path, _LARGEST_INVENTORY).decode("utf-8"), "inventory").data["clusters"])
 
 
 def codes() -> Iterable[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kfix.adapters.kafka.security import PROTOCOLS, Security
-from kfix.adapters.properties.keys import OF_ZOOKEEPER, key_notes, key_problems
+from kfix.adapters.properties.keys import OF_ZOOKEEPER, foreign_secrets, key_notes, key_problems
 from kfix.adapters.properties.parsing import read_properties
 from kfix.adapters.properties.providers import resolved
 from kfix.adapters.properties.reading import PropertiesReading
@@ -29,13 +29,19 @@ class ClientProperties:
     access: ZooKeeperAccess = field(default_factory=ZooKeeperAccess)
 
 
-def load_client_properties(path: Path) -> ClientProperties:
-    """Raises UsageError if the file cannot be read, InvalidFileError with all mistakes and their places.
+def load_client_properties(path: Path, *, trusted: bool = True) -> ClientProperties:
+    """Returns the content of the file. It may read other secrets, such as those of config providers, only if it is
+    `trusted`: if the user named it, or trusts the inventory that names it.
+
+    Raises UsageError if the file cannot be read, InvalidFileError with all mistakes and their places.
 
     From now on the process leaves no core dump, which would hold the passwords and keys of the file.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    values, notes = resolved(read_properties(path), path)
+    given = read_properties(path)
+    if not trusted and (problems := tuple(foreign_secrets(given, path))):
+        raise InvalidFileError(problems)
+    values, notes = resolved(given, path)
     reading = PropertiesReading(path, values)
     reading.problems.extend(key_problems(values, path))
     security = _security(reading)
