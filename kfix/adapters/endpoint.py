@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import socket
 import sys
@@ -154,4 +155,6 @@ def plain_reason(error: OSError | UnicodeError) -> str:
         from kfix.adapters.tls.reasons import tls_reason  # noqa: PLC0415 - imports ssl
 
         return tls_reason(error)
+    if error.errno in {errno.EMFILE, errno.ENFILE}:
+        return "not asked: kfix has too many open files, raise the limit (ulimit -n)"
     return (error.strerror or str(error)).lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable
@@ -13,8 +14,10 @@ from kfix.errors import UsageError
 
 _LOOPBACK: Final = "127.0.0.1"
 _CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
-#: A client that sends its request more slowly than this holds a thread.
+#: The longest that a request may take, from its connection to the last byte of the answer.
 _SECONDS: Final = 5.0
+#: Connections at once; further ones are closed.
+_MOST: Final = 16
 
 
 class Exporter:
@@ -26,9 +29,7 @@ class Exporter:
     def __init__(self, address: str, text: Callable[[], str]) -> None:
         host, port = parse_listen(address)
         try:
-            server = ThreadingHTTPServer
-            if ":" in host:
-                server = _OverIPv6
+            server = _OverIPv6 if ":" in host else _Server
             self._server = server((host, port), _handler(text))
         except OSError as error:
             raise UsageError(f"--exporter {address}: {plain_reason(error)}") from None
@@ -42,7 +43,37 @@ class Exporter:
         self._server.server_close()
 
 
-class _OverIPv6(ThreadingHTTPServer):
+class _Server(ThreadingHTTPServer):
+    """Serves few connections at once, and each for a short time: what a client holds open is missing elsewhere."""
+
+    def __init__(self, *given: Any) -> None:
+        self._free = threading.BoundedSemaphore(_MOST)
+        super().__init__(*given)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        over = threading.Timer(_SECONDS, _cut, (request,))
+        over.daemon = True
+        over.start()
+        try:
+            with contextlib.suppress(Exception):  # a client that ends early, or is cut off, is no news
+                super().finish_request(request, client_address)
+        finally:
+            over.cancel()
+            self._free.release()
+
+
+def _cut(request: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        request.shutdown(socket.SHUT_RDWR)
+
+
+class _OverIPv6(_Server):
     address_family = socket.AF_INET6
 
 

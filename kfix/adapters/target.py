@@ -54,8 +54,13 @@ def make_target(
     command_config: Path | None = None,
     timeout: float = 5.0,
     controllers: str | None = None,
+    *,
+    trusted: bool = True,
 ) -> Target:
-    given = ClientProperties(Security()) if command_config is None else load_client_properties(command_config)
+    """Returns the target. `trusted` is whether the client properties may read other secrets."""
+    given = ClientProperties(Security())
+    if command_config is not None:
+        given = load_client_properties(command_config, trusted=trusted)
     if not bootstrap and not zookeeper and not given.bootstrap:
         raise UsageError(
             "no cluster given: neither --bootstrap-server nor --zookeeper",

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kfix.adapters.properties.load import load_client_properties
 from kfix.adapters.target import Target, make_target
@@ -16,13 +16,22 @@ if TYPE_CHECKING:
     from kfix.model.audit.inventory import ClusterEntry, Mute
     from kfix.model.plan.plan import Plan
 
+#: Mechanisms that send the password or the token itself.
+_SENT: Final = {"PLAIN", "OAUTHBEARER"}
+_BEFORE_THE_ID: Final = "{} sends its secret before the cluster's id is compared: a broker shows it after the login"
+
 
 @dataclass(frozen=True, slots=True)
 class ListedCluster:
-    """A cluster as the inventory has it, and all mutes of the inventory."""
+    """A cluster as the inventory has it, all mutes of the inventory, and notes on where the inventory was found.
+
+    `foreign` is whether it is another inventory than that of the user or of the host.
+    """
 
     entry: ClusterEntry
     mutes: tuple[Mute, ...] = ()
+    notes: tuple[str, ...] = ()
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +90,35 @@ class Access:
     def target(self) -> Target:
         """Raises UsageError for what is no address, no file of properties or no time."""
         target = make_target(
-            self.bootstrap_servers, self.zookeeper, self.command_config, self.timeout, self.controllers
+            self.bootstrap_servers,
+            self.zookeeper,
+            self.command_config,
+            self.timeout,
+            self.controllers,
+            trusted=self._trusted,
         )
         return replace(target, name=self.name, besides=self.besides, expected_id=self.expected_id)
 
+    @property
+    def _trusted(self) -> bool:
+        """Whether the client properties may read other secrets: the caller named them, or trusts their inventory."""
+        listed = self.listed
+        return listed is None or listed.entry.trusted or str(self.command_config) != listed.entry.command_config
+
     def notes(self) -> tuple[str, ...]:
-        """Returns one line for each key of the client properties that kfix does not use; () if they cannot be read."""
+        """Returns one line if the inventory is not the user's own, and one for each key of the client properties that
+        kfix does not use.
+        """
+        notes = () if self.listed is None else self.listed.notes
         if self.command_config is None:
-            return ()
+            return notes
         try:
-            return load_client_properties(self.command_config).notes
+            given = load_client_properties(self.command_config, trusted=self._trusted)
         except UsageError:
-            return ()
+            return notes
+        if self.listed is not None and self.listed.foreign and given.security.mechanism in _SENT:
+            notes += (_BEFORE_THE_ID.format(given.security.mechanism),)
+        return (*notes, *given.notes)
 
     def for_plan(self, plan: Plan) -> Access:
         """What the plan knows of its cluster stands in for what the caller left out."""

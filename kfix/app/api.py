@@ -109,6 +109,7 @@ def carry_out(
     *,
     approval: Approval = _NOTHING_APPROVED,
     policy: Path | None = None,
+    runbooks: Path | None = None,
     human: Human | None = None,
     listener: Listener = lambda _record: None,
     app: App | None = None,
@@ -117,10 +118,12 @@ def carry_out(
 
     `approval` is what was approved beforehand; `human` is asked for the rest (None: no person is present, and a gate
     that was not approved stays shut). `policy` is the site's file; the site's usual one holds where none is named.
+    `runbooks` is a folder of the site's own runbooks, if the plan is of one of them.
     `listener` hears each record of the run's journal once it is on the disk.
 
-    Raises UsageError for an approval of another plan; RefusedError (nothing was changed) for a plan that is stale,
-    expired, spent, of another cluster or below the policy, and while the network is cut; ApprovalError (nothing was
+    Raises UsageError for an approval of another plan; RefusedError (nothing was changed) for a plan that was altered,
+    is not what its runbook makes, is stale, expired, spent, of another cluster or below the policy, and while the
+    network is cut; ApprovalError (nothing was
     changed) at a gate that stayed shut; NotProvedError, StoppedError, RolledBackError and RollbackFailedError where
     something was changed (docs/exit-codes.md); HeldError if another run holds the cluster's lock.
     """
@@ -129,4 +132,4 @@ def carry_out(
     rules = Site(used.environ).policy(policy)
     rules.refuse(plan)
     with healing(used, access.for_plan(plan)) as session:
-        return session.carry_out(plan, approval, rules, Attendance(human or Unattended(), listener))
+        return session.carry_out(plan, approval, rules, Attendance(human or Unattended(), listener), runbooks=runbooks)

@@ -148,12 +148,11 @@ def history_of_store(place: str, on: EngineOptions, choice: HistoryChoice, *, da
         return stored_history(place_of(place), used, choice, days=days)
 
 
-def query_store(sql: str, place: str, on: EngineOptions, *, days: int, run: str, snapshots: int) -> Any:
-    """Returns the result of one SELECT over the store as a pyarrow table.
+def query_store(sql: str, place: str, *, days: int, run: str, snapshots: int) -> Any:
+    """Returns the result of one SELECT over the store as a pyarrow table, from the embedded engine (ADR 48).
 
     `days` limits the audits, `snapshots` the runs whose partitions are read. Raises UsageError for a wrong statement.
     """
-    # The engine first: pyspark forks to start Java, and a fork after threads have read an hdfs:// store never returns.
-    with engine(on.spark, on.processes, on.settings) as used:
+    with engine() as used:
         shown = tables(place_of(place), days=days, run=run, snapshots=snapshots)
         return used.query(sql, named_in(sql, shown))

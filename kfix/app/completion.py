@@ -12,31 +12,29 @@ from typing import Final
 
 from kfix.app.pins import Contexts
 from kfix.documents.opening import read_file, unpacked
-from kfix.fleet.inventory.places import FILE, first_there
+from kfix.fleet.inventory.finding import find_inventory
+from kfix.fleet.inventory.places import FILE, properties_in
 from kfix.model.places import config_home, state_home
 
-#: A larger snapshot would take longer to read than a person waits for a word: that of about 40 000 partitions.
+#: A larger snapshot would take longer to read than a person waits for a word: that of about 40 000 partitions, packed
+#: and unpacked.
 _LARGEST: Final = 1 << 20
-_LARGEST_INVENTORY: Final = 1 << 20
-_NESTED: Final = "client.properties"
+_LARGEST_UNPACKED: Final = 32 << 20
 
 
 def context_names(environ: Mapping[str, str]) -> Iterable[str]:
     """Returns the names in the inventory, without checking the rest of it."""
-    path = first_there(environ)
-    if path is None:
+    found = find_inventory(environ)
+    if found is None:
         return ()
+    path = found.path
     if path.is_dir():
         if not (path / FILE).is_file():
-            nested = (each.parent.name for each in path.glob(f"*/{_NESTED}"))
-            return (*(each.stem for each in path.glob("*.properties")), *nested)
+            return (name for name, _ in properties_in(path))
         path /= FILE
-    if path.stat().st_size > _LARGEST_INVENTORY:
-        return ()
-    import yaml  # noqa: PLC0415 - only for names of clusters
+    from kfix.documents.nodes import parse  # noqa: PLC0415 - only for names of clusters
 
-    data = yaml.load(read_file(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
-    return tuple(map(str, data["clusters"]))
+    return tuple(parse(read_file(path, _LARGEST).decode("utf-8"), "inventory").data["clusters"])
 
 
 def codes() -> Iterable[str]:
@@ -70,16 +68,14 @@ def incidents() -> Iterable[str]:
 def topics(environ: Mapping[str, str], cluster: str) -> Iterable[str]:
     """Returns the topics of the last snapshot of the cluster with this name in the inventory, "" for any cluster."""
     files = sorted(_of_cluster(environ, cluster).glob("*.json.gz"))
-    raw = read_file(files[-1])
-    if len(raw) > _LARGEST:
-        return ()
-    snapshot = json.loads(unpacked(raw, files[-1].name))
+    raw = read_file(files[-1], _LARGEST)
+    snapshot = json.loads(unpacked(raw, files[-1].name, _LARGEST_UNPACKED))
     return {*snapshot["topic_configs"], *(topic for view in snapshot["views"].values() for topic in view["partitions"])}
 
 
 def groups(environ: Mapping[str, str], cluster: str) -> Iterable[str]:
     """Returns the groups that earlier snapshots of the cluster have, as `topics` does."""
-    return tuple(json.loads(read_file(_of_cluster(environ, cluster) / "memory.json"))["groups"])
+    return tuple(json.loads(read_file(_of_cluster(environ, cluster) / "memory.json", _LARGEST))["groups"])
 
 
 def _of_cluster(environ: Mapping[str, str], cluster: str) -> Path:

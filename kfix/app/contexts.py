@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,11 @@ from kfix.documents.problems import did_you_mean
 from kfix.documents.reading import read_text
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.fleet.inventory.adding import with_entry
-from kfix.fleet.inventory.places import first_there
+from kfix.fleet.inventory.finding import find_inventory
+from kfix.fleet.inventory.load import load_inventory
+from kfix.fleet.inventory.trust import Trust, distrust, trust, trust_of
 from kfix.fleet.inventory.words import name_problem
+from kfix.model.audit.inventory import Inventory
 from kfix.model.contexts import ContextList, ContextRow, TestedContext
 from kfix.model.places import config_home, state_home
 from kfix.private import make_folders
@@ -35,12 +38,12 @@ def used_name(environ: Mapping[str, str]) -> str:
 
 def contexts(environ: Mapping[str, str], asked: str = "") -> ContextList:
     """Returns all names; `asked` is the name that KFIX_CLUSTER or `-c` gives, "" without one."""
-    path, inventory = the_inventory(environ, "kfix context")
+    found, inventory = the_inventory(environ, "kfix context")
     state = _state(environ)
     used = asked or state.used
     rows = (ContextRow(e, e.id or state.pinned(e.name), e.name == used) for e in inventory.clusters.values())
     by = "KFIX_CLUSTER or -c" if asked else "kfix context use" if used else ""
-    return ContextList(path, inventory, tuple(rows), by)
+    return ContextList(found.path, inventory, tuple(rows), by, found.notes_on())
 
 
 def one_of(found: ContextList, name: str | None) -> ContextRow:
@@ -70,16 +73,22 @@ def use(name: str, environ: Mapping[str, str]) -> str:
     return before
 
 
-def reach(app: App, name: str, timeout: float | None, *, accept: bool = False) -> TestedContext:
+def reach(
+    app: App, name: str, timeout: float | None, saying: Callable[[str], None], *, accept: bool = False
+) -> TestedContext:
     """Reads the cluster of this name once; nothing is changed. `accept` lets the name stand for another cluster now.
+
+    `saying` receives the notes on the inventory and the client properties, before anything is sent.
 
     Raises UnreachableError if no server answers, RefusedError if another cluster answers than the name stood for.
     """
-    entry, _ = entry_of(name, app.environ, "kfix context test")
+    entry, *_ = entry_of(name, app.environ, "kfix context test")
     state = _state(app.environ)
     pinned = entry.id or state.pinned(name)
     access = named(name, Access(timeout=entry.timeout if timeout is None else timeout), app.environ)
     security = access.target().security.recorded
+    for note in access.notes():
+        saying(note)
     if not accept:
         return TestedContext(entry, app.clusters.snapshot(access, SnapshotOptions()), pinned, security)
     # Without its name, the cluster is not compared with the one that was remembered.
@@ -107,7 +116,9 @@ def add(name: str, fields: Mapping[str, Any], environ: Mapping[str, str], invent
     """
     if problem := name_problem(name):
         raise UsageError(problem)
-    path = _editable(inventory or first_there(environ) or config_home(environ) / _FILE)
+    found = find_inventory(environ, None if inventory is None else str(inventory))
+    path = _editable(config_home(environ) / _FILE if found is None else found.path)
+    trusted = trust_of(path, environ) is Trust.TRUSTED
     text = read_text(path, "inventory") if path.exists() else ""
     made = with_entry(text, path, name, _from(path.parent, fields))
     try:
@@ -119,7 +130,24 @@ def add(name: str, fields: Mapping[str, Any], environ: Mapping[str, str], invent
         path.chmod(mode)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+    if trusted:
+        trust(path, environ)
     return path
+
+
+def trust_inventory(inventory: Path | None, environ: Mapping[str, str], *, none: bool) -> tuple[Path, Inventory | None]:
+    """Trusts an inventory, or that of the working folder, as it is now; with `none`, trusts it no longer.
+
+    Returns its path and its content. Raises UsageError or InvalidFileError if it is not valid, or if another user could
+    change it.
+    """
+    path = (inventory or Path(_FILE)).absolute()
+    if none:
+        distrust(path, environ)
+        return path, None
+    loaded = load_inventory(path, trusted=True)
+    trust(path, environ)
+    return path, loaded.inventory
 
 
 def _editable(path: Path) -> Path:

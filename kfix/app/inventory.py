@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
 from kfix.errors import InvalidFileError, UsageError
-from kfix.fleet.inventory.load import Loaded, load_inventory, the_path
+from kfix.fleet.inventory.finding import find_inventory
+from kfix.fleet.inventory.load import Loaded, load_inventory
+from kfix.fleet.inventory.places import FILE, exists, own_places
 from kfix.fleet.inventory.select import select
 from kfix.fleet.inventory.words import day
 
@@ -21,8 +24,21 @@ def chosen(
 
     Raises InvalidFileError with every mistake in the file, UsageError if nothing matches.
     """
-    loaded = load_inventory(the_path(inventory))
+    loaded = _loaded(inventory)
     return replace(loaded, inventory=select(loaded.inventory, clusters=clusters, tags=tags, owners=owners))
+
+
+def _loaded(given: str | None) -> Loaded:
+    """Returns the inventory of an option, or the one that is found. Raises UsageError if there is none."""
+    found = find_inventory(os.environ, given)
+    hint = "--inventory FILE|DIR, or KFIX_FLEET"
+    if found is None:
+        searched = ", ".join(map(str, (FILE, *own_places(os.environ))))
+        raise UsageError(f"no inventory is given, and there is none at {searched}", hint=hint)
+    if not exists(found.path):
+        raise UsageError(f"{str(found.path)[:80]}: the inventory does not exist", hint=hint)
+    loaded = load_inventory(found.path, trusted=found.trusted)
+    return replace(loaded, warnings=(*found.notes_on(), *loaded.warnings))
 
 
 def checked(files: Sequence[str]) -> tuple[Loaded, ...]:
@@ -31,7 +47,7 @@ def checked(files: Sequence[str]) -> tuple[Loaded, ...]:
     problems: list[str] = []
     for file in files:
         try:
-            loaded.append(load_inventory(the_path(file)))
+            loaded.append(_loaded(file))
         except InvalidFileError as error:
             problems += error.problems
     if problems:

@@ -11,34 +11,39 @@ from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 
 if TYPE_CHECKING:
+    from kfix.fleet.inventory.finding import FoundInventory
     from kfix.model.audit.inventory import ClusterEntry, Inventory
 
 _HINT = "list it under clusters: in fleet.yaml (kfix context add), or set KFIX_FLEET to an inventory"
 
 
-def the_inventory(environ: Mapping[str, str], by: str) -> tuple[Path, Inventory]:
-    """Returns the inventory that names are searched up in, and its path; `by` is what gave the name, for messages.
+def the_inventory(environ: Mapping[str, str], by: str) -> tuple[FoundInventory, Inventory]:
+    """Returns the inventory that names are searched up in, and where it was found; `by` is what gave the name, for
+    messages.
 
     Raises UsageError if there is none, InvalidFileError if it is not valid.
     """
     # Importing pydantic and the YAML reader takes 0.1 s, which a command with an address does not need.
+    from kfix.fleet.inventory.finding import find_inventory  # noqa: PLC0415
     from kfix.fleet.inventory.load import load_inventory  # noqa: PLC0415
-    from kfix.fleet.inventory.places import first_there, places  # noqa: PLC0415
+    from kfix.fleet.inventory.places import FILE, own_places  # noqa: PLC0415
 
-    path = first_there(environ)
-    if path is None:
-        searched = ", ".join(map(str, places(environ)))
+    found = find_inventory(environ)
+    if found is None:
+        searched = ", ".join(map(str, (FILE, *own_places(environ))))
         raise UsageError(f"{by}: there is no inventory at {searched}", hint=_HINT)
-    return path, load_inventory(path).inventory
+    return found, load_inventory(found.path, trusted=found.trusted).inventory
 
 
-def entry_of(name: str, environ: Mapping[str, str], by: str = "--cluster") -> tuple[ClusterEntry, Inventory]:
+def entry_of(
+    name: str, environ: Mapping[str, str], by: str = "--cluster"
+) -> tuple[ClusterEntry, Inventory, FoundInventory]:
     """Returns the entry of this name, and its inventory. Raises UsageError if there is none."""
-    path, inventory = the_inventory(environ, f"{by} {name}")
+    found, inventory = the_inventory(environ, f"{by} {name}")
     if name not in inventory.clusters:
         near = did_you_mean(name, inventory.clusters)
-        raise UsageError(f"{by}: {path} has no cluster {name!r}{near}", hint="kfix context list shows all")
-    return inventory.clusters[name], inventory
+        raise UsageError(f"{by}: {found.path} has no cluster {name!r}{near}", hint="kfix context list shows all")
+    return inventory.clusters[name], inventory, found
 
 
 def named(name: str, given: Access, environ: Mapping[str, str], by: str = "--cluster") -> Access:
@@ -46,7 +51,7 @@ def named(name: str, given: Access, environ: Mapping[str, str], by: str = "--clu
 
     Raises UsageError if there is no inventory or it has no such cluster, InvalidFileError if it is not valid.
     """
-    entry, inventory = entry_of(name, environ, by)
+    entry, inventory, found = entry_of(name, environ, by)
     return Access(
         entry.bootstrap or None,
         given.zookeeper or entry.zookeeper or None,
@@ -56,5 +61,5 @@ def named(name: str, given: Access, environ: Mapping[str, str], by: str = "--clu
         tuple(given.options()),
         given.controllers or entry.bootstrap_controller or None,
         entry.id,
-        ListedCluster(entry, inventory.mutes),
+        ListedCluster(entry, inventory.mutes, found.notes_on(entry), bool(found.by)),
     )

@@ -146,7 +146,8 @@ def read_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
     about under this name, is not collected under it.
     """
     config = Path(entry.command_config) if entry.command_config else None
-    target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout, entry.bootstrap_controller or None)
+    controllers = entry.bootstrap_controller or None
+    target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout, controllers, trusted=entry.trusted)
     target = replace(target, name=entry.name, expected_id=entry.id)
     if remember:
         return read_noting(target, pin=False)

@@ -55,6 +55,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "add": Command(
                 "kfix.cli.context:add", "Add a cluster to the inventory; every other line of the file stays as it is."
             ),
+            "trust": Command(
+                "kfix.cli.context:trust", "Trust an inventory as it is now, such as fleet.yaml of the working folder."
+            ),
             "test": Command(
                 "kfix.cli.context:reach",
                 "Connect to a named cluster, read-only: show what answers, its id, its mode and the security in use.",

@@ -9,14 +9,16 @@ from typing import Annotated
 import typer
 
 from kfix.app.contexts import add as add_entry
-from kfix.app.contexts import contexts, one_of, settings
+from kfix.app.contexts import contexts, one_of, settings, trust_inventory
 from kfix.app.contexts import reach as reach_cluster
 from kfix.app.contexts import use as use_name
 from kfix.cli import completion
 from kfix.cli.naming import NAMED
 from kfix.cli.options import AsJson
+from kfix.cli.reaching import say_note
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
+from kfix.model.contexts import ContextList
 from kfix.model.diagnosis.exit_codes import CANNOT_TELL
 from kfix.report.console import console_on
 from kfix.report.snapshots.contexts import contexts_json, reached_json, reached_lines, show_contexts, shown_lines
@@ -36,7 +38,7 @@ _NameOrUsed = Annotated[
 
 def list_(ctx: typer.Context, json_output: AsJson = False) -> None:
     """List the clusters of the inventory by name, and mark the one in use. No cluster is contacted."""
-    found = contexts(the_app(ctx).environ, _asked(ctx))
+    found = _contexts(ctx)
     if json_output:
         say_json(contexts_json(found), indent=2)
     else:
@@ -61,7 +63,7 @@ def use(
 
 def show(ctx: typer.Context, name: _NameOrUsed = None, json_output: AsJson = False) -> None:
     """Show what a name stands for: addresses, security, expected settings, mutes. No cluster is contacted."""
-    found = contexts(the_app(ctx).environ, _asked(ctx))
+    found = _contexts(ctx)
     row = one_of(found, name)
     if json_output:
         say_json(contexts_json(found, row), indent=2)
@@ -87,7 +89,7 @@ def reach(
     """
     app = the_app(ctx)
     chosen = one_of(contexts(app.environ, _asked(ctx)), name).entry.name
-    found = reach_cluster(app, chosen, timeout, accept=accept)
+    found = reach_cluster(app, chosen, timeout, say_note, accept=accept)
     if json_output:
         say_json(reached_json(found), indent=2)
     else:
@@ -134,6 +136,31 @@ def add(
     )
     path = add_entry(name, fields, the_app(ctx).environ, inventory)
     say(f"{path}: {name} added; check it with: kfix context test {name}")
+
+
+def trust(
+    ctx: typer.Context,
+    inventory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE|DIR]", help="An inventory (default: fleet.yaml), or a folder of properties."),
+    ] = None,
+    none: Annotated[bool, typer.Option("--none", help="Trust it no longer.")] = False,
+) -> None:
+    """Trust an inventory as it is now, such as fleet.yaml of the working folder. No cluster is contacted.
+
+    It is then used in its folder, and its client properties may read other secrets. A changed file is not trusted.
+    """
+    path, found = trust_inventory(inventory, the_app(ctx).environ, none=none)
+    say(f"{path}: {'not trusted' if found is None else 'trusted as it is now'}")
+    for entry in () if found is None else found.clusters.values():
+        say(f"  {entry.name}: {entry.bootstrap or entry.zookeeper}")
+
+
+def _contexts(ctx: typer.Context) -> ContextList:
+    found = contexts(the_app(ctx).environ, _asked(ctx))
+    for note in found.notes:
+        say_note(note)
+    return found
 
 
 def _asked(ctx: typer.Context) -> str:

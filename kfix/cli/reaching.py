@@ -61,8 +61,12 @@ def access_of(
         ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, controllers, of_a_plan=of_a_plan
     )
     for note in found.notes():
-        say(f"kfix: note: {note}", err=True)
+        say_note(note)
     return found
+
+
+def say_note(note: str) -> None:
+    say(f"kfix: note: {note}", err=True)
 
 
 def _access(

@@ -35,12 +35,25 @@ def break_lab(lab: LabHandle, name: str, options: dict[str, Any], progress: Call
     _check(lab, incident)
     options = checked(incident, options)
     with lab.access() as access:
-        context = IncidentContext(lab, access, options, progress)
+        reported: list[str] = []
+
+        def report(text: str) -> None:
+            reported.append(text)
+            progress(text)
+
+        context = IncidentContext(lab, access, options, report)
         context.ensure_offsets_topic()
+        reported.clear()
         # Before the first change: whatever happens from here on, `mend` can restore the cluster.
         baseline = access.baseline(lab.broker_ids)
         lab.store.update(lambda state: replace(state, baseline=baseline, incident=name))
-        return incident.run(context)
+        try:
+            return incident.run(context)
+        except UsageError:
+            # An incident reports each change: this one was refused before the first of them.
+            if not reported:
+                lab.store.update(lambda state: replace(state, baseline=None, incident=None))
+            raise
 
 
 def _check_line(name: str, state: LabState, incident: Incident) -> None:

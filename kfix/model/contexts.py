@@ -21,12 +21,16 @@ class ContextRow:
 
 @dataclass(frozen=True, slots=True)
 class ContextList:
-    """The names of an inventory. `path` is where it was found, `by` what chose the name in use, "" if none is."""
+    """The names of an inventory. `path` is where it was found, `by` what chose the name in use, "" if none is.
+
+    `notes` name an inventory that is not the user's own.
+    """
 
     path: Path
     inventory: Inventory
     rows: tuple[ContextRow, ...]
     by: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

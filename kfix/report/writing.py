@@ -10,11 +10,13 @@ from typing import Final
 
 from kfix.errors import UsageError
 from kfix.harmless import for_document
+from kfix.private import user_name
 from kfix.report.terminal import say_document
 
 STDOUT: Final = "-"
-#: The mode of a new file: node_exporter and web servers run as other users. An existing file keeps its mode.
-MODE: Final = 0o644
+#: The mode of a new file: reports name clusters, hosts and users. An existing file keeps its mode, such as 644 for
+#: node_exporter or a web server, which run as other users.
+MODE: Final = 0o600
 
 
 def write_output(text: str, where: str) -> None:
@@ -29,6 +31,8 @@ def write_output(text: str, where: str) -> None:
     path = Path(where)
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
+    if path.is_symlink() and (owner := path.lstat().st_uid) not in {0, os.geteuid()}:
+        raise UsageError(f"{path}: is a link of {user_name(owner)}, and is not followed", hint="name another file")
     # A link is kept, and the rename stays within its file system.
     path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():

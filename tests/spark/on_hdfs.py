@@ -100,11 +100,6 @@ def test_spark_reads_and_writes_it(kfix, stores):
     before = shown(kfix, stores[1])
     audited(kfix, stores[0], "--spark", "local[2]", "--sql-on-spark")
     assert shown(kfix, stores[0]) == before
-    asked = [
-        kfix("audit", "query", BY_CLUSTER, "--store", stores[0], "--csv", *more).stdout
-        for more in ((), ("--spark", "local[2]"))
-    ]
-    assert asked[0] == asked[1]
 
 
 def test_a_file_on_hdfs_is_replaced_as_a_whole(hadoop, monkeypatch):

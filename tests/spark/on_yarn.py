@@ -92,8 +92,6 @@ def test_an_audit_on_yarn(kfix, store):
     conf = [word for name, value in ON_YARN.items() for word in ("--spark-conf", f"{name}={value}")]
     kfix("audit", *given(store), "--spark", "yarn", *conf)
     assert shown(kfix, store) == ("yarn", before)
-    asked = ("audit", "query", BY_CLUSTER, "--store", store, "--csv")
-    assert kfix(*asked, "--spark", "yarn", *conf) == kfix(*asked)
 
 
 def test_spark_submit_on_yarn(kfix, store):

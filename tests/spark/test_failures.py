@@ -20,7 +20,6 @@ from kfix.app.fleet import judge_stored
 from kfix.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.engine import RunFile, StoredRows
 from kfix_spark.java import find_java
-from kfix_spark.statements import only_reads
 from tests.spark.working import unpicklable
 from tests.unit.fleet.test_embedded import SCHEMA
 from tests.unit.fleet.working import slow_first, sometimes
@@ -86,53 +85,6 @@ def test_a_wrong_statement_is_one_line(local, capfd, sql, said):
         local.query(sql, NUMBERS)
     assert "\n" not in str(raised.value)
     assert capfd.readouterr() == ("", "")
-
-
-WRITES = (
-    "",
-    "-- nothing",
-    "DROP TABLE numbers",
-    "SELECT 1; DROP TABLE numbers",
-    "/* SELECT */ INSERT INTO t SELECT 1",
-    "WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x",
-    "FROM numbers INSERT INTO t SELECT a",
-    "SET spark.sql.runSQLOnFiles = true",
-    "ADD JAR 'x.jar'",
-    "CACHE TABLE numbers",
-    "EXPLAIN SELECT 1",
-    "CREATE TEMPORARY FUNCTION f AS 'x'",
-    "BEGIN SELECT 1; END",
-    "SELECT java_method('java.lang.System', 'exit', 1)",
-    "SELECT `reflect` ('java.lang.System', 'exit', 1)",
-    "SELECT try_reflect('java.lang.System', 'exit', 1)",
-    "SELECT TRANSFORM(a) USING 'cat' FROM numbers",
-    "SELECT MAP a USING /* */ 'cat' FROM numbers",
-    "SELECT 1 /* never ends",
-)
-
-
-@pytest.mark.parametrize("sql", WRITES)
-def test_a_statement_that_does_more_than_read_is_refused(sql):
-    with pytest.raises(UsageError) as raised:
-        only_reads(sql)
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT 1",
-        "  (SELECT 1);  ",
-        "-- why\nWITH x AS (SELECT 1) SELECT * FROM x /* ; DROP */",
-        "SELECT /*+ BROADCAST(b) */ 'it''s; DROP' AS `insert`, \"INSERT\" FROM a JOIN b USING (c)",
-        "SELECT transform(l, x -> x + 1), r'\\' FROM t",
-        "DESCRIBE numbers",
-        "show tables",
-        "SELECT reflect FROM t",
-    ],
-)
-def test_a_statement_that_reads_passes(sql):
-    assert only_reads(sql).strip().rstrip(";") == sql.strip().rstrip(";")
 
 
 def test_rows_that_are_none(local, tmp_path):

@@ -148,8 +148,11 @@ class StoreTable:
 
     def _file(self, action: Mapping[str, Any]) -> TableFile:
         first, last = action.get("min.cluster"), action.get("max.cluster")
+        path = unquote(action["path"])
+        if path.startswith("/") or "://" in path or ".." in path.split("/"):
+            raise UsageError(f"{self.place}: a commit names a file outside of the table: {path[:200]!r}")
         return TableFile(
-            self.place / unquote(action["path"]),
+            self.place / path,
             action["partition.day"],
             action["partition.run"],
             action["num_records"],

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 #: Pauses in seconds between the attempts for one message.
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0)
+#: Of one message, from the connection to the end of the answer, in seconds.
 TIMEOUT: Final = 5.0
+_LARGEST_ANSWER: Final = 65_536
 #: Messages that may wait for one receiver; further ones are given up.
 MOST_WAITING: Final = 100
 #: An alert is repeated this often, in seconds, while it lasts: Alertmanager forgets what is not.
@@ -54,6 +56,7 @@ class ReceiverQueue:
         self._error = ""
         self._opener: urllib.request.OpenerDirector | None = None
         self._repeated = clock()
+        self._asking: threading.Thread | None = None
         self._thread = threading.Thread(target=self._run, name=f"kfix notify {receiver.name}", daemon=True)
         self._thread.start()
 
@@ -81,9 +84,8 @@ class ReceiverQueue:
         if active and self._waiting.empty():
             self.send(active)
 
-    def close(self, patience: float) -> None:
-        """Ends the thread; what still waits is tried for at most `patience` seconds."""
-        until = time.monotonic() + patience
+    def close(self, until: float) -> None:
+        """Ends the thread; what still waits is tried until this time of the monotonic clock."""
         while self._waiting.unfinished_tasks and time.monotonic() < until:
             time.sleep(0.02)
         self._stopping.set()
@@ -125,9 +127,35 @@ class ReceiverQueue:
             self._opener = _opener(self.receiver)
         headers = {"User-Agent": "kfix-watch", **self.receiver.headers, "Content-Type": "application/json"}
         request = urllib.request.Request(self.receiver.url, body, headers)  # noqa: S310 - http or https, as checked
-        answer: HTTPResponse
-        with self._opener.open(request, timeout=TIMEOUT) as answer:
-            answer.read(65_536)
+        done: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
+        # A time-out of a socket begins anew with every byte of a slow receiver; this one is for the whole message.
+        # One that is late is waited for, so that a slow receiver holds one thread and one connection at most.
+        if self._asking is not None and self._asking.is_alive():
+            raise TimeoutError
+        self._asking = threading.Thread(target=_answered, args=(self._opener, request, done), daemon=True)
+        self._asking.start()
+        try:
+            error = done.get(timeout=TIMEOUT)
+        except queue.Empty:
+            raise TimeoutError from None
+        if error is not None:
+            raise error
+
+
+def _answered(
+    opener: urllib.request.OpenerDirector, request: urllib.request.Request, done: queue.SimpleQueue[Exception | None]
+) -> None:
+    answer: HTTPResponse
+    until = time.monotonic() + TIMEOUT
+    try:
+        with opener.open(request, timeout=TIMEOUT) as answer:
+            for _ in range(_LARGEST_ANSWER):
+                if time.monotonic() > until or not answer.read1(_LARGEST_ANSWER):
+                    break
+    except Exception as error:  # noqa: BLE001 - it is raised again by who waits
+        done.put(error)
+    else:
+        done.put(None)
 
 
 def _opener(receiver: Receiver) -> urllib.request.OpenerDirector:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from kfix.adapters.notify.schema import NotificationsModel, ReceiverModel
 from kfix.documents.problems import Path as Keys
@@ -23,6 +23,7 @@ _REFERENCE: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 #: A URL of these services is itself the permission to post.
 _SECRET_URLS: Final = frozenset({"slack", "teams"})
 _SECRET_HEADERS: Final = re.compile(r"auth|token|key|secret|cookie|password", re.IGNORECASE)
+_HERE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,60}")
 
 
@@ -121,8 +122,16 @@ def _of_url(at: Keys, kind: str, url: Any, environ: Mapping[str, str]) -> Iterat
         wrong = True
     if wrong or any(c.isspace() or not c.isprintable() for c in filled):
         yield Problem(at, "url is not of the form http://HOST[:PORT]/PATH or https://...")
+    elif parts.scheme == "http" and parts.hostname not in _HERE and (_REFERENCE.search(url) or _is_secret(parts.query)):
+        yield Problem(at, "url holds a secret, and http sends it in plain text: use https")
+    elif _is_secret(urlsplit(_REFERENCE.sub("", url)).query.replace("=&", "&")):
+        yield Problem(at, "url holds a secret: write ${env:NAME}, and set the variable")
     elif parts.username or parts.password:
         yield Problem(at, "url contains a user or a password: use headers: Authorization: ${env:NAME}")
+
+
+def _is_secret(query: str) -> bool:
+    return any(value and _SECRET_HEADERS.search(name) for name, value in parse_qsl(query))
 
 
 def _of_headers(at: Keys, headers: Any, environ: Mapping[str, str]) -> Iterator[Problem]:

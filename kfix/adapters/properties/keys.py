@@ -7,6 +7,7 @@ names that librdkafka has for the same.
 from __future__ import annotations
 
 import difflib
+import urllib.parse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -73,6 +74,10 @@ _UNSUPPORTED: Final = {
     "enable.ssl.certificate.verification": "kfix always verifies certificates; give the CA in ssl.truststore.*",
     **dict.fromkeys(("zookeeper.ssl.crl.enable", "zookeeper.ssl.ocsp.enable"), _REVOCATION),
 }
+#: Keys that read what is not in the file: files and variables of the user, and tokens in the user's name.
+_SECRETS: Final = {"config.providers", "java.security.auth.login.config"}
+_TOKEN: Final = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105 - the name of a key
+_MECHANISMS: Final = {"sasl.mechanism", "sasl.mechanisms"}
 USED: Final = frozenset(_USED.split())
 _KNOWN: Final = USED | frozenset(_WITHOUT_MEANING.split())
 #: An unknown key that begins like this may have been meant to make the connection safer.
@@ -94,6 +99,18 @@ def key_problems(values: Mapping[str, Property], path: Path) -> Iterator[str]:
             yield f"{where}: {key} is not supported: kfix requests a token with the client's id and secret"
         elif _is_unknown(key) and key.startswith(_OF_SECURITY):
             yield f"{where}: {_unknown(key)}"
+
+
+def foreign_secrets(values: Mapping[str, Property], path: Path) -> Iterator[str]:
+    """Yields one line for each key by which properties of an untrusted inventory would read secrets of this user."""
+    for key, given in values.items():
+        is_file = key == _TOKEN and urllib.parse.urlsplit(given.value).scheme == "file"
+        is_aws = key in _MECHANISMS and given.value == "AWS_MSK_IAM"
+        if given.value and (key in _SECRETS or is_file or is_aws):
+            yield (
+                f"{path}:{given.line}:{given.column}: {key} reads a secret of yours, and you have not trusted the "
+                "inventory that names this file: kfix context trust INVENTORY"
+            )
 
 
 def key_notes(values: Mapping[str, Property], path: Path) -> Iterator[str]:

@@ -6,9 +6,10 @@ import resource
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kfix.adapters.endpoint import parse_endpoints
 from kfix.adapters.kafka.security import PROTOCOLS, Security
-from kfix.adapters.properties.keys import OF_ZOOKEEPER, key_notes, key_problems
-from kfix.adapters.properties.parsing import read_properties
+from kfix.adapters.properties.keys import OF_ZOOKEEPER, foreign_secrets, key_notes, key_problems
+from kfix.adapters.properties.parsing import NONE, read_properties
 from kfix.adapters.properties.providers import resolved
 from kfix.adapters.properties.reading import PropertiesReading
 from kfix.adapters.tls.settings import Tls
@@ -29,15 +30,22 @@ class ClientProperties:
     access: ZooKeeperAccess = field(default_factory=ZooKeeperAccess)
 
 
-def load_client_properties(path: Path) -> ClientProperties:
-    """Raises UsageError if the file cannot be read, InvalidFileError with all mistakes and their places.
+def load_client_properties(path: Path, *, trusted: bool = True) -> ClientProperties:
+    """Returns the content of the file. It may read other secrets, such as those of config providers, only if it is
+    `trusted`: if the user named it, or trusts the inventory that names it.
+
+    Raises UsageError if the file cannot be read, InvalidFileError with all mistakes and their places.
 
     From now on the process leaves no core dump, which would hold the passwords and keys of the file.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    values, notes = resolved(read_properties(path), path)
+    given = read_properties(path)
+    if not trusted and (problems := tuple(foreign_secrets(given, path))):
+        raise InvalidFileError(problems)
+    values, notes = resolved(given, path)
     reading = PropertiesReading(path, values)
     reading.problems.extend(key_problems(values, path))
+    _check_addresses(reading)
     security = _security(reading)
     access = _zookeeper_access(reading)
     if reading.problems:
@@ -50,6 +58,14 @@ def load_client_properties(path: Path) -> ClientProperties:
         (*notes, *key_notes(values, path)),
         access,
     )
+
+
+def _check_addresses(reading: PropertiesReading) -> None:
+    """Checks addresses of config providers here: who uses an address shows it, and the mistakes in it."""
+    for key in ("bootstrap.servers", "zookeeper.connect"):
+        given = reading.values.get(key, NONE)
+        if given.hidden and parse_endpoints(given.value.partition("/")[0])[1]:
+            reading.problem("is not HOST:PORT", key)
 
 
 def load_security(path: Path | None) -> Security:

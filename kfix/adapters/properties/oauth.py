@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
+from dataclasses import replace
 
 from kfix.adapters.oauth.settings import Claim, OAuth
 from kfix.adapters.properties.jaas import Jaas
@@ -124,7 +125,7 @@ def _endpoint_tls(reading: PropertiesReading, jaas: Jaas) -> Tls:
     from kfix.adapters.properties.tls import read_tls  # noqa: PLC0415 - imports ssl
 
     at = reading.values.get(_JAAS)
-    own = {key: type(at)(value, at.line, at.column) for key, value in jaas.options.items() if at is not None}
+    own = {key: replace(at, value=value) for key, value in jaas.options.items() if at is not None}
     inner = PropertiesReading(reading.path, {key: value for key, value in own.items() if key.startswith("ssl.")})
     tls = read_tls(inner)
     reading.problems.extend(inner.problems)

@@ -24,11 +24,15 @@ SHOWN_KEY = re.compile(r"[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)+")
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """The value of a key, and the place of the key; lines and columns count from 1. The value may be a secret."""
+    """The value of a key, and the place of the key; lines and columns count from 1. The value may be a secret.
+
+    With `hidden`, a config provider gave the value or a part of it, and no message repeats it.
+    """
 
     value: str = field(repr=False)
     line: int = 1
     column: int = 1
+    hidden: bool = False
 
 
 NONE = Property("")
@@ -62,7 +66,7 @@ def parse_properties(text: str, path: Path) -> dict[str, Property]:
         try:
             found[_unescaped(logical[:end])] = Property(_unescaped(rest.lstrip(_BLANKS)).strip(), line, column)
         except ValueError:
-            problems.append(f"{where}: an invalid escape: \\u needs four hexadecimal digits")
+            problems.append(f"{where}: an invalid escape: \\u needs four hexadecimal digits, those of a character")
     if problems:
         raise InvalidFileError(tuple(problems))
     return found
@@ -96,7 +100,7 @@ def _end_of_key(line: str) -> int:
 
 
 def _unescaped(text: str) -> str:
-    """Raises ValueError for a `u` escape without four hexadecimal digits."""
+    """Raises ValueError for a `u` escape without four hexadecimal digits, for NUL and for half of a surrogate pair."""
 
     def one(match: re.Match[str]) -> str:
         code, other = match.groups()
@@ -106,4 +110,7 @@ def _unescaped(text: str) -> str:
             raise ValueError(code)
         return chr(int(code, 16))
 
-    return _ESCAPE.sub(one, text)
+    found = _ESCAPE.sub(one, text)
+    if "\0" in found:
+        raise ValueError(found)
+    return found.encode("utf-16", "surrogatepass").decode("utf-16")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from kfix.adapters.properties.parsing import NONE, SHOWN_KEY, Property, parse_properties
@@ -21,6 +22,10 @@ _PACKAGE = "org.apache.kafka.common.config.provider."
 _FILE, _DIRECTORY, _ENVIRONMENT = (f"{_PACKAGE}{kind}ConfigProvider" for kind in ("File", "Directory", "EnvVar"))
 _KNOWN = (_FILE, _DIRECTORY, _ENVIRONMENT)
 _LARGEST = 1 << 20
+#: Python's regular expressions backtrack: a repeated group takes exponential time.
+_REPEATED_GROUP = re.compile(r"\)[*+{]")
+_REPEAT = re.compile(r"[*+{]")
+_MOST_REPEATS = 3
 
 
 class _MissingError(Exception):
@@ -47,13 +52,15 @@ def resolved(
                 notes.append(f"{where} refers to the config provider {name!r}, which config.providers does not define")
                 return match[0]
             try:
-                return _value(kinds[name], name, place, wanted, values, os.environ if environ is None else environ)
+                return _text(
+                    _value(kinds[name], name, place, wanted, values, os.environ if environ is None else environ)
+                )
             except _MissingError as reason:
                 problems.append(f"{where}: {reason}")
                 return ""
 
-        own = key.startswith(PREFIX)
-        found[key] = given if own else Property(_REFERENCE.sub(one, given.value), given.line, given.column)
+        value = given.value if key.startswith(PREFIX) else _REFERENCE.sub(one, given.value)
+        found[key] = replace(given, value=value, hidden=value != given.value)
     if problems:
         raise InvalidFileError(tuple(problems))
     return found, tuple(notes)
@@ -83,7 +90,7 @@ def _value(
 ) -> str:
     if kind == _ENVIRONMENT:
         allowed = values.get(f"{PREFIX}.{name}.param.allowlist.pattern", NONE).value
-        if allowed and not re.fullmatch(allowed, wanted):
+        if allowed and not _allows(allowed, wanted):
             raise _MissingError(f"the environment variable {wanted} is not in the provider's allowlist.pattern")
         if wanted not in environ:
             raise _MissingError(f"the environment variable {wanted} is not set")
@@ -106,6 +113,23 @@ def _value(
     return inside[wanted].value
 
 
+def _allows(pattern: str, name: str) -> bool:
+    """Raises _MissingError for a pattern that is none, or that could take for ever."""
+    most = max(len(_REPEAT.findall(each)) for each in pattern.split("|"))
+    if most > _MOST_REPEATS or _REPEATED_GROUP.search(pattern):
+        raise _MissingError("allowlist.pattern repeats a group or much else, and could take for ever: simplify it")
+    try:
+        return re.fullmatch(pattern, name) is not None
+    except re.error as error:
+        raise _MissingError(f"allowlist.pattern is not a regular expression: {error}") from None
+
+
+def _text(value: str) -> str:
+    if "\0" in value or (not value.isascii() and value.encode(errors="replace").decode() != value):
+        raise _MissingError("its value is not text")
+    return value
+
+
 def _content(file: Path) -> bytes:
     try:
         return read_file(file, _LARGEST)
@@ -116,7 +140,10 @@ def _content(file: Path) -> bytes:
 
 
 def _below(file: Path, folder: Path) -> bool:
-    return file.resolve().is_relative_to(folder.resolve())
+    try:
+        return file.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a loop of symbolic links
+        return False
 
 
 def _parts(text: str) -> Iterator[str]:

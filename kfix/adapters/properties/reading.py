@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from kfix.adapters.properties.parsing import NONE, Property
+
+_NOT_SHOWN: Final = "its value comes from a config provider, and is not shown; see docs/security.md for what it may be"
 
 
 class PropertiesReading:
@@ -26,6 +29,17 @@ class PropertiesReading:
         return tuple(filter(None, map(str.strip, self.get(key).split(","))))
 
     def problem(self, text: str, *keys: str) -> None:
-        """Adds a mistake at the first of these keys that the file has, else at its begin."""
-        at = next((self.values[key] for key in keys if key in self.values), NONE)
+        """Adds a mistake at the first of these keys that the file has, else at its begin.
+
+        What a config provider gave is not repeated, neither as it is nor in a text that was made of it.
+        """
+        named = next((key for key in keys if key in self.values), "")
+        at = self.values.get(named, NONE)
+        if self._hides(text, keys):
+            text = f"{named or 'a value'} is not valid: {_NOT_SHOWN}"
         self.problems.append(f"{self.path}:{at.line}:{at.column}: {text}")
+
+    def _hides(self, text: str, keys: Sequence[str]) -> bool:
+        given = any(self.values[key].hidden for key in keys if key in self.values)
+        hidden = (each.value.lower() for each in self.values.values() if each.hidden and each.value)
+        return given or any(value in text.lower() for value in hidden)

@@ -66,7 +66,7 @@ def _check_kinds(reading: PropertiesReading) -> None:
 
 def _trust(reading: PropertiesReading) -> str:
     if inline := reading.get(*_TRUST_INLINE):
-        return _taken(reading, lambda: trusted_certificates(inline.encode("latin-1"), None), _TRUST_INLINE) or ""
+        return _taken(reading, lambda: trusted_certificates(inline.encode(), None), _TRUST_INLINE) or ""
     data = _content(reading, _TRUST)
     if data is None:
         return ""

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from kfix.documents.opening import read_file
 from kfix.errors import HeldError, UsageError
 from kfix.private import open_private, private_folder
 
@@ -91,19 +92,24 @@ def lock(folder: Path) -> int:
     Raises HeldError if another watch records in the folder, UsageError if the lock cannot be taken.
     """
     try:
-        handle = open_private(folder / _LOCK, os.O_RDWR | os.O_CREAT)
+        # The folder itself is locked, and not a file in it, which anybody may delete and create again.
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise UsageError(f"--recorder {folder}: cannot take the lock: {error.strerror}") from None
+    named = folder / _LOCK
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
         os.close(handle)
+        holder = ""
+        with contextlib.suppress(OSError, UsageError):
+            holder = read_file(named, 32).decode("ascii", "replace").strip()
         raise HeldError(
             f"--recorder {folder}: another watch records there{f' (process {holder})' if holder.isdecimal() else ''}",
             hint="give another folder, or leave out --recorder to watch without recording",
         ) from None
     with contextlib.suppress(OSError):  # only the number for the message is lost
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        number = open_private(named, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.write(number, str(os.getpid()).encode())
+        os.close(number)
     return handle

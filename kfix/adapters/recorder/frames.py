@@ -37,6 +37,8 @@ class RecordKind(IntEnum):
     REMARK = 3
 
 
+#: Of times in seconds; the year 10000 has no date.
+_END_OF_TIME: Final = 253_402_300_800.0
 _KINDS: Final = frozenset(map(int, RecordKind))
 
 
@@ -79,7 +81,8 @@ def _head(data: bytes, at: int) -> RecordHead | None:
         return None
     _, kind, sequence, time, recorded, size = _HEAD.unpack_from(data, at)
     end = at + HEADER + size
-    if end > len(data) or kind not in _KINDS:
+    # NaN is in no range.
+    if end > len(data) or kind not in _KINDS or not (0 <= time < _END_OF_TIME and 0 <= recorded < _END_OF_TIME):
         return None
     [checksum] = _SUM.unpack_from(data, at + _HEAD.size)
     view = memoryview(data)

@@ -27,7 +27,9 @@ def compared(saved: SavedOffsets, reader: ClusterReader, rules: RestoreRules) ->
     coordinator does not answer.
     """
     here = reader.identity()
-    if saved.cluster and here.id and saved.cluster != here.id:
+    if not saved.cluster:
+        raise RefusedError("the offsets name no cluster, so nothing shows that they are of this one")
+    if here.id and saved.cluster != here.id:
         raise RefusedError(f"the offsets were saved on cluster {saved.cluster}; this one is {here.id}")
     groups = [group for group in saved.groups if not rules.groups or group.name in rules.groups]
     if rules.groups and not groups:

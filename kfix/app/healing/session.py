@@ -30,6 +30,7 @@ from kfix.runbook.gate.countersign import signer
 from kfix.runbook.gate.gates import Given, Human, parse_given
 from kfix.runbook.journal.journal import Listener
 from kfix.runbook.journal.runs import RunDir
+from kfix.runbook.planning.origin import refuse_forged
 from kfix.runbook.policy.policy import NO_POLICY, Policy
 from kfix.runbook.rollback.planning import make_rollback
 from kfix.runbook.safety.door import Diagnosed, Door
@@ -101,12 +102,16 @@ class Healing:
         policy: Policy,
         attendance: Attendance,
         just_now: Diagnosed | None = None,
+        runbooks: Path | None = None,
     ) -> RunResult:
         """Carries a plan out and returns the proven result.
 
-        `just_now`, a diagnosis that was made for this run, saves another one before the first change. Raises a
-        KfixError whose exit code shows whether anything was changed (docs/exit-codes.md).
+        `just_now`, a diagnosis that was made for this run, saves another one before the first change. `runbooks` is the
+        folder of the site in which the plan's runbook is found. Raises a KfixError whose exit code shows whether
+        anything was changed (docs/exit-codes.md).
         """
+        if not plan.undoes:  # a rollback plan is compared with its run
+            refuse_forged(plan, Site(self._app.environ).load(plan.runbook.id, runbooks))
         context = self._context(approval.to(plan), approval, policy, attendance, just_now, plan.judged)
         return run_or_roll_back(plan, context)
 

@@ -6,6 +6,7 @@ it still stands. The end of what was sent before is sent in the window, too.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -43,8 +44,9 @@ class Notifying:
             delivery.repeat(notices_of([t for t in lasting if t.severity >= least], state))
 
     def close(self) -> None:
+        until = time.monotonic() + _PATIENCE  # of all receivers together
         for delivery in self._deliveries:
-            delivery.close(_PATIENCE)
+            delivery.close(until)
 
 
 class WithheldTurns:

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kfix.app.audit_run import EngineOptions, query_store
+from kfix.app.audit_run import query_store
 from kfix.cli.fleet.inventory import RunName, StorePlace, the_store
-from kfix.cli.fleet.spark import Spark, SparkConf, spark_settings
 from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.console import console_on
@@ -28,8 +27,6 @@ def query(
     snapshots: Annotated[
         int, typer.Option("--snapshots", metavar="N", min=1, max=3660, help="Partitions of the last N runs.")
     ] = 1,
-    spark: Spark = None,
-    spark_conf: SparkConf = None,
     json_output: AsJson = False,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values on standard output.")] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Rows shown on the terminal.")] = 200,
@@ -43,8 +40,7 @@ def query(
     if json_output and csv:
         raise UsageError("use either --json or --csv")
     place = the_store(store)
-    on = EngineOptions(spark, settings=spark_settings(spark_conf))
-    answer = query_store(sql, place, on, days=days, run=run or "", snapshots=snapshots)
+    answer = query_store(sql, place, days=days, run=run or "", snapshots=snapshots)
     _print_answer(answer, json_output, csv, limit)
 
 

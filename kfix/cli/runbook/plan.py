@@ -128,7 +128,7 @@ def plan(
         if json_out is not None:
             _write_moves(made, json_out, out)
         if output is not None:
-            write(made, output, access, out)
+            write(made, output, access, out, runbooks)
         if json_output and older is None:
             say_document(plan_json(made))
         if exit_code:
@@ -201,10 +201,13 @@ def _refuse_existing(*files: Path | None) -> None:
         raise UsageError(f"{named[0]} is named for both the plan and its moves", hint="name two files")
 
 
-def write(made: Plan, output: Path, access: Access, out: Out) -> None:
-    """Writes the plan, and prints the command that carries it out, with client properties: a plan names none."""
+def write(made: Plan, output: Path, access: Access, out: Out, runbooks: Path | None = None) -> None:
+    """Writes the plan, and prints the command that carries it out, with what a plan does not name: the client
+    properties, and the folder of its runbook.
+    """
     write_plan(made, output)
     reach = access.options() if access.name or access.command_config else []
+    reach += [] if runbooks is None else ["--runbooks", str(runbooks)]
     out.people.print(f"written to {output}; to carry it out:", soft_wrap=True)
     command = f"kfix runbook apply --plan {shlex.quote(str(output))} {approval_flags(made)} {shlex.join(reach)}"
     out.people.print(f"  {command.rstrip()}", soft_wrap=True, highlight=False)
@@ -279,13 +282,13 @@ def apply(
     out = Out.of(json_output)
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
     if plan_file is not None:
-        if name is not None or param or any(each is not None for each in (finding, runbooks, json_in, offsets)):
+        if name is not None or param or any(each is not None for each in (finding, json_in, offsets)):
             raise UsageError(
-                "--plan excludes NAME, --finding, --param, --runbooks, --json-in and --offsets: the plan contains them"
+                "--plan excludes NAME, --finding, --param, --json-in and --offsets: the plan contains them"
             )
         if is_given(ctx, "debounce") or is_given(ctx, "transaction_grace"):
             raise UsageError("--plan excludes --debounce and --transaction-grace: the plan contains them")
-        _apply_plan(app, access, read_plan(plan_file), approval, policy, out)
+        _apply_plan(app, access, read_plan(plan_file), approval, (policy, runbooks), out)
         return
     if name is None:
         raise UsageError("name a runbook, or give --plan FILE", hint="kfix runbook list")
@@ -312,21 +315,28 @@ def apply(
                 made = _plan_or_reasons(*session.plan(asked, one, seen), out)
                 if made is not None:
                     out.show(made)
-                    result = session.carry_out(made, approval, asked.policy, out.attendance(made, app.human), just_now)
+                    attendance = out.attendance(made, app.human)
+                    result = session.carry_out(made, approval, asked.policy, attendance, just_now, runbooks)
                     out.close(made, result, access)
                     changed += result.changed
             if made is not None and finding is not None and result.changed:
                 out.left(made, left_by(app, access, made), access)
 
 
-def _apply_plan(app: App, access: Access, given: Plan, approval: Approval, policy: Path | None, out: Out) -> None:
-    """Carries out a stored plan. A wrong approval or a policy violation is refused before the cluster is contacted."""
+def _apply_plan(
+    app: App, access: Access, given: Plan, approval: Approval, files: tuple[Path | None, Path | None], out: Out
+) -> None:
+    """Carries out a stored plan; `files` are the policy and the folder of runbooks.
+
+    A wrong approval or a policy violation is refused before the cluster is contacted.
+    """
+    policy, runbooks = files
     rules = Site(app.environ).policy(policy)
     rules.refuse(given)
     approval.to(given)
     with healing(app, access.for_plan(given)) as session:
         out.show(given)
-        result = session.carry_out(given, approval, rules, out.attendance(given, app.human))
+        result = session.carry_out(given, approval, rules, out.attendance(given, app.human), runbooks=runbooks)
         out.close(given, result, access)
     if result.changed and not given.undoes:
         out.left(given, left_by(app, access, given), access)

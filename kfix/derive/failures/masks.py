@@ -93,7 +93,7 @@ class _Maker:
         view = self._believed(tp)
         replicas = self.case.assignment(tp).replicas
         recorded: PartitionState | PartitionView | None = state if self.record else view
-        if recorded is None or not replicas or recorded.leader < NO_LEADER:
+        if recorded is None or not replicas or min(replicas) < 0 or recorded.leader < NO_LEADER:
             return None
         leaders = {recorded.leader} if view is None else {recorded.leader, view.leader}
         away = frozenset(view.offline) if view is not None else frozenset[int]()

@@ -6,24 +6,21 @@ Each file needs `bootstrap.servers` or `zookeeper.connect`. Other files of the f
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from kfix.adapters.properties.load import ClientProperties
 from kfix.adapters.properties.parsing import NONE, read_properties
 from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.meaning import properties_of
+from kfix.fleet.inventory.places import NESTED, properties_in
 from kfix.fleet.inventory.words import name_problem, server_problems
 from kfix.model.audit.inventory import ClusterEntry, Inventory
 
-_ENDING: Final = ".properties"
-NESTED: Final = "client.properties"
 
-
-def read_folder(folder: Path) -> tuple[Inventory, str]:
-    """Returns (the inventory sorted by name, the sha256 of its files).
+def read_folder(folder: Path, *, trusted: bool = False) -> tuple[Inventory, str]:
+    """Returns (the inventory sorted by name, the sha256 of its files); `trusted` as in `load_inventory`.
 
     Raises InvalidFileError with all mistakes, UsageError if the folder has no cluster.
     """
@@ -38,33 +35,26 @@ def read_folder(folder: Path) -> tuple[Inventory, str]:
             continue
         places[name] = path
         wrong = [f"{path}:1:1: {text}" for text in [name_problem(name)] if text]
-        given = properties_of(path)
+        given = properties_of(path, trusted=trusted)
         if isinstance(given, tuple):
             wrong += [p if p.startswith(str(path)) else f"{path}:1:1: {p}" for p in given]
         elif not wrong:
-            clusters[name] = _entry(name, path, given, wrong)
+            clusters[name] = replace(_entry(name, path, given, wrong), trusted=trusted)
             digest.update(f"{name}\0".encode() + read_file(path) + b"\0")
         problems += wrong
     if problems:
         raise InvalidFileError(tuple(problems))
     if not clusters:
         raise UsageError(
-            f"{folder}: the folder has no cluster: neither NAME{_ENDING} nor NAME/{NESTED} exists",
+            f"{folder}: the folder has no cluster: neither NAME.properties nor NAME/{NESTED} exists",
             hint="name a file after the cluster and set bootstrap.servers in it, or write a fleet.yaml",
         )
     return Inventory(clusters, origin=str(folder)), digest.hexdigest()
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+def _files(folder: Path) -> list[tuple[str, Path]]:
     try:
-        for path in folder.iterdir():
-            if path.name.startswith("."):
-                continue
-            if path.is_dir():
-                if (path / NESTED).is_file():
-                    yield path.name, path / NESTED
-            elif path.suffix == _ENDING:
-                yield path.stem, path
+        return [*properties_in(folder)]
     except OSError as error:
         raise UsageError(f"{folder}: cannot read the inventory: {(error.strerror or '').lower()}") from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -12,16 +11,14 @@ from pathlib import Path as FilePath
 from typing import Final
 
 from kfix.documents.reading import read_model, read_text
-from kfix.errors import UsageError
 from kfix.fleet.inventory.folder import read_folder
 from kfix.fleet.inventory.meaning import PropertiesFiles, problems_of
-from kfix.fleet.inventory.places import FILE, first_there, places
+from kfix.fleet.inventory.places import FILE, LARGEST
 from kfix.fleet.inventory.schema import DAYS, ClusterModel, DefaultsModel, FleetModel, MuteModel, WindowModel
 from kfix.fleet.inventory.words import clock, day, moment
 from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.model.expected import EXPECTED, Expected
 
-_LARGEST: Final = 8 * 1024 * 1024
 _PLAIN: Final = ClusterEntry("")
 
 
@@ -34,19 +31,20 @@ class Loaded:
     warnings: tuple[str, ...] = ()
 
 
-def load_inventory(path: FilePath, today: date | None = None) -> Loaded:
+def load_inventory(path: FilePath, today: date | None = None, *, trusted: bool = False) -> Loaded:
     """Returns the inventory of a file, or of a folder: its fleet.yaml if it has one, else its client properties.
 
-    `today` (UTC) decides which mutes have expired. Raises InvalidFileError with all mistakes, UsageError if the file
+    `today` (UTC) decides which mutes have expired. Client properties read other secrets, such as those of config
+    providers, only if the inventory is `trusted`. Raises InvalidFileError with all mistakes, UsageError if the file
     cannot be read.
     """
     if path.is_dir():
         if not (path / FILE).is_file():
-            inventory, digest = read_folder(path)
+            inventory, digest = read_folder(path, trusted=trusted)
             return Loaded(inventory, digest)
         path /= FILE
     text = read_text(path, "inventory")
-    properties = PropertiesFiles(path.parent)
+    properties = PropertiesFiles(path.parent, trusted=trusted)
     inventory = parse_inventory(text, str(path), path.parent, properties)
     now = today or datetime.now(UTC).date()
     return Loaded(inventory, hashlib.sha256(text.encode()).hexdigest(), (*_warnings(inventory, now), *properties.notes))
@@ -64,7 +62,7 @@ def parse_inventory(text: str, origin: str, folder: FilePath, properties: Proper
         origin=origin,
         what="inventory",
         more=lambda data: problems_of(data, properties),
-        largest=_LARGEST,
+        largest=LARGEST,
     )
     clusters = {name: _entry(name, given, model.defaults, properties) for name, given in model.clusters.items()}
     return Inventory(clusters, tuple(map(_mute, model.mutes)), origin)
@@ -94,6 +92,7 @@ def _entry(name: str, given: ClusterModel, defaults: DefaultsModel, properties: 
         bootstrap_controller=given.bootstrap_controller,
         id=given.id or "",
         zones=dict(given.zones),
+        trusted=properties.trusted,
     )
 
 
@@ -120,22 +119,3 @@ def _warnings(inventory: Inventory, today: date) -> Iterator[str]:
         for pattern in mute.clusters:
             if not any(fnmatchcase(name, pattern) for name in inventory.clusters):
                 yield f"{what}: no cluster matches {pattern!r}"
-
-
-def the_path(given: str | None) -> FilePath:
-    """Returns the path of an option, or the first inventory that is found. Raises UsageError if there is none."""
-    if not given:
-        if (found := first_there(os.environ)) is not None:
-            return found
-        searched = ", ".join(map(str, places(os.environ)))
-        raise UsageError(
-            f"no inventory is given, and there is none at {searched}", hint="--inventory FILE|DIR, or KFIX_FLEET"
-        )
-    path = FilePath(given)
-    try:
-        there = path.exists()
-    except OSError as error:
-        raise UsageError(f"{given[:80]}: cannot read the inventory: {error.strerror}") from None
-    if not there:
-        raise UsageError(f"{given}: the inventory does not exist", hint="--inventory FILE|DIR, or KFIX_FLEET")
-    return path

@@ -19,10 +19,14 @@ _LONGEST_WINDOW: Final = 24 * 60
 
 
 class PropertiesFiles:
-    """The client properties files that an inventory names, each read once. Paths are relative to its folder."""
+    """The client properties files that an inventory names, each read once. Paths are relative to its folder.
 
-    def __init__(self, folder: FilePath) -> None:
+    `trusted` is whether they may read other secrets.
+    """
+
+    def __init__(self, folder: FilePath, *, trusted: bool = False) -> None:
         self._folder = folder
+        self.trusted = trusted
         self._found: dict[str, ClientProperties | tuple[str, ...]] = {}
 
     def path(self, given: str) -> FilePath:
@@ -44,18 +48,18 @@ class PropertiesFiles:
 
     def _read(self, given: str) -> ClientProperties | tuple[str, ...]:
         if given not in self._found:
-            self._found[given] = properties_of(self.path(given))
+            self._found[given] = properties_of(self.path(given), trusted=self.trusted)
         return self._found[given]
 
 
-def properties_of(path: FilePath) -> ClientProperties | tuple[str, ...]:
+def properties_of(path: FilePath, *, trusted: bool) -> ClientProperties | tuple[str, ...]:
     """Returns the content of a client properties file, or its mistakes."""
     if not str(path).isprintable():
         return (f"{str(path)!r} is not a valid path",)
     try:
         if not path.exists():
             return (f"{path}: the file does not exist",)
-        return load_client_properties(path)
+        return load_client_properties(path, trusted=trusted)
     except InvalidFileError as error:
         return error.problems
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Where an inventory is looked for if none is named."""
+"""Where an inventory is looked for, and the files of which one consists."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,25 +14,34 @@ FILE: Final = "fleet.yaml"
 VARIABLE: Final = "KFIX_FLEET"
 #: The inventory of the whole host.
 HOST: Final = Path("/etc/kfix")
+#: In bytes.
+LARGEST: Final = 8 * 1024 * 1024
+_ENDING: Final = ".properties"
+NESTED: Final = "client.properties"
 
 
-def places(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Returns the paths in their order: KFIX_FLEET alone, or those of the working folder, the user and the host."""
-    if given := environ.get(VARIABLE):
-        return (Path(given),)
-    found = [Path(FILE)]
+def own_places(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Returns the paths of the inventories of the user and of the host, in their order."""
+    found = []
     with contextlib.suppress(UsageError):  # a user without a home folder
         found.append(config_home(environ) / FILE)
     return (*found, HOST / FILE)
 
 
-def first_there(environ: Mapping[str, str]) -> Path | None:
-    """Returns the first of the places that exists, None if there is none."""
-    return next((path for path in places(environ) if _exists(path)), None)
-
-
-def _exists(path: Path) -> bool:
+def exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:  # such as a name that is too long, or a working folder that was removed
         return False
+
+
+def properties_in(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yields (name of a cluster, its client properties) of a folder of client properties. Raises OSError."""
+    for path in folder.iterdir():
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            if (path / NESTED).is_file():
+                yield path.name, path / NESTED
+        elif path.suffix == _ENDING:
+            yield path.stem, path

@@ -16,7 +16,7 @@ from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, Mut
 
 _ENTRY: Final = TypeAdapter(ClusterEntry)
 _MUTE: Final = TypeAdapter(Mute)
-_NOT_KEPT: Final = {"name", "command_config"}
+_NOT_KEPT: Final = {"name", "command_config", "trusted"}
 _KEPT: Final = {f.name for f in fields(ClusterEntry)} - _NOT_KEPT
 
 

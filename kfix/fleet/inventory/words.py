@@ -22,6 +22,8 @@ def name_problem(name: str) -> str:
     """Returns what is wrong with a cluster name, "" if it is valid as a file name, in tables and in patterns."""
     if not name or not name.isprintable() or name != name.strip():
         return f"{name!r} is not a valid cluster name: use plain text without spaces at the ends"
+    if name in {".", ".."}:
+        return f"{name!r} is not a valid cluster name: it is a folder"
     if any(c in "*?[]" for c in name):
         return f"{name!r} is not a valid cluster name: * ? [ ] are reserved for patterns"
     if len(quote(name, safe=" ")) > _LONGEST_NAME:

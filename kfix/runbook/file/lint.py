@@ -116,7 +116,7 @@ def _from_step(step: dict[str, Any], path: Path, seen: dict[str, str]) -> Iterat
     source = step.get("from_step")
     if source is None:
         return
-    if source not in seen:
+    if not isinstance(source, str) or source not in seen:
         yield Problem((*path, "from_step"), f"there is no step {source!r} before this one")
     if step.get("with") or step.get("for_each"):
         yield Problem((*path, "from_step"), "from_step says all: it goes without 'with' and 'for_each'")

@@ -15,7 +15,7 @@ from kfix.model.plan.runbook import RawValue
 from kfix.runbook.file.references import UnknownReference, Value, resolve
 
 
-def known_of(finding: Finding, params: Args) -> dict[str, Value]:
+def known_of(finding: Finding | PlannedFor, params: Args) -> dict[str, Value]:
     known: dict[str, Value] = {f"finding.{name}": value for name, value in finding.facts.items()}
     known["finding.partitions"] = finding.partitions
     topics = {tp.topic for tp in finding.partitions}

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from kfix.actions.registry import ALL as ACTIONS
-from kfix.errors import ReadOnlyViolationError
+from kfix.errors import ReadOnlyViolationError, RefusedError
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.diagnosis.finding import Finding
 from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Gate, Phase, Plan, PlannedStep
 from kfix.ports import Clock, ClusterChanger
+from kfix.runbook.plan.planfile import seal
 from kfix.runbook.policy.policy import Policy
 from kfix.runbook.safety.cut_network import refuse_while_cut
 
@@ -68,7 +69,11 @@ class Door:
             self._at = just_now.at
 
     def admit(self, plan: Plan) -> Passage:
-        """Returns the passage for a plan. Raises RefusedError if the plan violates the policy or the network is cut."""
+        """Returns the passage for a plan.
+
+        Raises RefusedError if its id is not that of its content, it violates the policy, or the network is cut.
+        """
+        _refuse_altered(plan)
         self.policy.refuse(plan)
         self.refuse_while_cut()
         return Passage(self, self._changer, plan, endings_only=False)
@@ -76,8 +81,9 @@ class Door:
     def admit_endings(self, plan: Plan) -> Passage:
         """Returns a passage for aborting a run. It admits only the restoring steps, such as removing throttles.
 
-        Neither the policy nor a network partition prevents that.
+        Neither the policy nor a network partition prevents that. Raises RefusedError as `admit` does for the id.
         """
+        _refuse_altered(plan)
         return Passage(self, self._changer, plan, endings_only=True)
 
     def refuse_while_cut(self) -> None:
@@ -87,6 +93,15 @@ class Door:
             return
         self._refuse(self._diagnose())
         self._at = self._clock.monotonic()
+
+
+def _refuse_altered(plan: Plan) -> None:
+    """Approvals name a plan by its id, so the id must be that of what is carried out."""
+    if seal(plan).plan_id != plan.plan_id:
+        raise RefusedError(
+            f"plan {plan.short_id} was altered: its id is not that of its content; nothing was changed",
+            hint=f"make a new plan: kfix runbook plan {plan.runbook.id}",
+        )
 
 
 class Passage:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import resource
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +115,23 @@ def test_a_name_that_a_shell_would_read_otherwise_is_not_offered(home: Path) -> 
 def test_a_damaged_inventory_offers_nothing(home: Path, text: str) -> None:
     (home / "config" / "kfix" / "fleet.yaml").write_text(text)
     assert offered(home, "kfix -c ") == []
+
+
+def test_aliases_and_a_file_that_unpacks_to_gigabytes_cost_nothing(home: Path) -> None:
+    bomb = "clusters:\n  a0: &a0 [x, x]\n" + "".join(
+        f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
+    )
+    (home / "config" / "kfix" / "fleet.yaml").write_text(bomb)
+    keep(home, "orders-eu", base().snapshot())
+    [kept] = (home / "state" / "kfix" / "clusters").glob("*/*.json.gz")
+    kept.write_bytes(gzip.compress(b'{"topic_configs": [' + b"[]," * (30 << 20)))
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    began = time.process_time()
+    assert offered(home, "kfix -c ") == []
+    assert offered(home, "kfix diagnose --topic ") == []
+    assert time.process_time() - began < 5
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert after.ru_maxrss - before.ru_maxrss < 200 << 10
 
 
 def test_damaged_and_missing_state_offers_nothing(home: Path) -> None:

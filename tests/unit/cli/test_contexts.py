@@ -168,6 +168,7 @@ def test_the_first_inventory_counts_in_the_order_of_the_documentation(site: Site
     fleet(site.root / "config" / "kfix" / "fleet.yaml", "user")
     assert site.run("-c", "user", "diagnose")[0] == 0
     fleet(Path("fleet.yaml"), "here")
+    assert site.run("context", "trust")[0] == 0
     assert "here" in site.run("context", "list")[1]
     fleet(site.root / "named.yaml", "named")
     assert "named" in site.run("context", "list", KFIX_FLEET=str(site.root / "named.yaml"))[1]

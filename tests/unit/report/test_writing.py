@@ -14,7 +14,7 @@ def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_file_can_be_read_by_others_and_an_old_one_keeps_its_mode(tmp_path):
+def test_a_new_file_is_private_and_an_old_one_keeps_its_mode(tmp_path):
     path = tmp_path / "kfix.prom"
     before = os.umask(0o077)
     try:
@@ -22,7 +22,7 @@ def test_a_new_file_can_be_read_by_others_and_an_old_one_keeps_its_mode(tmp_path
     finally:
         os.umask(before)
     assert path.read_bytes() == b"a\r\n"
-    assert mode(path) == 0o644
+    assert mode(path) == 0o600
     path.chmod(0o640)
     write_output("b \ud800", str(path))
     assert path.read_bytes() == b"b \\ud800"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
@@ -188,7 +189,7 @@ def test_each_kind_is_delivered_to_a_local_receiver_that_checks_its_schema(kind:
     delivery = ReceiverQueue(Receiver(kind, kind, url, "key", {"Authorization": "Bearer t"}), pauses=())
     delivery.send([STUCK])
     delivery.send([*_fixed()])
-    delivery.close(10)
+    delivery.close(time.monotonic() + 10)
     assert (delivery.state.delivered, delivery.state.failed) == (2, 0)
     assert len(local.accepted) == 2
     assert {headers["Authorization"] for _, _, headers in local.accepted} == {"Bearer t"}
@@ -203,7 +204,7 @@ def test_only_alertmanager_is_reminded_of_what_lasts(local: Any) -> None:
         now[0] += REPEAT / 4
         for delivery in deliveries:
             delivery.repeat([STUCK])
-            delivery.close(5)
+            delivery.close(time.monotonic() + 5)
     assert [path for path, _, _ in local.accepted] == ["/alertmanager"] * 5
     ends = [_seconds(body[0]["endsAt"]) for _, body, _ in local.accepted]
     assert ends == sorted(set(ends))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -364,7 +365,7 @@ def test_a_delivery_that_fails_is_tried_again_and_then_given_up_without_the_secr
     _, states, _ = run(lambda at: stuck() if at >= 15 else healthy(), 2)
     for delivery in deliveries:
         delivery.send(notices_of(states[-1].turns, states[-1]))
-        delivery.close(10)
+        delivery.close(time.monotonic() + 10)
     found = [(d.state.delivered, d.state.failed, d.state.error) for d in deliveries]
     assert found == [(1, 0, ""), (0, 1, "HTTP status 403"), (0, 1, "HTTP status 500")]
     assert [i.asked for i in inboxes] == [3, 1, 5]
@@ -386,5 +387,5 @@ def test_a_redirect_is_not_followed(inboxes: list[Inbox]) -> None:
     delivery = ReceiverQueue(Receiver("webhook", "w", inbox.url), pauses=())
     _, states, _ = run(lambda at: stuck() if at >= 15 else healthy(), 2)
     delivery.send(notices_of(states[-1].turns, states[-1]))
-    delivery.close(5)
+    delivery.close(time.monotonic() + 5)
     assert delivery.state.error == "HTTP status 302"

@@ -264,5 +264,8 @@ def test_a_run_that_is_not_proved_exits_with_5(wired: FakeWiring, tmp_path: Path
     kfix("plan", "coordinator-stuck", "--runbooks", str(site), "-p", "prove_within=300ms", "-o", str(path))
     plan_id = json.loads(path.read_text())["plan_id"][:8]
     result = kfix("apply", "--plan", str(path), "--approve", f"step:{plan_id}")
+    assert result.exit_code == 3, result.output
+    assert "name the folder of its runbook, --runbooks DIR" in " ".join(result.output.split())
+    result = kfix("apply", "--plan", str(path), "--approve", f"step:{plan_id}", "--runbooks", str(site))
     assert result.exit_code == 5, result.output
     assert "not proved (fail)" in result.output

@@ -219,11 +219,12 @@ def wire_other(weak: FakeWiring) -> str:
 def test_a_run_that_failed_and_cannot_all_be_taken_back_says_so(lax: FakeWiring, tmp_path: Path) -> None:
     """on_failure rollback; to allow unclean elections again is typed, and nobody is there to type."""
     from kfix.model.cluster.reading import ChangeResult
-    from kfix.model.plan.plan import OnFailure
-    from kfix.runbook.plan import planfile
-    from kfix.runbook.plan.planfile import seal
 
-    path, _ = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
+    site = tmp_path / "site"
+    site.mkdir()
+    shipped = Path("runbooks/durable-defaults.yaml")
+    (site / shipped.name).write_text(shipped.read_text().replace("on_failure: stop", "on_failure: rollback"))
+    path, plan = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders", "--runbooks", str(site))
     done = lax.cluster.alter_configs
     calls = []
 
@@ -232,11 +233,8 @@ def test_a_run_that_failed_and_cannot_all_be_taken_back_says_so(lax: FakeWiring,
         return ChangeResult(0, "NONE") if len(calls) == 2 else done(*args)  # type: ignore[arg-type]
 
     lax.cluster.alter_configs = second_is_lost  # type: ignore[method-assign, assignment]
-    rolling = tmp_path / "rolling.json"
-    made = planfile.read(path)
-    back = seal(replace(made, steps=tuple(replace(x, on_failure=OnFailure.ROLLBACK) for x in made.steps)))
-    planfile.write(back, rolling)
-    result = kfix("apply", "--plan", str(rolling), "--approve", f"step:{back.short_id}")
+    approval = f"step:{plan['plan_id'][:8]}"
+    result = kfix("apply", "--plan", str(path), "--approve", approval, "--runbooks", str(site))
     assert result.exit_code == 8, result.output
     said = one_line(result.output)
     assert "step min-isr could not be verified" in said

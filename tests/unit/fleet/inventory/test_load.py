@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kfix.app.inventory import chosen
 from kfix.errors import InvalidFileError, UsageError
-from kfix.fleet.inventory.load import load_inventory, parse_inventory, the_path
+from kfix.fleet.inventory.load import load_inventory, parse_inventory
 from kfix.fleet.inventory.recorded import record_entry, recorded_inventory
 from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory
 from kfix.model.expected import Expected
@@ -198,7 +199,7 @@ def test_an_expired_mute_is_allowed_and_reported(tmp_path):
 def test_what_is_not_there_is_said_in_one_line(tmp_path):
     for said in (None, "", str(tmp_path / "none.yaml"), "x" * 5000):
         with pytest.raises(UsageError):
-            load_inventory(the_path(said))
+            chosen(said)
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidFileError, match="not UTF-8"):
         load_inventory(tmp_path / "binary.yaml")
