@@ -3,9 +3,9 @@
 import pytest
 
 from tests.cluster.conftest import Kfix
-from tests.cluster.seen import wait_until
 from tests.matrix.cases import PLAIN
 from tests.matrix.cell import spec_of
+from tests.waiting import wait_until
 
 FOUND = {"rebalance-held": "KFX111", "open-transaction": "KFX116", "offset-outside-log": "KFX113"}
 

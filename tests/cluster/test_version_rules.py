@@ -5,11 +5,12 @@ import pytest
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.derive.versions import CAPS_MIN_ISR
 from tests.cluster.conftest import Kfix
-from tests.cluster.seen import Cluster, wait_until
+from tests.cluster.seen import Cluster
 from tests.cluster.steady import settled
 from tests.matrix.cases import PLAIN
 from tests.matrix.cell import spec_of
 from tests.matrix.results import LINES
+from tests.waiting import wait_until
 
 KEY = "min.insync.replicas"
 
