@@ -38,18 +38,6 @@ def test_help_loads_nothing_heavy():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_no_file_of_code_grows_past_400_lines():
-    """300 lines are a smell: look whether the file holds two subjects. They are no reason to cut one subject in two,
-    which hides it from its reader; so only 400 lines are an error.
-    """
-    long = {
-        str(p.relative_to(ROOT)): n
-        for p in tracked()
-        if p.suffix in {".py", ".js", ".css", ".j2"} and (n := len(p.read_text().splitlines())) > 400
-    }
-    assert long == {}
-
-
 def test_no_python_file_stands_directly_in_the_folders_that_are_on_the_path():
     assert [p.name for folder in ("diagnostics", "spark") for p in (ROOT / folder).glob("*.py")] == []
 

@@ -80,7 +80,7 @@ def _outside(reading: GroupReading, outside: _Outside, case: CaseFile) -> Findin
 
 
 def _severity(reading: GroupReading, case: CaseFile, *, lost: bool) -> Severity:
-    """A group without members that nobody asked for may have been left behind for good."""
+    """A group without members that --group does not name may have been left behind for good."""
     states = {group.name: group.state for group in case.snapshot.groups}
     if lost or reading.members or (reading.members is None and states.get(reading.group) != EMPTY):
         return Severity.CRITICAL

@@ -12,6 +12,7 @@ from kfix.runbook.execution.components import Components
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.execution.locks import Locked
 from kfix.runbook.journal.journal import Journal
+from kfix.runbook.plan.planfile import seal
 from kfix.runbook.safety.drift import PlannedFacts
 from tests.unit.runbook.stage import Stage
 
@@ -24,7 +25,8 @@ def growing(stage: Stage) -> tuple[Plan, PlannedStep]:
 
 @contextmanager
 def parts(stage: Stage, plan: Plan) -> Iterator[tuple[Components, list[dict[str, Any]]]]:
-    """Yields the parts of a run of this plan, and the records that they write."""
+    """Yields the parts of a run of this plan, sealed again, and the records that they write."""
+    plan = seal(plan)
     context, records = stage.context(), list[dict[str, Any]]()
     run = stage.store.create(plan, context.clock.now())
     with run.path.joinpath("test.ndjson").open("wb") as file:
