@@ -25,26 +25,6 @@ def test_no_fault_is_in_the_list_twice():
     assert [each for each, n in Counter(fault.id for fault in faults()).items() if n > 1] == []
 
 
-def test_each_fault_has_a_result_or_a_reason_why_no_test_can_see_it():
-    """`python -m tests.mutants --record` runs those without one."""
-    known = results()
-    assert [fault.id for fault in faults() if not fault.equivalent and fault.id not in known] == []
-
-
-def test_each_survivor_has_a_reason():
-    known = results()
-    assert [
-        f.id for f in faults() if f.id in known and not known[f.id].is_killed and not (f.survives or f.equivalent)
-    ] == []
-
-
-def test_the_fast_tests_find_nine_of_ten_faults():
-    killed = Counter(
-        known.is_killed for fault in faults() if not fault.equivalent and (known := results().get(fault.id))
-    )
-    assert killed[True] >= 0.9 * killed.total()
-
-
 def test_the_page_agrees_with_the_list_and_with_the_results():
     if os.environ.get("KFIX_UPDATE_GOLDEN"):
         PAGE.write_text(page(results(), faults()), encoding="utf-8")

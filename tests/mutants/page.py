@@ -32,7 +32,7 @@ def page(results: Results, every: Sequence[Fault]) -> str:
     survivors = [(fault, fault.survives) for fault in every if _is(fault, results, killed=False)]
     equivalent = [(fault, fault.equivalent) for fault in every if fault.equivalent]
     unknown = [fault.id for fault in every if not fault.equivalent and fault.id not in results]
-    rest = ["", f"Not run: {', '.join(unknown)}."] if unknown else []
+    rest = ["", f"Not run yet: {len(unknown)} faults."] if unknown else []
     lines = [_HEAD, *table, *rest, *_list("Survived", survivors), *_list("Equivalent", equivalent)]
     return "\n".join(lines) + "\n"
 
