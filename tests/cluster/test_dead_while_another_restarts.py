@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from tests.cluster.seen import wait_until
 from tests.cluster.watched import inbox, posting_to, watching
+from tests.waiting import wait_until
 
 GRACE = 10
 

@@ -81,7 +81,8 @@ def test_in_a_rolling_restart_the_registration_of_the_one_before_bounds_the_next
     made.kill(3)
     made.advance(12)
     absence = open_case(made.snapshot(), GRACE).absence(3)
-    assert (absence.at_least, absence.at_most) == (pytest.approx(12), pytest.approx(46))
+    assert absence.at_least == pytest.approx(12)
+    assert absence.at_most == pytest.approx(46)
     assert dead_broker(made.snapshot())[1].severity is Severity.INFO
 
 
@@ -120,7 +121,8 @@ def test_two_brokers_that_are_gone_have_no_upper_bound_by_the_registrations() ->
     made.kill(2)
     made.advance(2)
     case = open_case(made.snapshot(), GRACE)
-    assert [case.absence(b)[:2] for b in case.dead] == [(pytest.approx(2), None), (pytest.approx(2), None)]
+    assert [case.absence(b).at_least for b in case.dead] == pytest.approx([2, 2])
+    assert [case.absence(b).at_most for b in case.dead] == [None, None]
 
 
 ACTIONS = st.one_of(
@@ -177,7 +179,9 @@ class History:
 @pytest.mark.parametrize("kind", [MemoryCluster, MemoryKraftCluster])
 @settings(max_examples=60)
 @given(st.lists(ACTIONS, min_size=4, max_size=30))
-def test_no_bound_is_wrong_and_nothing_is_fixed_while_a_broker_is_dead(kind: type[MemoryCluster], acts: list) -> None:
+def test_no_bound_is_wrong_and_nothing_is_fixed_while_a_broker_is_dead(
+    kind: type[MemoryCluster], acts: list[tuple[str, int]]
+) -> None:
     history = History(kind)
     for what, value in acts:
         history.act(what, value)
