@@ -24,13 +24,13 @@ VALUES = (SECRET, f"{SECRET},{SECRET}", f"{SECRET}:{SECRET}", f"a.b {SECRET} {SE
 
 def mistakes(path: Path, text: str) -> str:
     path.write_text(HEAD + text, encoding="latin-1")
-    began = time.monotonic()
+    began = time.process_time()
     try:
         load_client_properties(path)
     except UsageError as error:
         return str(error)
     finally:
-        assert time.monotonic() - began < 5
+        assert time.process_time() - began < 5
     return ""
 
 
