@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from kfix.derive.versions import VersionRule
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.load_conflicts import KeyLeft, OffsetsReplay
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
@@ -87,6 +88,10 @@ class ClusterReader(Protocol):
         What a topic has not of its own is the default of the broker that responds, and brokers may differ; unclean
         elections on KRaft are the active controller's.
         """
+        ...
+
+    def follows(self, rule: VersionRule, broker: int) -> bool:
+        """Returns whether the broker's release follows the rule."""
         ...
 
     def log_dirs(self, broker: int) -> LogDirs: ...

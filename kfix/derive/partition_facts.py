@@ -64,7 +64,7 @@ class PartitionFacts(NamedTuple):
     n_racks: int
     racks_known: bool
     cluster_racks: int
-    min_isr: int  # -1: not read
+    min_isr: int  # as the leader applies it (`versions`); -1: not read
     unclean: bool
     unclean_known: bool
     internal: bool
@@ -181,7 +181,7 @@ def _row(
     leader_live = live is not None and leader in live
     preferred = replicas[0] if replicas else UNKNOWN
     racks = {known.racks[b] for b in replicas if b in known.racks} if known.racks else set()
-    min_isr, unclean, unclean_known = known.settings(topic, leader)
+    min_isr, unclean, unclean_known = known.settings(topic, leader, len(replicas))
     leaderless = leader == UNKNOWN or (leader >= 0 and live is not None and not leader_live)
     agrees = not zk or best is None or _agrees(zk_leader, zk_epoch, best, live)
     gone = _gone_for(replicas, isr, known, leaderless=leaderless) if known.absent and not zk else UNKNOWN

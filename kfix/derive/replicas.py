@@ -36,10 +36,11 @@ class ReplicaAnswers(SnapshotAnswers):
         return state.isr if state is not None else view.isr if view is not None else ()
 
     def min_isr(self, tp: TopicPartition) -> int | None:
-        """Returns min.insync.replicas as the leader of the partition has it; None if it was not read."""
+        """Returns min.insync.replicas as the leader of the partition applies it; None if it was not read."""
         state = self.state(tp) if self.background.authority else None
         known = state if state is not None else self.newest_view(tp)
-        least = self.background.settings(tp.topic, NO_LEADER if known is None else known.leader)[0]
+        leader, replicas = NO_LEADER if known is None else known.leader, len(self.assignment(tp).replicas)
+        least = self.background.settings(tp.topic, leader, replicas)[0]
         return None if least < 0 else least
 
     def among_live(self, brokers: Iterable[int]) -> tuple[int, ...]:

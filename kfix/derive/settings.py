@@ -7,6 +7,7 @@ from typing import Final
 
 from kfix.derive.elections import UNCLEAN, unclean_by_default, unclean_of
 from kfix.derive.record import record_of
+from kfix.derive.versions import Releases
 from kfix.model.cluster.snapshot import NO_LEADER, TOPIC_CONFIGS, TOPIC_ZNODE, Mode, Snapshot
 from kfix.model.numbers import whole_number
 
@@ -21,12 +22,14 @@ def unread_topics(snapshot: Snapshot) -> frozenset[str]:
 
 
 class SettingsInForce:
-    """Called with (topic, leader), returns (min.insync.replicas, unclean election, whether the latter is known).
+    """Called with (topic, leader, replicas), returns (in-sync replicas that acks=all requires, unclean election,
+    whether the latter is known).
 
-    A topic's own setting wins. Without one min.insync.replicas is the leader's default, since each broker has its own
-    and the leader's decides what it accepts; without a leader whose default was read it is the strictest default of
-    the brokers. Unclean elections are the default of the active controller (on KRaft: `elections`). A topic whose
-    settings were not read may have its own, and nothing is known of it. An unknown number is -1; an unclean election
+    The former is min.insync.replicas, or the number of replicas where that is smaller and the leader's release caps
+    it (`versions`). A topic's own setting wins. Without one it is the leader's default, since each broker has its own
+    and the leader's decides what it accepts; without a leader whose default was read it is the strictest default of the
+    brokers. Unclean elections are the default of the active controller (on KRaft: `elections`). A topic whose settings
+    were not read may have its own, and nothing is known of it. An unknown number is -1; an unclean election
     that may be allowed by a broker with ZooKeeper counts as allowed, one that is unknown on KRaft as not allowed.
     """
 
@@ -44,13 +47,15 @@ class SettingsInForce:
         self._brokers = {b: c for b, c in snapshot.broker_configs.items() if c}
         office = record.controller if record is not None else None
         self._elects = office.node if office is not None and office.node is not None else NO_LEADER
+        self.releases = Releases(snapshot)
         self._known: dict[tuple[str, int], tuple[int, bool, bool]] = {}
 
-    def __call__(self, topic: str, leader: int) -> tuple[int, bool, bool]:
+    def __call__(self, topic: str, leader: int, replicas: int) -> tuple[int, bool, bool]:
         at = (topic, leader)
         if at not in self._known:
             self._known[at] = self._of(topic, leader)
-        return self._known[at]
+        least, unclean, known = self._known[at]
+        return self.releases.needed(least, leader, replicas), unclean, known
 
     def own(self, topic: str) -> Hashable:
         """Returns what the settings of a topic depend on besides its leader: topics of equal values have the same."""

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
+from kfix.derive.coordinator import INTERNAL_TOPICS
 from kfix.derive.partition_facts import PartitionFacts
+from kfix.derive.versions import CAPS_MIN_ISR
 from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
-from kfix.wording import ago, brokers_named
-from kfix_diagnostics._advice import diagnose_again, start
+from kfix.wording import ago, brokers_named, several
+from kfix_diagnostics._advice import diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._explained import code_of, explained_by
 from kfix_diagnostics._failed_dirs import SEE, failed_at, keys_of, lacking_rows
@@ -21,6 +23,8 @@ from kfix_diagnostics._words import are, because, does, has, not_alive
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
+#: Why it is unknown whether writes fail where every replica is in sync.
+IF_OLD = "if the brokers are older than Kafka 3.7; newer ones require no more than all replicas"
 #: The end of a sentence about what not to do.
 NO_RESTART = "do not restart the brokers that are in sync because of it"
 #: The finding about partitions without a leader whose in-sync replicas a pasted text shows as likely dead.
@@ -62,6 +66,12 @@ def missing_from(row: PartitionFacts, case: CaseFile) -> Missing:
 def being_added(row: PartitionFacts, case: CaseFile) -> bool:
     """Returns whether a reassignment under way adds replicas that are not in sync yet."""
     return not set(case.assignment(row.tp).adding) <= set(case.isr(row.tp))
+
+
+def may_be_capped(rows: Rows, case: CaseFile) -> bool:
+    """Returns whether all replicas are in sync, and nothing shows whether the leaders require more than there are."""
+    follows = case.background.settings.releases.follows
+    return all(row.n_isr >= row.n_replicas and follows(CAPS_MIN_ISR, row.leader) is None for row in rows)
 
 
 def object_of(missing: Missing) -> str:
@@ -125,7 +135,8 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     if not missing:
         growing = all(being_added(row, case) for row in rows)
         few = "the topic has fewer replicas than min.insync.replicas requires"
-        return Cause("a reassignment is still adding the missing replicas" if growing else few, Confidence.CERTAIN)
+        sure = Confidence.POSSIBLE if may_be_capped(rows, case) else Confidence.CERTAIN
+        return Cause("a reassignment is still adding the missing replicas" if growing else few, sure)
     if case.live is None:
         return _likely_cause(missing, case)
     if not lagging:
@@ -217,6 +228,25 @@ def bring_back(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]
             f"Find out why {brokers_named(lagging)} {'lags' if len(lagging) == 1 else 'lag'}: network, disk, "
             "garbage collection, or a left-over throttle"
         )
+
+
+def more_replicas(rows: Rows, case: CaseFile) -> Iterator[Remedy]:
+    """Yields how all replicas together can be enough: more of them, or a lower minimum where there are no brokers."""
+    topic, wanted = rows[0].topic, max(row.min_isr for row in rows if row.topic == rows[0].topic)
+    brokers = wanted + 1 if case.live is None else len(case.assigned | case.live)
+    rest = len({row.topic for row in rows}) - 1
+    also = f", and likewise {several(rest, 'more topic')}" if rest else ""
+    if brokers >= wanted:
+        rf = min(wanted + 1, brokers)
+        name = "raise-offsets-rf" if topic in INTERNAL_TOPICS else "raise-topic-rf"
+        yield runbook(
+            case, name, f"Raise the replication factor of {topic} to {rf}{also}", f"topic={topic}", f"rf={rf}"
+        )
+        return
+    least = max(min(row.n_replicas for row in rows if row.topic == topic) - 1, 1)
+    why = f"{several(brokers, 'broker')} cannot hold {wanted} replicas"
+    text = f"Lower min.insync.replicas of {topic} to {least}{also}: {why}"
+    yield runbook(case, "durable-defaults", text, f"topic={topic}", f"min_isr={least}")
 
 
 def _hang(brokers: list[int]) -> str:

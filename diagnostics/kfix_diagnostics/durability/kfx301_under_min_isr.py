@@ -5,8 +5,10 @@ Why it matters
     lost. Records that acks=1 producers write from now on exist on few disks.
 
 How kfix knows
-    Size of the ISR against the topic's min.insync.replicas, or the leader's default where the topic sets none.
-    Partitions without a leader are not counted here; they have findings of their own.
+    Size of the ISR against the topic's min.insync.replicas, or the leader's default where the topic sets none. A leader
+    of Kafka 3.7 or newer never requires more than all replicas, however high the setting. Where no source shows the
+    release of the brokers, a full ISR below the setting is a warning. Partitions without a leader are not counted here;
+    they have findings of their own.
 
 Remedies, safest first
     Bring the missing replicas back: start the dead broker, repair the lagging one. While a reassignment adds the
@@ -18,7 +20,7 @@ Do not
 
 Sources
     Kafka 2.7.1: Partition.appendRecordsToLeader. After a shrink, acks=all first times out and then fails at once. See
-    docs/facts/data-loss.md.
+    docs/facts/data-loss.md and docs/facts/defaults.md.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.durability._missing import (
+    IF_OLD,
     Missing,
     about,
     all_missing,
@@ -40,6 +43,8 @@ from kfix_diagnostics.durability._missing import (
     bring_back,
     cause_of,
     explained,
+    may_be_capped,
+    more_replicas,
     object_of,
 )
 
@@ -55,17 +60,19 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     first = rows[0]
     wanted = sorted({row.min_isr for row in rows})
+    unsure = may_be_capped(rows, case)
+    fail = f"may fail for {per_topic(tps)}, {IF_OLD}" if unsure else f"fail for {per_topic(tps)}"
     return Finding(
         code=CODE,
-        severity=Severity.CRITICAL,
+        severity=Severity.WARNING if unsure else Severity.CRITICAL,
         obj=object_of(missing),
         about=about(missing),
-        summary=f"producers with acks=all fail for {per_topic(tps)}: fewer replicas are in sync than "
+        summary=f"producers with acks=all {fail}: fewer replicas are in sync than "
         f"min.insync.replicas requires (first partition: ISR {ids(case.isr(first.tp))}, "
         f"minimum {', '.join(map(str, wanted))})",
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first.tp),
-        blocked=Blocked(f"producers of {per_topic(tps)} with acks=all; consumers are not affected"),
+        blocked=Blocked("" if unsure else f"producers of {per_topic(tps)} with acks=all; consumers are not affected"),
         remedies=tuple(_remedies(missing, rows, case)),
         never=(
             (
@@ -88,7 +95,7 @@ def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
             yield Remedy(f"Wait for the reassignment of {them}, which adds the missing replicas")
         if len(growing) == len(rows):
             return
-        yield Remedy("Raise the replication factor above min.insync.replicas: kfix runbook plan raise-topic-rf")
+        yield from more_replicas(rows, case)
         return
     starts = "names the broker to start and " if case.away(missing) or case.live is None else ""
     text = f"The runbook {starts}verifies recovery"

@@ -3,10 +3,10 @@
 Why it matters
     The coordinator writes with acks=all. Below min.insync.replicas every commit of the groups there fails, members
     cannot join, transactions cannot end, and share groups (Kafka 4) cannot acknowledge records, while reading records
-    and committed offsets still works. With replication
-    factor 1 and min.insync.replicas 2 this affects every group, forever. A new leader of Kafka 4 cannot advance its
-    high watermark then, and serves old committed offsets or none, without an error: a consumer that starts now reads
-    records again, or begins where auto.offset.reset points.
+    and committed offsets still works. With replication factor 1 and min.insync.replicas 2 this affects every group,
+    forever, before Kafka 3.7; newer leaders require no more than all replicas. A new leader of Kafka 4 cannot advance
+    its high watermark then, and serves old committed offsets or none, without an error: a consumer that starts now
+    reads records again, or begins where auto.offset.reset points.
 
 How kfix knows
     Size of the ISR against min.insync.replicas of the topic, or the leader's default where the topic sets none. Blocked
@@ -42,6 +42,7 @@ from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.durability._missing import (
+    IF_OLD,
     Missing,
     about,
     all_missing,
@@ -49,6 +50,8 @@ from kfix_diagnostics.durability._missing import (
     cause_of,
     explained,
     left_out_at,
+    may_be_capped,
+    more_replicas,
     object_of,
 )
 
@@ -69,17 +72,18 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     withheld = [
         log for log in case.offsets_logs if log.withheld and TopicPartition(OFFSETS_TOPIC, log.partition) in tps
     ]
+    unsure = may_be_capped(rows, case)
     return Finding(
         code=CODE,
-        severity=Severity.CRITICAL,
+        severity=Severity.WARNING if unsure else Severity.CRITICAL,
         obj=object_of(missing),
         about=about(missing),
-        summary=f"{_what_fails(tps)}, {_reads(withheld)}: fewer replicas are "
+        summary=f"{_what_fails(tps, unsure)}, {_reads(withheld)}: fewer replicas are "
         f"in sync than min.insync.replicas requires (first partition: ISR {ids(case.isr(first.tp))}, "
         f"minimum {first.min_isr})",
         cause=cause_of(missing, rows, case),
         evidence=(*partition_rows(case, first.tp), *_withheld_rows(withheld)),
-        blocked=_blocked(tps, withheld, case),
+        blocked=Blocked() if unsure else _blocked(tps, withheld, case),
         remedies=tuple(_remedies(missing, rows, case)),
         never=(
             "Do not trigger an election: the partitions have leaders",
@@ -96,12 +100,14 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     )
 
 
-def _what_fails(tps: tuple[TopicPartition, ...]) -> str:
+def _what_fails(tps: tuple[TopicPartition, ...], unsure: bool) -> str:
+    fail, end = ("may fail", f", {IF_OLD}") if unsure else ("fail", "")
     if all(tp.topic == SHARE_TOPIC for tp in tps):
-        return f"acknowledgements of share groups fail for {per_topic(tps)}"
+        return f"acknowledgements of share groups {fail} for {per_topic(tps)}{end}"
     if any(tp.topic == SHARE_TOPIC for tp in tps):
-        return f"commits of groups and transactions, and acknowledgements of share groups, fail for {per_topic(tps)}"
-    return f"commits fail for groups and transactions of {per_topic(tps)}"
+        what = "commits of groups and transactions, and acknowledgements of share groups,"
+        return f"{what} {fail} for {per_topic(tps)}{end}"
+    return f"commits {fail} for groups and transactions of {per_topic(tps)}{end}"
 
 
 def _tp(log: OffsetsLog) -> TopicPartition:
@@ -148,7 +154,7 @@ def _blocked(tps: tuple[TopicPartition, ...], withheld: list[OffsetsLog], case: 
 def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     yield from bring_back(missing, rows, case)
     if not missing:
-        yield runbook(case, "raise-offsets-rf", "Raise the replication factor to 3, then keep min.insync.replicas at 2")
+        yield from more_replicas(rows, case)
         return
     starts = "names the broker to start and " if case.away(missing) or case.live is None else ""
     yield runbook(case, "under-min-isr", f"The runbook {starts}verifies recovery")

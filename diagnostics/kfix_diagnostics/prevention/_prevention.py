@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -22,14 +21,12 @@ DEFAULTS_CODE = "KFX605"
 #: Fewer partitions than this on one broker are no load worth reporting.
 FEW = 10
 
-Line = tuple[int, int]
-
 OTHER_LEADERS = "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied"
 NEVER_AT_ONCE = "Do not move everything at once: throttle, move in batches, and remove the throttle afterwards"
 NEVER_ALTER = "Do not try kafka-topics --alter: it cannot change a replication factor"
 NEVER_ABOVE_RF = (
-    "Do not set min.insync.replicas above the replication factor of any topic it applies to: producers with acks=all "
-    "and the commits of groups fail at once"
+    "Do not set min.insync.replicas above the replication factor of any topic it applies to: before Kafka 3.7 "
+    "producers with acks=all and the commits of groups fail at once, from 3.7 on once one replica is out of sync"
 )
 
 
@@ -82,12 +79,6 @@ def number(text: str) -> int | None:
     """Returns a setting as a number; None where it is not one."""
     found = whole_number(text.strip().removeprefix("-"))
     return -found if found is not None and text.strip().startswith("-") else found
-
-
-def line_of(version: str) -> Line | None:
-    """Returns the release line of a version, (2, 7) of `2.7-IV2`; None where it is not a version."""
-    found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})", version)
-    return None if found is None else (int(found[1]), int(found[2]))
 
 
 def inherits(topic: str, key: str, value: str, case: CaseFile) -> bool:

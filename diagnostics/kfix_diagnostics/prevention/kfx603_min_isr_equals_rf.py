@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.wording import several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (
@@ -55,11 +56,11 @@ def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"replication factor {factor}",
-        summary=f"one broker down blocks producers with acks=all of {how_many(rows)}: {MIN_ISR} is {factor}, the "
-        f"replication factor: {per_topic(tps, counted=True)}",
-        cause=Cause(f"{MIN_ISR} equals the replication factor", Confidence.CERTAIN),
+        summary=f"one broker down blocks producers with acks=all of {how_many(rows)}: {MIN_ISR} requires all "
+        f"{several(factor, 'replica')} to be in sync: {per_topic(tps, counted=True)}",
+        cause=Cause(f"{MIN_ISR} leaves no replica to spare", Confidence.CERTAIN),
         evidence=(
-            *worst_rows(rows, "topic settings", f"{MIN_ISR} {factor}"),
+            *worst_rows(rows, "topic settings", f"{MIN_ISR} requires {factor}"),
             *setting_rows(case.settings(MIN_ISR), MIN_ISR),
         ),
         remedies=tuple(_remedies(factor, rows, case)),

@@ -28,9 +28,10 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.versions import line_of
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics.prevention._prevention import line_of, setting_rows
+from kfix_diagnostics.prevention._prevention import setting_rows
 
 CODE = "KFX613"
 #: The oldest line that is reported as advice; older ones are warnings.

@@ -29,11 +29,12 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.derive.versions import Line, line_of
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
 from kfix.wording import brokers_named
 from kfix_diagnostics._bans import restart
-from kfix_diagnostics.prevention._prevention import Line, line_of, setting_rows
+from kfix_diagnostics.prevention._prevention import setting_rows
 
 CODE = "KFX614"
 

@@ -20,6 +20,7 @@ from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.target import Target
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.elections import UNCLEAN
+from kfix.derive.versions import VersionRule
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.load_conflicts import KeyLeft, OffsetsReplay
@@ -172,6 +173,10 @@ class LiveReader:
         if decided is not None and (decided.value is not None or shown is None or not shown.own):
             found[UNCLEAN] = decided
         return found
+
+    def follows(self, rule: VersionRule, broker: int) -> bool:
+        end = self._deadline()
+        return self._lines.ask(broker, lambda line: line.supports(*rule.request, end), end)
 
     def log_dirs(self, broker: int) -> LogDirs:
         end = self._deadline()

@@ -20,6 +20,7 @@ from kfix.adapters.memory.parts import MemoryParts
 from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.adapters.memory.state import ManualClock, MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.versions import Line, VersionRule
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.load_conflicts import KeyLeft, OffsetsReplay
@@ -54,6 +55,8 @@ class MemoryCluster(MemoryParts):
 
     `copy_seconds` is what an added replica takes where no throttle holds it; 0: it is in sync at its next fetch.
     """
+
+    release: Line = (2, 7)
 
     def __init__(self, cluster_id: str = "memory-cluster", *, clock: ManualClock | None = None) -> None:
         super().__init__(cluster_id, clock=clock)
@@ -233,6 +236,12 @@ class MemoryCluster(MemoryParts):
     def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
         self._reading("configs")
         return {key: value for key, value in self.settings.read(kind, name).items() if key in keys}
+
+    def follows(self, rule: VersionRule, broker: int) -> bool:
+        self._reading("follows")
+        if not self.brokers[broker].alive:
+            raise UnreachableError(f"broker {broker} does not answer")
+        return self.release >= rule.since
 
     def log_dirs(self, broker: int) -> LogDirs:
         self._reading("log_dirs")

@@ -24,6 +24,7 @@ class MemoryKraftCluster(MemoryCluster):
     shows which brokers are registered, as before Kafka 4.0; without `reports_eligible` none shows who may lead.
     """
 
+    release = (4, 3)
     reports_fenced = True
     reports_eligible = True
 

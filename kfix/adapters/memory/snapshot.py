@@ -27,6 +27,8 @@ from kfix.ports import ClusterReader
 _ADDRESS = "127.0.0.1:2181"
 #: The metadata offset of every broker of a KRaft cluster in memory, and its high watermark.
 _HIGH = 1000
+#: The metadata.version that the software of Kafka 4.3 supports.
+_LEVEL = 30
 #: The feature of the coordinator that loads a partition as a whole, or not at all.
 _NEW_COORDINATOR = "group.version"
 
@@ -118,6 +120,7 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
         configured={node: address},
         features={ELR_FEATURE: 1, **({_NEW_COORDINATOR: 1} if cluster.load_failures else {})},
         fenced=tuple(sorted(b.id for b in cluster.brokers.values() if not b.alive)),
+        supported={b.id: _LEVEL for b in talking},
         eligible=eligible,
     )
     if down:

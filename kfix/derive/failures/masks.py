@@ -74,6 +74,7 @@ class _Maker:
         self.case = case
         self.live = live
         self.record = case.zookeeper_rules
+        self.releases = case.background.settings.releases
         self.controller = _controller(snapshot)
         record = record_of(snapshot)
         self.deleting = record.deleting if record is not None else frozenset[str]()
@@ -105,7 +106,7 @@ class _Maker:
             self._mask(frozenset(online)),
             self._bit(recorded.leader),
             self._memory(state, view) if self.record else self._bit(recorded.leader),
-            tuple(min_isr[b] for b in replicas),
+            tuple(self.releases.needed(min_isr[b], b, len(replicas)) for b in replicas),
             unclean,
             later,
         )

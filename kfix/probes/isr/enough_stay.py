@@ -19,7 +19,8 @@ from kfix.probes.words import state_words
 def _rule(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
     replicas = args.brokers("replicas")
     # Any of those that stay may lead, now or after the next election.
-    least, shown = min_isr(reader, args.tp().topic, [b for b in replicas if b in (reading.registered or ())])
+    heirs = [b for b in replicas if b in (reading.registered or ())]
+    least, shown = min_isr(reader, args.tp().topic, heirs, len(replicas))
     wanted = f"of {ids(replicas)} at least {'an unknown number' if least is None else max(least, 1)} in sync, none dead"
     live, assigned = reading.live_isr, reading.assignment
     if least is None or live is None or assigned is None or reading.registered is None:

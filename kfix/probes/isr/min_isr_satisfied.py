@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
+from kfix.derive.versions import CAPS_MIN_ISR
 from kfix.model.cluster.reading import PartitionReading, ResourceKind
 from kfix.model.numbers import whole_number
 from kfix.model.plan.answer import Answer, judge
@@ -15,9 +16,9 @@ from kfix.probes.words import state_words
 KEY = "min.insync.replicas"
 
 
-def min_isr(reader: ClusterReader, topic: str, leaders: Iterable[int]) -> tuple[int | None, str]:
-    """`min.insync.replicas` as the strictest of these leaders has it: as a number, None where it is unknown or no
-    number, and as it is read.
+def min_isr(reader: ClusterReader, topic: str, leaders: Collection[int], replicas: int) -> tuple[int | None, str]:
+    """`min.insync.replicas` as the strictest of these leaders applies it to so many replicas: as a number, None where
+    it is unknown or no number, and as it is read.
 
     A topic without a value of its own has the default of the broker that leads it, and brokers may differ
     (docs/facts/defaults.md).
@@ -29,13 +30,16 @@ def min_isr(reader: ClusterReader, topic: str, leaders: Iterable[int]) -> tuple[
     numbers = [None if text is None else whole_number(text) for text in found]
     known = [number for number in numbers if number is not None]
     if len(known) == len(found):
-        return max(known), str(max(known))
+        least = max(known)
+        capped = least > replicas and leaders and all(reader.follows(CAPS_MIN_ISR, broker) for broker in leaders)
+        return (replicas if capped else least), str(least)
     return None, next(text or "unknown" for text, number in zip(found, numbers, strict=True) if number is None)
 
 
 def _rule(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
     led_by = () if reading.leaderless or reading.state is None else (reading.state.leader,)
-    least, shown = min_isr(reader, args.tp().topic, led_by)
+    replicas = 0 if reading.assignment is None else len(reading.assignment.replicas)
+    least, shown = min_isr(reader, args.tp().topic, led_by if replicas else (), replicas)
     wanted = f"a leader and at least {'an unknown number of' if least is None else least} in sync ({KEY})"
     live = reading.live_isr
     if least is None or live is None or reading.leaderless is None:

@@ -26,6 +26,7 @@ from tests.unit.diagnostics.clusters import (
     another_epoch_at_zookeeper,
     base,
     broker_ids_gone,
+    capping,
     changed,
     coordinator_loading,
     coordinator_stuck,
@@ -38,6 +39,7 @@ from tests.unit.diagnostics.clusters import (
     offsets_rf1,
     offsets_uncompacted,
     offsets_withheld,
+    old,
     on_broker,
     packed_replicas,
     partitions_stuck,
@@ -123,7 +125,8 @@ SICK: dict[str, list[Sick]] = {
     ],
     "KFX301": [
         Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),
-        Sick(lambda: changed(Paper().topic("lone", 1, rf=1), min_isr=2).snapshot(), "replication factor", CRITICAL),
+        Sick(lambda: old(Paper().topic("lone", 1, rf=1), min_isr=2).snapshot(), "replication factor", CRITICAL),
+        Sick(lambda: changed(Paper().topic("lone", 1, rf=1), min_isr=2).snapshot(), "replication factor", WARNING),
         Sick(kraft_clusters.replicas_still_added, "replication factor", CRITICAL),
     ],
     "KFX302": [
@@ -135,7 +138,8 @@ SICK: dict[str, list[Sick]] = {
     "KFX303": [Sick(lambda: offsets_rf1().snapshot(), f"topic {OFFSETS_TOPIC}", WARNING)],
     "KFX304": [
         Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),
-        Sick(lambda: changed(offsets_rf1(), min_isr=2).snapshot(), "replication factor", CRITICAL),
+        Sick(lambda: old(offsets_rf1(), min_isr=2).snapshot(), "replication factor", CRITICAL),
+        Sick(lambda: changed(offsets_rf1(), min_isr=2).snapshot(), "replication factor", WARNING),
         Sick(offsets_withheld, "without brokers 2, 3", CRITICAL),
     ],
     "KFX305": [
@@ -275,14 +279,22 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: text(f"{_LED.format(1, 2)}\n{_LED.format(1, 2)}"),
         lambda: metadata_divergence().snapshot(),
     ],
-    "KFX301": [lambda: base().kill(3).snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
+    "KFX301": [
+        lambda: base().kill(3).snapshot(),
+        lambda: offsets_rf1().kill(3).snapshot(),
+        lambda: capping(Paper().topic("lone", 1, rf=1), min_isr=2).snapshot(),
+    ],
     "KFX302": [
         lambda: metadata_divergence().snapshot(),
         lambda: stuck_reassignment().snapshot(),
         lambda: base().kill(2).kill(3).snapshot(),
     ],
     "KFX303": [lambda: Paper((1,)).offsets(50, rf=1).snapshot(), lambda: base().kill(3).snapshot()],
-    "KFX304": [lambda: base().kill(3).snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
+    "KFX304": [
+        lambda: base().kill(3).snapshot(),
+        lambda: offsets_rf1().kill(3).snapshot(),
+        lambda: capping(offsets_rf1(), min_isr=2).snapshot(),
+    ],
     "KFX305": [
         lambda: rack_packed(racks={1: "a", 2: "b", 3: "a", 4: "b"}).snapshot(),
         lambda: rack_packed(racks=dict.fromkeys((1, 2, 3, 4), "a")).snapshot(),

@@ -10,6 +10,7 @@ from kfix.adapters.pasted.reader import parse_pasted
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import (
+    NEWEST_PROTOCOL,
     Assignment,
     LoggedGroup,
     Mode,
@@ -193,6 +194,21 @@ def changed(paper: Paper, **values: object) -> Paper:
         assert hasattr(paper, name)
         setattr(paper, name, value)
     return paper
+
+
+def released(version: str, paper: Paper, **values: object) -> Paper:
+    """Whose brokers report that their software supports this protocol version."""
+    every = {b: paper.broker_settings.get(b, {}) | {NEWEST_PROTOCOL: version} for b in paper.brokers}
+    return changed(paper, broker_settings=every, **values)
+
+
+def old(paper: Paper, **values: object) -> Paper:
+    return released("2.7-IV2", paper, **values)
+
+
+def capping(paper: Paper, **values: object) -> Paper:
+    """Whose leaders require no more in-sync replicas than there are."""
+    return released("3.9-IV0", paper, **values)
 
 
 def on_broker(broker: int, paper: Paper) -> Paper:

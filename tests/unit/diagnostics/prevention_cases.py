@@ -82,6 +82,7 @@ SICK: dict[str, list[Sick]] = {
     ],
     "KFX603": [
         Sick(lambda: set_on(durable(), "orders", min_insync_replicas="3").snapshot(), "replication factor 3", WARNING),
+        Sick(lambda: set_on(durable(), "orders", min_insync_replicas="4").snapshot(), "replication factor 3", WARNING),
         Sick(lambda: set_on(durable(4), "orders", min_insync_replicas="3").snapshot(), "replication factor 3", WARNING),
         Sick(lambda: of_factor(2).snapshot(), "replication factor 2", WARNING),
         Sick(lambda: changed(Paper().offsets(50, rf=2), min_isr=2).snapshot(), "replication factor 2", WARNING),
@@ -202,7 +203,6 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX603": [
         lambda: durable().snapshot(),
         lambda: changed(Paper().topic("lone", 3, rf=1), min_isr=1).snapshot(),
-        lambda: set_on(durable(), "orders", min_insync_replicas="4").snapshot(),
     ],
     "KFX604": [
         lambda: durable().snapshot(),
