@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kfix.derive.casefile import STANDING
-from kfix.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck
+from kfix.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Scope
 from kfix.derive.predicate import Matcher, Predicate, compile_all, parse
 from kfix.errors import UsageError
 from kfix_diagnostics import ALL
@@ -127,6 +127,8 @@ def rows_table() -> str:
 
 
 def _reported(check: Check | FleetCheck) -> str:
+    if isinstance(check, PartitionCheck | ClusterCheck) and check.scope is Scope.GROUP:
+        return "with --group"
     return "audit" if _over_fleets(check) else "latent risk" if check.prevention else "always"
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from kfix.derive.casefile import CaseFile, open_case
 from kfix.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Rows
 from kfix.derive.partition_facts import PartitionFacts
+from kfix.model.cluster.group_reading import by_group
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
-from kfix.wording import brokers_named
+from kfix.wording import brokers_named, several
 from kfix_diagnostics import ALL
 from kfix_diagnostics._only_copy import named
 from kfix_diagnostics._words import are, per_topic
@@ -125,6 +126,7 @@ def diagnose(
         prevention=seen.options.prevention,
         vantages=judged.vantages,
         notes=tuple(_notes(seen.case)),
+        left_out=tuple(_unjudged_groups(seen.case)),
         profile=judged.reached_by.profile,
         inapplicable={check.code: check.scope.value for check in ALL if not check.scope.covers(judged)},
     )
@@ -141,6 +143,15 @@ def _notes(case: CaseFile) -> Iterator[str]:
         yield f"this snapshot was not stored for later diagnoses: {case.snapshot.not_kept}"
     if case.snapshot.pasted is not None:
         yield from text_notes(case.snapshot.pasted)
+
+
+def _unjudged_groups(case: CaseFile) -> Iterator[str]:
+    """Yields how many groups were listed and not judged: they are too many, or a broker did not answer for them."""
+    last = {name: found[-1] for name, found in by_group(case.snapshot.group_readings).items()}
+    known = {name for name, each in last.items() if each.partitions is not None and not each.left_out}
+    number = sum(not g.state or (g.positioned and g.name not in known) for g in case.snapshot.groups)
+    if number:
+        yield f"{several(number, 'group')} {'was' if number == 1 else 'were'} not judged"
 
 
 def _could_not_read(case: CaseFile) -> Iterator[str]:

@@ -56,7 +56,8 @@ class Scope(StrEnum):
             case Scope.TEXT:
                 return snapshot.pasted is not None
             case Scope.GROUP:
-                return bool(snapshot.group_readings)
+                # Of other groups only the offsets were read.
+                return any(each.members is not None or each.endpoint for each in snapshot.group_readings)
             case Scope.EARLIER:
                 return bool(snapshot.samples)
             case _:

@@ -5,13 +5,14 @@ Why it matters
     its rebalance timeout, which is max.poll.interval.ms (5 minutes by default), and again at the next rebalance.
 
 How kfix knows
-    Two snapshots of `kfix diagnose --group G` show the group in PreparingRebalance or CompletingRebalance, with members
-    that are in both. A coordinator waits for members that it already knows. So a member that joined between the two
-    snapshots is ruled out, and so is one that the log of the offsets partition does not list in the last generation. No
-    client request shows which of several such members the coordinator waits for. A group of the consumer protocol
-    (KIP-848) is in Reconciling instead, and its coordinator reports the epoch that each member has reached: a member
-    that is behind the group's epoch in both snapshots has not adopted its assignment. The other members continue to
-    read what they have.
+    kfix reads the state of every group, and the members of up to five groups that rebalance and of the one that
+    `--group` names, in two snapshots: PreparingRebalance or CompletingRebalance in both, with members that are in both.
+    A group that rebalances in the last snapshot, and of which this is not shown, is a warning. A coordinator waits for
+    members that it already knows. So a member that joined between the two snapshots is ruled out, and so is one that
+    the log of the offsets partition does not list in the last generation. No client request shows which of several such
+    members the coordinator waits for. A group of the consumer protocol (KIP-848) is in Reconciling instead, and its
+    coordinator reports the epoch that each member has reached: a member that is behind the group's epoch in both
+    snapshots has not adopted its assignment. The other members continue to read what they have.
 
 Remedies, safest first
     Read the log or a thread dump of the named members: one hangs in its record processing and does not poll. Restart
@@ -30,13 +31,16 @@ Sources
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.model.cluster.group_reading import GroupMember, GroupReading, awaited, by_group
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.group_reading import REBALANCING, GroupMember, GroupReading, awaited, by_group
+from kfix.model.cluster.snapshot import Group
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, several, some
+from kfix_diagnostics._advice import cluster_options
 from kfix_diagnostics.groups._members import called, evictions, restart_members
 from kfix_diagnostics.groups._reconciling import not_reconciled
 
@@ -45,6 +49,15 @@ _SHOWN = 5
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    held = tuple(_stuck(case))
+    yield from held
+    named = {name for finding in held for name in finding.blocked.groups}
+    for group in case.snapshot.groups:
+        if group.state in REBALANCING and group.name not in named:
+            yield _rebalancing(group, case)
+
+
+def _stuck(case: CaseFile) -> Iterator[Finding]:
     for readings in by_group(case.snapshot.group_readings).values():
         if len(readings) < 2:
             continue
@@ -62,6 +75,25 @@ def _awaited(stayed: tuple[GroupMember, ...], last: GroupReading, case: CaseFile
     """Returns the members that may hold the rebalance, by the last generation that the log of the group holds."""
     logged = {m for log in case.offsets_logs for g in log.groups if g.name == last.group for m in g.members}
     return awaited(stayed, last.state, logged)
+
+
+def _rebalancing(group: Group, case: CaseFile) -> Finding:
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj=f"group {group.name}",
+        summary=f"group {group.name} is rebalancing ({group.state}), so its members get no records; this does not show "
+        "for how long",
+        cause=Cause("a member joined or left, or one does not rejoin", Confidence.UNKNOWN),
+        evidence=(Evidence("DescribeGroups", "state", group.state),),
+        remedies=(
+            Remedy(
+                "See whether a member holds it up",
+                f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group.name)}",
+            ),
+        ),
+        never=("Do not restart all members at once: each start triggers another rebalance",),
+    )
 
 
 def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, ...], case: CaseFile) -> Finding:
@@ -107,5 +139,4 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.NONE,
-    scope=Scope.GROUP,
 )

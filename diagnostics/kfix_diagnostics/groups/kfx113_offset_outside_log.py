@@ -28,8 +28,8 @@ import shlex
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition, GroupReading, by_group
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.group_reading import EMPTY, SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
@@ -60,7 +60,7 @@ def _outside(reading: GroupReading, outside: _Outside, case: CaseFile) -> Findin
     n = len(outside)
     return Finding(
         code=CODE,
-        severity=Severity.CRITICAL if above or reading.members else Severity.WARNING,
+        severity=_severity(reading, case, lost=bool(above)),
         obj=f"group {group}",
         summary=f"{several(n, 'committed offset')} of group {group} {are(n)} outside the log: {', '.join(parts)}; "
         "auto.offset.reset decides where its consumers start",
@@ -77,6 +77,14 @@ def _outside(reading: GroupReading, outside: _Outside, case: CaseFile) -> Findin
         partitions=tps,
         token=",".join(f"{tp}:{e.committed}" for tp, e in outside.items()),
     )
+
+
+def _severity(reading: GroupReading, case: CaseFile, *, lost: bool) -> Severity:
+    """A group without members that nobody asked for may have been left behind for good."""
+    states = {group.name: group.state for group in case.snapshot.groups}
+    if lost or reading.members or (reading.members is None and states.get(reading.group) != EMPTY):
+        return Severity.CRITICAL
+    return Severity.WARNING if reading.members is not None else Severity.INFO
 
 
 def _cause(above: _Outside, below: _Outside) -> Cause:
@@ -104,5 +112,4 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
-    scope=Scope.GROUP,
 )

@@ -6,15 +6,15 @@ Why it matters
     fault.
 
 How kfix knows
-    `kfix diagnose --group G` asks the leaders for the high watermark and the last stable offset of each partition of
-    the group. Where the latter is lower, it reads the batch there, which names the producer id and its epoch, and
-    searches the log of `__transaction_state` for the transactional.id, its timeout, and the state that the coordinator
-    has. The same transaction must hold the same offset in two snapshots, and must be older than 60 s
-    (`--transaction-grace`), or than half of its timeout if that is shorter: ordinary transactions last for less than a
-    second, and the default timeout, 60 s, ends any other. The age is by the clock of ZooKeeper or of the active KRaft
-    controller if kfix knows it, otherwise by this host's clock; it is unknown if every clock puts the start in the
-    future. A group with a committed offset above the last stable offset
-    reads uncommitted records and does not wait.
+    kfix asks the leaders for the high watermark and the last stable offset of each partition that a group has committed
+    an offset for, of 500 groups and 5000 partitions at most, and of what is assigned to the group of `--group`. Where
+    the latter is lower, it reads the batch there, which names the producer id and its epoch, and searches the log of
+    `__transaction_state` for the transactional.id, its timeout, and the state that the coordinator has. The same
+    transaction must hold the same offset in two snapshots, and must be older than 60 s (`--transaction-grace`), or than
+    half of its timeout if that is shorter: ordinary transactions last for less than a second, and the default timeout,
+    60 s, ends any other. The age is by the clock of ZooKeeper or of the active KRaft controller if kfix knows it,
+    otherwise by this host's clock; it is unknown if every clock puts the start in the future. A group with a committed
+    offset above the last stable offset reads uncommitted records and does not wait.
 
 Remedies, safest first
     Start the application with that transactional.id again, which aborts the transaction within a second. Or wait until
@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
@@ -132,5 +132,4 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.NONE,
-    scope=Scope.GROUP,
 )

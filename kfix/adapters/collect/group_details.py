@@ -1,6 +1,7 @@
-"""Reads one consumer group in depth for `--group`: its coordinator's address, members, offsets, and their logs.
+"""Reads consumer groups: one in depth, its coordinator's address, members, offsets, and their logs; of others offsets.
 
-At most `MOST_PARTITIONS` partitions of a group; each question fails on its own, and its error is kept.
+In depth at most `MOST_PARTITIONS` partitions of a group; each question fails on its own, and its error is kept. The
+offsets of all groups take one request a group, pipelined to its coordinator, and three a leader: two round trips.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from kfix.model.cluster.transactions import OpenBatch
 
 T = TypeVar("T")
 MOST_PARTITIONS = 1000
+#: Most groups whose offsets a plain snapshot reads, most of their partitions, and most rebalancing ones read in depth.
+MOST_GROUPS, MOST_POSITIONS, MOST_REBALANCING = 500, 5000, 5
 #: Timeout in seconds for a connection to the address of a coordinator, which a firewall may never answer.
 _CONNECT_SECONDS = 1.5
 _UNREAD = CommittedOffset(0, -1)
@@ -95,6 +98,68 @@ class GroupQuestions:
             group_type=described.group_type if described is not None else "",
             epoch=described.epoch if described is not None else None,
         )
+
+    def read_positions(
+        self,
+        coordinators: Mapping[str, int],
+        leaders: Callable[[Iterable[TopicPartition]], Mapping[TopicPartition, int]],
+    ) -> tuple[GroupReading, ...]:
+        """Returns the committed offsets of groups and the ends of their logs; `coordinators` are {group: broker}.
+
+        State and members are not read. A group that was not answered for has its error, and `partitions` is None.
+        """
+        taken_at = time.time()
+        offsets, errors = self._all_offsets(coordinators)
+        shown = _within(offsets, MOST_POSITIONS)
+        led = leaders({tp for committed in shown.values() for tp in committed})
+        logs = self._logs(led)
+        partitions = {
+            name: {tp: _partition(c, logs.get(tp)) for tp, c in found.items()} for name, found in shown.items()
+        }
+        ends = {tp: each for found in partitions.values() for tp, each in found.items()}
+        held = self._held({tp: each.stable for tp, each in ends.items() if 0 <= each.stable < each.end}, led)
+        return tuple(
+            GroupReading(
+                group=name,
+                taken_at=taken_at,
+                coordinator=broker,
+                endpoint=None,
+                unconnected=None,
+                partitions=partitions.get(name),
+                left_out=len(offsets.get(name, ())) - len(partitions.get(name, ())),
+                held={tp: held[tp] for tp in partitions.get(name, ()) if tp in held},
+                errors={"group offsets": errors[name]} if name in errors else {},
+            )
+            for name, broker in coordinators.items()
+        )
+
+    def _all_offsets(
+        self, coordinators: Mapping[str, int]
+    ) -> tuple[dict[str, dict[TopicPartition, CommittedOffset]], dict[str, str]]:
+        """Returns the committed offsets of each group, and why they are unknown of the others."""
+        led: dict[int, list[str]] = {}
+        for name, broker in coordinators.items():
+            led.setdefault(broker, []).append(name)
+
+        def ask(broker: int) -> Callable[[], list[tuple[int, dict[TopicPartition, CommittedOffset]]]]:
+            asked = [requests.offset_fetch(name) for name in led[broker]]
+            line = self.connections[broker]
+            return lambda: line.call_many(asked, group_answers.committed_offsets, self.deadline)
+
+        tasks = {b: self.questions.start(f"group offsets broker {b}", ask(b)) for b in led if b in self.connections}
+        found: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        errors = {name: f"broker {b} does not respond to kfix" for b in led.keys() - tasks.keys() for name in led[b]}
+        for broker, task in tasks.items():
+            answers = task.result(self.deadline)
+            if answers is None:
+                errors |= dict.fromkeys(led[broker], task.error)
+                continue
+            for name, (error, committed) in zip(led[broker], answers, strict=True):
+                if error:
+                    errors[name] = f"OffsetFetch: {name_of(error)}"
+                else:
+                    found[name] = {tp: committed[tp] for tp in sorted(committed)}
+        return found, errors
 
     def _asked(self, name: str, ask: Callable[[], T]) -> T | None:
         """Returns the answer, or None, with the error in `_errors`."""
@@ -229,6 +294,19 @@ class GroupQuestions:
             for when, isolation in _EACH
         ]
         return lambda: self.connections[broker].call_many(asked, responses.list_offsets, self.deadline)
+
+
+def _within(
+    offsets: Mapping[str, Mapping[TopicPartition, CommittedOffset]], most: int
+) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+    """Returns so many partitions of the groups, the first groups first; a group is left out where none is left."""
+    left, found = most, dict[str, dict[TopicPartition, CommittedOffset]]()
+    for name, committed in offsets.items():
+        if committed and left <= 0:
+            break
+        found[name] = dict(list(committed.items())[:left])
+        left -= len(found[name])
+    return found
 
 
 def _partition(committed: CommittedOffset, bounds: _Bounds | None) -> GroupPartition:

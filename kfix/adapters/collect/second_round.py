@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.adapters.collect.broker import TOPIC_KEYS
 from kfix.adapters.collect.details import Details
-from kfix.adapters.collect.group_details import GroupQuestions, leaders_of
+from kfix.adapters.collect.group_details import MOST_GROUPS, MOST_REBALANCING, GroupQuestions, leaders_of
 from kfix.adapters.collect.logs import newly_led, replicas_of, suspicious
 from kfix.adapters.collect.offsets_log import coordinators
 from kfix.adapters.collect.offsets_sizes import read_sizes
@@ -21,7 +21,7 @@ from kfix.adapters.kafka.new_groups import ListedGroup
 from kfix.derive.compaction import segment_bytes_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.views import distinct, offsets_partitions
-from kfix.model.cluster.group_reading import GroupReading
+from kfix.model.cluster.group_reading import REBALANCING, GroupReading
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (
@@ -99,7 +99,7 @@ class SecondRound:
         known = (*(g.name for g in groups), *remembered)
         probes = details.probes(representatives(known, wanted.groups, self._count)) if self._count else ()
         offsets_logs = self._offsets_logs(groups)
-        group_readings = self._group_readings() if self._count else ()
+        group_readings = self._group_readings(groups) if self._count else ()
         producers = open_producers(offsets_logs, group_readings, taken_at)
         return SecondAnswers(
             groups=groups,
@@ -154,12 +154,20 @@ class SecondRound:
         wanted = {partition_of_group(name, len(places)) for name in self.wanted.groups}
         return self._details.offsets_logs(places, listed, wanted)
 
-    def _group_readings(self) -> tuple[GroupReading, ...]:
+    def _group_readings(self, groups: tuple[Group, ...]) -> tuple[GroupReading, ...]:
+        """Reads the groups that were asked for and some that rebalance in depth, and the offsets of the others."""
         # Questions of their own: the errors are part of the reading, and no source of the cluster has failed.
         asked = GroupQuestions(Questions(), self.lines, self.deadline)
-        return tuple(
-            asked.read(group, lambda tps: leaders_of(tps, self.record, self.views)) for group in self.wanted.groups
-        )
+        rebalancing = [g.name for g in groups if g.state in REBALANCING and g.name not in self.wanted.groups]
+        in_depth = (*self.wanted.groups, *rebalancing[:MOST_REBALANCING])
+        others = [g.name for g in groups if g.positioned and g.name not in in_depth][:MOST_GROUPS]
+
+        def leaders(tps: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+            return leaders_of(tps, self.record, self.views)
+
+        homes = {name: TopicPartition(OFFSETS_TOPIC, partition_of_group(name, self._count)) for name in others}
+        coordinators = {name: self._places[tp][0] for name, tp in homes.items() if tp in self._places}
+        return (*(asked.read(group, leaders) for group in in_depth), *asked.read_positions(coordinators, leaders))
 
     def _transaction_log(self, producers: Mapping[int, int]) -> TransactionLog | None:
         if not producers:

@@ -40,8 +40,13 @@ def transaction_log(cluster: MemoryParts) -> TransactionLog | None:
 
 
 def group_readings(cluster: MemoryParts) -> tuple[GroupReading, ...]:
-    """Returns two readings of each group that has committed an offset, where open transactions hold partitions."""
-    found = []
+    """Returns a reading of each group, and two with its offsets where open transactions hold partitions."""
+    now = cluster.clock.now()
+    found = [
+        GroupReading(name, now, None, None, None, partitions={})
+        for name in cluster.groups
+        if name not in cluster.committed or not cluster.open_batches
+    ]
     for name, stored in cluster.committed.items() if cluster.open_batches else ():
         held = {tp: cluster.open_batches[tp] for tp in stored if tp in cluster.open_batches}
         ends = {tp: stable_end(cluster, tp) for tp in stored}
@@ -50,7 +55,7 @@ def group_readings(cluster: MemoryParts) -> tuple[GroupReading, ...]:
             for tp, each in stored.items()
         }
         for seconds in (_APART_SECONDS, 0.0):
-            at = cluster.clock.now() - seconds
+            at = now - seconds
             found.append(GroupReading(name, at, None, None, None, "Empty", "", (), partitions, held=held))
     return tuple(found)
 

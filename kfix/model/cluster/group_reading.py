@@ -13,7 +13,9 @@ from kfix.model.cluster.naming import Endpoint, TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
 
 _JOINING, RECONCILING = "PreparingRebalance", "Reconciling"
-DEAD = "Dead"
+DEAD, EMPTY = "Dead", "Empty"
+#: Seconds that an ordinary transaction lasts at most.
+_YOUNG = 5.0
 #: Kafka's types of groups, as ListGroups reports them. Before 3.8 a broker does not report them.
 CLASSIC_GROUP, CONSUMER_GROUP, SHARE_GROUP, STREAMS_GROUP = "classic", "consumer", "share", "streams"
 #: The request that describes a group of each type.
@@ -165,8 +167,14 @@ class GroupReading:
 
     @property
     def needs_second(self) -> bool:
-        """Whether a later reading shows more: members that hold a rebalance, an open transaction, or a lag."""
-        return self.rebalances or bool(self.held) or bool(self.members and self.lag)
+        """Whether a later reading shows more: members that hold a rebalance, an open transaction, or a lag.
+
+        Where only the offsets were read, ordinary transactions, which are young, do not count.
+        """
+        if self.members is not None:
+            return self.rebalances or bool(self.held) or bool(self.members and self.lag)
+        ages = [self.taken_at - batch.since_ms / 1000 for batch in self.held.values() if not batch.error]
+        return self.rebalances or any(age < 0 or age > _YOUNG for age in ages)
 
 
 def by_group(readings: Iterable[GroupReading]) -> dict[str, tuple[GroupReading, ...]]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.coordinator_probe import CoordinatorProbe as CoordinatorProbe  # noqa: PLC0414
-from kfix.model.cluster.group_reading import GroupReading
+from kfix.model.cluster.group_reading import SHARE_GROUP, GroupReading
 from kfix.model.cluster.log_ends import EpochEnd as EpochEnd  # noqa: PLC0414
 from kfix.model.cluster.log_ends import LogEnd as LogEnd  # noqa: PLC0414
 from kfix.model.cluster.moves import MoveSeen
@@ -213,6 +213,11 @@ class Group:
     members: tuple[str, ...] = ()
     group_type: str = ""
 
+    @property
+    def positioned(self) -> bool:
+        """Whether it commits offsets: share groups do not."""
+        return self.group_type != SHARE_GROUP
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -285,7 +290,8 @@ class ReachedBy:
 class Snapshot:
     """All sources, read in `seconds`. `origin` names the file of a snapshot that was not read live.
 
-    `group_readings` are of the groups asked for by name, with those of the first of two snapshots. `transaction_log`
+    `group_readings` are of the groups asked for by name and of some that rebalance, and of other groups the offsets
+    alone, with those of the first of two snapshots. `transaction_log`
     names the producers of the open transactions that were seen; None if there was none. `ensemble` holds
     every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None. `quorum` is that of
     KRaft, even if no controller answers; None if none was asked. `migration` is that to which a cluster with ZooKeeper

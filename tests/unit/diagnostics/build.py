@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -147,6 +148,7 @@ class Paper:
             },
             topic_configs=self.topic_settings,
             groups=tuple(Group(g, (self.brokers[0],), "Empty") for g in self.groups),
+            group_readings=tuple(GroupReading(g, NOW, None, None, None, partitions={}) for g in self.groups),
             probes=self._probes(),
             log_ends={tp: {b: LogEnd(0, e) for b, e in ends.items()} for tp, ends in self.log_ends.items()},
             addresses={b: _endpoint(b) for b in self.brokers},

@@ -4,10 +4,12 @@ import shlex
 from dataclasses import replace
 
 from kfix.model.cluster.group_reading import GroupReading
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Finding
+from kfix.model.cluster.snapshot import Group, Snapshot
+from kfix.model.diagnosis.finding import Finding, Severity
+from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.ladder.ladder import explain_group
+from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.group_readings import (
     MEMBER,
     held_by_one_of,
@@ -93,3 +95,31 @@ def test_each_of_several_members_has_its_command_and_a_warning_against_guessing(
     assert texts[1].startswith("If it is c1 on 10.0.0.2 that hangs")
     assert any("on a guess" in each for each in finding.never)
     assert not any("on a guess" in each for each in held(rebalance_held()).never)
+
+
+def test_a_group_that_rebalances_in_the_only_snapshot_is_a_warning_and_no_exit_0() -> None:
+    for state in ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"):
+        seen = base().snapshot()
+        seen = replace(seen, groups=(replace(seen.groups[0], state=state), *seen.groups[1:]))
+        diagnosis = diagnose(seen)
+        [found] = [f for f in diagnosis.walk() if f.code == "KFX111"]
+        assert (found.severity, found.obj) == (Severity.WARNING, f"group {seen.groups[0].name}")
+        assert exit_code(diagnosis) == 20
+
+
+def test_a_group_that_a_member_holds_is_reported_once() -> None:
+    seen = rebalance_held()
+    name = seen.group_readings[-1].group
+    listed = replace(seen, groups=(Group(name, (1,), "PreparingRebalance"),))
+    assert held(listed).severity is Severity.CRITICAL
+
+
+def test_groups_that_were_not_read_are_counted_in_the_first_line() -> None:
+    seen = base().snapshot()
+    assert diagnose(seen).headlines == ()
+    unread = replace(seen, group_readings=seen.group_readings[1:])
+    assert diagnose(unread).headlines == ("1 group was not judged",)
+    unknown = replace(seen, groups=tuple(replace(each, state="") for each in seen.groups))
+    assert diagnose(unknown).headlines == (f"{len(seen.groups)} groups were not judged",)
+    shared = replace(seen, groups=tuple(replace(g, group_type="share") for g in seen.groups), group_readings=())
+    assert diagnose(shared).headlines == ()

@@ -102,3 +102,23 @@ def test_partitions_without_a_leader_are_not_asked_for():
     tps = [TopicPartition("logs", 0), TopicPartition("orders", 1), TopicPartition("nosuch", 0)]
     assert leaders_of(tps, snapshot.zookeeper, snapshot.views).keys() == {TopicPartition("orders", 1)}
     assert leaders_of(tps, None, snapshot.views).keys() == {TopicPartition("orders", 1)}
+
+
+def test_the_offsets_of_all_groups_are_read_at_once_and_a_group_that_is_refused_has_its_error():
+    answers = [fetched(), fetched(error=30), fetched(offset=12)]
+    broker = FakeBroker({9: lambda *_: answers.pop(0), 2: lambda *_: listed()}, VERSIONS)
+    with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
+        asked = GroupQuestions(Questions(), {1: line}, Deadline.after(5))
+        found = asked.read_positions({"a": 1, "b": 1, "c": 1, "d": 2}, lambda tps: dict.fromkeys(tps, 1))
+    positions = {each.group: each.partitions for each in found}
+    assert positions == {
+        "a": {TP: GroupPartition(7, 0, 9, 9, 9, "")},
+        "b": None,
+        "c": {TP: GroupPartition(12, 0, 9, 9, 9, "")},
+        "d": None,
+    }
+    assert {each.group: each.errors["group offsets"] for each in found if each.errors} == {
+        "b": "OffsetFetch: GROUP_AUTHORIZATION_FAILED",
+        "d": "broker 2 does not respond to kfix",
+    }
+    assert not any(each.needs_second for each in found)

@@ -121,7 +121,7 @@ def test_a_check_that_cannot_find_anything_here_is_skipped_with_the_reason() -> 
     }
     assert whys["KFX811"] == "not judged: it concerns clusters on KRaft"
     assert whys["KFX117"] == "not judged: it concerns pasted text"
-    assert whys["KFX111"] == "not judged: it needs --group"
+    assert whys["KFX110"] == "not judged: it needs --group"
     assert "KFX202" not in whys
 
 
