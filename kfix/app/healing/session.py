@@ -17,6 +17,7 @@ from kfix.app.application import App
 from kfix.app.clusters import OpenCluster
 from kfix.app.healing.request import HealRequest, Nothing, plan_for
 from kfix.app.healing.site import Site
+from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.plan.plan import Plan
@@ -152,6 +153,21 @@ class Healing:
         return Door(
             self._cluster.changer, policy, lambda: findings(access, judged), self._app.clock, just_now, access.at
         )
+
+
+def left_by(app: App, access: Access, plan: Plan) -> tuple[str, ...] | None:
+    """Returns the keys of findings that the same runbook is for and this plan, of one finding, did not cover.
+
+    None: the cluster could not be read again.
+    """
+    try:
+        found = app.clusters.findings_before_change(access, plan.judged)
+    except UnreachableError:
+        return None
+    covered = set(plan.finding.partitions)
+    every = (each for head in found for each in head.walk() if not each.unsettled)
+    same = (each for each in every if any(remedy.runbook == plan.runbook.id for remedy in each.remedies))
+    return tuple(each.key for each in same if not covered.issuperset(each.partitions))
 
 
 def just_diagnosed(app: App, diagnosis: Diagnosis) -> Diagnosed:

@@ -23,7 +23,7 @@ from kfix.app.healing.plans import (
     write_plan,
 )
 from kfix.app.healing.request import HealRequest, Matched, Nothing, match, read_request
-from kfix.app.healing.session import Approval, healing, just_diagnosed
+from kfix.app.healing.session import Approval, healing, just_diagnosed, left_by
 from kfix.app.healing.site import Site
 from kfix.app.text import a_reason
 from kfix.cli import completion
@@ -315,6 +315,8 @@ def apply(
                     result = session.carry_out(made, approval, asked.policy, out.attendance(made, app.human), just_now)
                     out.close(made, result, access)
                     changed += result.changed
+            if made is not None and finding is not None and result.changed:
+                out.left(made, left_by(app, access, made), access)
 
 
 def _apply_plan(app: App, access: Access, given: Plan, approval: Approval, policy: Path | None, out: Out) -> None:
@@ -324,7 +326,10 @@ def _apply_plan(app: App, access: Access, given: Plan, approval: Approval, polic
     approval.to(given)
     with healing(app, access.for_plan(given)) as session:
         out.show(given)
-        out.close(given, session.carry_out(given, approval, rules, out.attendance(given, app.human)), access)
+        result = session.carry_out(given, approval, rules, out.attendance(given, app.human))
+        out.close(given, result, access)
+    if result.changed and not given.undoes:
+        out.left(given, left_by(app, access, given), access)
 
 
 def countersign(

@@ -8,7 +8,7 @@ import typer
 
 from kfix.app.healing.plans import plan_json
 from kfix.app.healing.runs import rethrottle
-from kfix.app.healing.session import Approval, healing
+from kfix.app.healing.session import Approval, healing, left_by
 from kfix.app.healing.site import Site
 from kfix.app.text import a_reason
 from kfix.cli.options import (
@@ -72,7 +72,10 @@ def resume(
     approval.to(plan)
     with healing(app, access.for_plan(plan)) as session:
         person = out.attendance(plan, app.human)
-        out.close(plan, session.resume(found, tuple(did or ()), approval, rules, person), access)
+        result = session.resume(found, tuple(did or ()), approval, rules, person)
+        out.close(plan, result, access)
+    if result.changed and not plan.undoes:
+        out.left(plan, left_by(app, access, plan), access)
 
 
 def abort(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from kfix.report.console import HarmlessConsole, console_on, styled
 from kfix.report.runbook.keyboard import Terminal
 from kfix.report.runbook.plan import print_plan
 from kfix.report.runbook.run import NdjsonReporter, RunReporter, closing
+from kfix.wording import several, some
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,17 @@ class Out:
         )
         self.people.print()
         self.people.print(words, soft_wrap=True)
+
+    def left(self, plan: Plan, keys: tuple[str, ...] | None, access: Access) -> None:
+        """Prints what is left to heal after a plan of one finding."""
+        if keys is None:
+            self.people.print(
+                styled("whether more findings of this kind are left was not read: kfix diagnose", "yellow")
+            )
+        elif keys:
+            more = f"not healed by this plan: {several(len(keys), 'more finding')}, {some(keys)}"
+            command = shlex.join(["kfix", "runbook", "apply", plan.runbook.id, *access.options()])
+            self.people.print(styled(f"{more}. To heal the rest: {command}", "yellow"), soft_wrap=True)
 
     def waiting(self, seconds: float) -> None:
         self.people.print(f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)")

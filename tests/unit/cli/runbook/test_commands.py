@@ -14,6 +14,7 @@ from kfix.adapters.memory.incidents import ALL
 from kfix.app.application import App
 from kfix.cli.app import app
 from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Remedy
 from kfix.runbook.file.catalogue import shipped_dir
 from tests.each import for_each
 from tests.unit.runbook.fake_wiring import FakeWiring
@@ -68,6 +69,21 @@ def test_a_plan_that_was_approved_is_carried_out_and_proved(wired: FakeWiring, t
     again = kfix("apply", "--plan", path, "--approve", f"plan:{plan_id}")
     assert again.exit_code == 3
     assert "was already run as" in again.output
+
+
+def test_the_end_says_which_findings_of_the_same_runbook_the_plan_did_not_cover(
+    wired: FakeWiring, tmp_path: Path
+) -> None:
+    path, plan_id = planned(tmp_path)
+    healed = wired.findings[0]
+    remedies = (Remedy("the runbook", "kfix runbook apply coordinator-stuck", "coordinator-stuck"),)
+    left = replace(healed, obj="orders-7", partitions=(TopicPartition("orders", 7),), remedies=remedies)
+    other = replace(left, obj="orders-8", remedies=(replace(remedies[0], runbook="isr-dead"),))
+    wired.cut = (left, replace(healed, remedies=remedies), other)
+    result = kfix("apply", "--plan", path, "--approve", f"plan:{plan_id}")
+    assert result.exit_code == 0, result.output
+    [said] = [line for line in result.stdout.splitlines() if line.startswith("not healed by this plan")]
+    assert said.startswith(f"not healed by this plan: 1 more finding, {left.key}. To heal the rest: kfix runbook apply")
 
 
 def test_apply_in_one_go_without_a_terminal_changes_nothing_and_tells_the_way(
