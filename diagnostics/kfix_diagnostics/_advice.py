@@ -76,9 +76,10 @@ def save_from_disk(tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Ite
 
 
 def start(brokers: Iterable[int], case: CaseFile) -> str:
-    """Returns `Start brokers 1, 2`; a frozen process has to be ended first, since it holds the port and the disks.
+    """Returns `Start brokers 1, 2 with their old disks, never with an empty one`.
 
-    So has a broker of another cluster at the address of one of them, which holds the port.
+    A frozen process has to be ended first, since it holds the port and the disks. So has a broker of another cluster at
+    the address of one of them, which holds the port.
     """
     ids = tuple(brokers)
     strays = [case.strayed[b][0] for b in ids if b in case.strayed]
@@ -88,7 +89,8 @@ def start(brokers: Iterable[int], case: CaseFile) -> str:
         return f"Stop {there} of another cluster at {', '.join(strays)}, then start {brokers_named(ids)} with {own}"
     frozen = [b for b in ids if b in case.frozen]
     if not frozen:
-        return f"Start {brokers_named(ids)}"
+        disks = "its old disk" if len(ids) == 1 else "their old disks"
+        return f"Start {brokers_named(ids)} with {disks}, never with an empty one"
     ending = f"End the frozen {'process' if len(frozen) == 1 else 'processes'} of {brokers_named(frozen)}, then start "
     return ending + ("it" if len(ids) == 1 else "them" if frozen == list(ids) else brokers_named(ids))
 

@@ -56,8 +56,7 @@ class Scope(StrEnum):
             case Scope.TEXT:
                 return snapshot.pasted is not None
             case Scope.GROUP:
-                # Of other groups only the offsets were read.
-                return any(each.members is not None or each.endpoint for each in snapshot.group_readings)
+                return any(each.in_depth for each in snapshot.group_readings)
             case Scope.EARLIER:
                 return bool(snapshot.samples)
             case _:

@@ -154,16 +154,14 @@ def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple
     if calm:
         yield Remedy("Wait until it is back. Diagnose again if it does not return")
         return
-    renamed = any(b in case.lost for b in dead) and not case.strayed
-    disk = " with the old disk, never with an empty one" if renamed else ""
     yield from _maybe_frozen(dead, case)
     rest = tuple(b for b in dead if b not in first)
     if first and rest:
         they = "it is" if len(first) == 1 else "they are"
-        text = f"{start(first, case)}{disk} first: only {they} in sync for partitions without a leader. "
+        text = f"{start(first, case)}, first: only {they} in sync for partitions without a leader. "
         yield starts(Remedy(f"{text}Then {continued(start(rest, case))}"), dead)
     else:
-        text = f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action"
+        text = f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action"
         yield starts(Remedy(text), dead)
     text = f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
     yield moves_from(Remedy(text), dead)

@@ -13,7 +13,7 @@ from kfix.derive.coordinator import INTERNAL_TOPICS
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.derive.versions import CAPS_MIN_ISR
 from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
-from kfix.wording import ago, brokers_named, several
+from kfix.wording import ago, brokers_named, continued, several
 from kfix_diagnostics._advice import diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._explained import code_of, explained_by
@@ -198,7 +198,7 @@ def bring_back(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]
     if case.live is None:
         gone = [b for b in missing if b in case.background.likely.dead]
         if gone:
-            text = f"{start(gone, case)} if not running. Replicas catch up and rejoin the ISR by themselves"
+            text = f"If not running, {continued(start(gone, case))}. Replicas catch up and rejoin the ISR by themselves"
             yield starts(Remedy(text), gone)
         yield diagnose_again(
             case, f"Diagnose the cluster itself, which shows whether {brokers_named(missing)} {are(len(missing))} alive"

@@ -51,7 +51,8 @@ def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> Group
     tp = TopicPartition(OFFSETS_TOPIC, partition_of_group(group, case.offsets_partitions))
     own = next((p for p in case.probes if p.group == group), None)
     probe = own or next((p for p in case.probes if p.partition == tp.partition), None)
-    asked = Asked(group, tp, case, diagnosis, probe, readings_of(snapshot.group_readings, group))
+    readings = tuple(each for each in readings_of(snapshot.group_readings, group) if each.in_depth)
+    asked = Asked(group, tp, case, diagnosis, probe, readings)
     rungs = tuple(rung(asked) for rung in RUNGS)
     blocked, verdict = _verdict(asked, rungs)
     codes = {rung.code for rung in rungs if rung.code}

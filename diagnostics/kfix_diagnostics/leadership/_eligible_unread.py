@@ -94,9 +94,8 @@ def _remedies(
     if up:
         yield find_out_why(up, case, "Once that is repaired a leader may be elected, and no record is lost")
     if dead:
-        disk = "its old disk" if len(dead) == 1 else "their old disks"
         what = "if it is eligible to lead" if len(dead) == 1 else "if one of them is eligible to lead"
-        yield starts(Remedy(f"{start(dead, case)} with {disk}: {what}, it is elected, and no record is lost"), dead)
+        yield starts(Remedy(f"{start(dead, case)}: {what}, it is elected, and no record is lost"), dead)
     yield diagnose_again(case, f"Then d{_AGAIN}" if up or dead else f"D{_AGAIN}")
 
 

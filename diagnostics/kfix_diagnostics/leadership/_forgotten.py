@@ -121,9 +121,8 @@ def _remedies(tps: list[TopicPartition], dead: Sequence[int], up: Sequence[int],
     if up:
         yield find_out_why(up, case, "Its log may be the longest" if len(up) == 1 else "Their logs may be the longest")
     if dead:
-        disk = "its old disk" if len(dead) == 1 else "their old disks"
         text = "that elects no leader, and an unclean election can then choose the longest of all logs"
-        yield starts(Remedy(f"{start(dead, case)} with {disk}: {text}"), dead)
+        yield starts(Remedy(f"{start(dead, case)}: {text}"), dead)
     if dead or up:
         yield diagnose_again(case, "Then diagnose again")
     electable = [tp for tp in tps if case.unclean_winner(tp) is not None]

@@ -232,17 +232,17 @@ def _remedies(
     if up:
         yield find_out_why(up, case, "Once that is repaired, a leader is elected and no record is lost")
         if dead:
-            yield starts(Remedy(f"Also {continued(start(dead, case))} with the old disk"), dead)
+            yield starts(Remedy(f"Also {continued(start(dead, case))}"), dead)
     if up or not dead:
         text = "Then diagnose again" if up else "Diagnose the quorum: an active controller elects it within seconds"
         yield diagnose_again(case, text)
         return
     text = (
-        "with its old disk: it is elected, and no record is lost. The runbook names it"
+        "it is elected, and no record is lost. The runbook names it"
         if len(wanted) == 1
-        else "with their old disks: one of them is elected, and no record is lost. The runbook names them in order"
+        else "one of them is elected, and no record is lost. The runbook names them in order"
     )
-    whom = runbook(case, "isr-dead", f"{start(wanted, case)} {text}, and verifies the recovery")
+    whom = runbook(case, "isr-dead", f"{start(wanted, case)}: {text}, and verifies the recovery")
     yield starts(whom, wanted)
     alive = [b for b in eligible.last_known if b in (case.live or ())]
     if alive and eligible.replicas:

@@ -57,11 +57,11 @@ class CutWords:
 
 
 def cut_finding(code: str, case: CaseFile, cut: Cut, words: CutWords) -> Finding:
-    """Returns the finding: critical where partitions have two leaders that clients use, otherwise a warning."""
+    """Returns the finding: critical where a partition has two leaders that clients use, or takes no acks=all."""
     foretold = words.foretells_loss
     return Finding(
         code=code,
-        severity=Severity.CRITICAL if foretold and cut.pairs else Severity.WARNING,
+        severity=Severity.CRITICAL if (foretold and cut.pairs) or cut.stuck else Severity.WARNING,
         obj=cut.obj,
         about=cut.about,
         summary=f"{words.summary} ({since(case, cut)})",

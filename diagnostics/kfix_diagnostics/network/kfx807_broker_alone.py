@@ -91,7 +91,7 @@ CHECK = ClusterCheck(
     code=CODE,
     slug="broker-alone",
     title="a broker reaches no other broker, but reaches ZooKeeper or the controllers",
-    severity=Severity.WARNING,
+    severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
 )

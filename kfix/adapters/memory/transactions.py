@@ -43,7 +43,7 @@ def group_readings(cluster: MemoryParts) -> tuple[GroupReading, ...]:
     """Returns a reading of each group, and two with its offsets where open transactions hold partitions."""
     now = cluster.clock.now()
     found = [
-        GroupReading(name, now, None, None, None, partitions={})
+        GroupReading(name, now, next(iter(cluster.brokers)), None, None, partitions={})
         for name in cluster.groups
         if name not in cluster.committed or not cluster.open_batches
     ]

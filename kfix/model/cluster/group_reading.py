@@ -152,6 +152,11 @@ class GroupReading:
     epoch: int | None = None
 
     @property
+    def in_depth(self) -> bool:
+        """Whether it was read by name, and not its offsets alone."""
+        return self.coordinator is None or self.endpoint is not None or self.members is not None
+
+    @property
     def assigned(self) -> frozenset[TopicPartition]:
         return frozenset(tp for member in self.members or () for tp in member.assigned)
 

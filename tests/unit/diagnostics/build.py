@@ -148,7 +148,7 @@ class Paper:
             },
             topic_configs=self.topic_settings,
             groups=tuple(Group(g, (self.brokers[0],), "Empty") for g in self.groups),
-            group_readings=tuple(GroupReading(g, NOW, None, None, None, partitions={}) for g in self.groups),
+            group_readings=tuple(GroupReading(g, NOW, self.brokers[0], None, None, partitions={}) for g in self.groups),
             probes=self._probes(),
             log_ends={tp: {b: LogEnd(0, e) for b, e in ends.items()} for tp, ends in self.log_ends.items()},
             addresses={b: _endpoint(b) for b in self.brokers},

@@ -173,8 +173,8 @@ SICK: dict[str, list[Sick]] = {
         Sick(cut_clusters.one_sided_link_cut, "brokers 1 and 2", WARNING),
     ],
     "KFX802": [
-        Sick(cut_clusters.controller_link_cut, "broker 1", WARNING),
-        Sick(lambda: cut_clusters.controller_link_cut(data_too=False), "broker 1", WARNING),
+        Sick(cut_clusters.controller_link_cut, "broker 1", CRITICAL),
+        Sick(lambda: cut_clusters.controller_link_cut(data_too=False), "broker 1", CRITICAL),
     ],
     "KFX803": [
         Sick(cut_clusters.zone_isolated, "broker 1", CRITICAL),

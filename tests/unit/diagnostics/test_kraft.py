@@ -266,10 +266,14 @@ def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_star
 @pytest.mark.parametrize(
     ("snapshot", "advice"),
     [
-        (kraft_clusters.eligible_dead, "Start broker 2 with its old disk: it is elected, and no record is lost. "),
+        (
+            kraft_clusters.eligible_dead,
+            "Start broker 2 with its old disk, never with an empty one: it is elected, and no record is lost. ",
+        ),
         (
             kraft_clusters.two_eligible_dead,
-            "Start brokers 1, 2 with their old disks: one of them is elected, and no record is lost. ",
+            "Start brokers 1, 2 with their old disks, never with an empty one: one of them is elected, and no record is "
+            "lost. ",
         ),
     ],
 )

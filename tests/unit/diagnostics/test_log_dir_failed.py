@@ -62,7 +62,7 @@ def test_another_in_sync_replica_that_is_online_is_elected():
 
 def test_another_in_sync_replica_that_is_dead_is_started():
     finding = find(diagnose(disk_clusters.only_in_sync(2, 3, dead=(3,))), "KFX406")
-    assert finding.remedies[0].text == "Start broker 3: it is in sync, too"
+    assert finding.remedies[0].text == "Start broker 3 with its old disk, never with an empty one: it is in sync, too"
 
 
 def test_where_others_lead_the_missing_replica_is_no_matter_of_a_link():
