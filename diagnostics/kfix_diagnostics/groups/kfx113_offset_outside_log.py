@@ -80,7 +80,7 @@ def _outside(reading: GroupReading, outside: _Outside, case: CaseFile) -> Findin
 
 
 def _severity(reading: GroupReading, case: CaseFile, *, lost: bool) -> Severity:
-    """A group without members that nobody asked for may have been left behind for good."""
+    """A group without members that was not asked for by name may have been left behind for good."""
     states = {group.name: group.state for group in case.snapshot.groups}
     if lost or reading.members or (reading.members is None and states.get(reading.group) != EMPTY):
         return Severity.CRITICAL
@@ -96,7 +96,9 @@ def _cause(above: _Outside, below: _Outside) -> Cause:
 
 def _remedies(group: str, tp: TopicPartition, case: CaseFile, *, lost: bool) -> Iterator[Remedy]:
     if lost:
-        yield Remedy("First find out which records were lost: `kfix diagnose --before` compares with a saved snapshot")
+        yield Remedy(
+            "First find out which records were lost: `kfix diagnose --before FILE` compares with a saved snapshot"
+        )
     yield Remedy(
         "Stop the consumers of the group, and see which position a reset to the log start gives each partition of the "
         "topic; --execute instead of --dry-run sets it",

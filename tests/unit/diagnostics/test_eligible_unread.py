@@ -21,8 +21,8 @@ def test_the_dead_replicas_are_to_be_started_and_the_diagnosis_repeated(code, de
     start, again = finding.remedies
     assert (start.brokers, start.runbook) == (dead, "")
     assert start.text.endswith(
-        "with their old disks, never with an empty one: if one of them is eligible to lead, it is elected, and no record "
-        "is lost"
+        "with their old disks, never with an empty one: if one of them is eligible to lead, it is elected, and no "
+        "record is lost"
     )
     assert again.command.startswith("kfix diagnose ")
 

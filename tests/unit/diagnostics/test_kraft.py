@@ -272,8 +272,7 @@ def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_star
         ),
         (
             kraft_clusters.two_eligible_dead,
-            "Start brokers 1, 2 with their old disks, never with an empty one: one of them is elected, and no record is "
-            "lost. ",
+            "Start brokers 1, 2 with their old disks, never with an empty one: one of them is elected, and no record",
         ),
     ],
 )
