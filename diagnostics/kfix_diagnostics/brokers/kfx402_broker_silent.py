@@ -10,7 +10,8 @@ How kfix knows
     while other brokers did. This is only the view from kfix's host: whether other hosts reach it is unknown.
 
 Remedies, safest first
-    Check from another host first: a firewall in front of kfix has the same effect. If it is frozen, kill its process;
+    Where its host name does not resolve, or nothing listens at its address: correct advertised.listeners, or start it.
+    Otherwise check from another host first: a firewall in front of kfix has the same effect. If it is frozen, kill it;
     its session then ends and its partitions get other leaders. Then find the reason: stop signals, disk, garbage
     collection.
 
@@ -30,8 +31,9 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several
-from kfix_diagnostics._bans import no_election, restart
+from kfix.wording import continued, several
+from kfix_diagnostics._advice import servers, start
+from kfix_diagnostics._bans import no_election, restart, starts
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are
 
@@ -63,14 +65,7 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
             *live_row(case),
         ),
         blocked=Blocked(f"clients of the partitions and groups that broker {broker} serves" if leads else ""),
-        remedies=(
-            Remedy(f"Check from another host whether broker {broker} responds there"),
-            restart(
-                "If it is frozen: kill its process, so that its session ends and "
-                f"{'another broker becomes controller' if controls else 'others can be elected'}. Then start it",
-                broker,
-            ),
-        ),
+        remedies=tuple(_remedies(broker, why, case, controls=controls)),
         never=(
             f"Do not trigger elections where broker {broker} is in the ISR: it may be elected while it is registered",
             "Do not restart other brokers because of it",
@@ -78,6 +73,25 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
         forbids=(no_election(_in_isr(broker, case)),),
         token=str(case.registrations[broker].czxid) if broker in case.registrations else "",
     )
+
+
+def _remedies(broker: int, why: str, case: CaseFile, *, controls: bool) -> Iterator[Remedy]:
+    """Yields what fits the error: a process is only killed where it may be frozen."""
+    describe = f"kafka-configs.sh {servers(case)} --describe --all --entity-type brokers --entity-name {broker}"
+    where = case.address(broker) or "its address"
+    if UNRESOLVED in why:
+        yield Remedy(f"Correct DNS or advertised.listeners of broker {broker}: {where} does not resolve here", describe)
+        return
+    if REFUSED in why:
+        yield Remedy(
+            f"Check on its host whether the process of broker {broker} runs. If so, advertised.listeners is wrong: "
+            f"nothing listens at {where}"
+        )
+        yield starts(Remedy(f"If it does not: {continued(start((broker,), case))}"), (broker,))
+        return
+    yield Remedy(f"Check from another host whether broker {broker} responds there")
+    others = "another broker becomes controller" if controls else "others can be elected"
+    yield restart(f"If it is frozen: kill its process, so that its session ends and {others}. Then start it", broker)
 
 
 def _in_isr(broker: int, case: CaseFile) -> Iterator[TopicPartition]:

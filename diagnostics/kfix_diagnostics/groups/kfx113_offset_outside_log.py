@@ -96,7 +96,9 @@ def _cause(above: _Outside, below: _Outside) -> Cause:
 
 def _remedies(group: str, tp: TopicPartition, case: CaseFile, *, lost: bool) -> Iterator[Remedy]:
     if lost:
-        yield Remedy("First find out which records were lost: `kfix diagnose --before` compares with a saved snapshot")
+        yield Remedy(
+            "First find out which records were lost: `kfix diagnose --before FILE` compares with a saved snapshot"
+        )
     yield Remedy(
         "Stop the consumers of the group, and see which position a reset to the log start gives each partition of the "
         "topic; --execute instead of --dry-run sets it",

@@ -116,14 +116,18 @@ def _remedies(lost: list[int], rows: Rows, down: bool, case: CaseFile) -> Iterat
     old = "the old id and the old disk" if len(lost) == 1 else "their old ids and disks"
     yield Remedy(f"Start {brokers_named(lost)} with {old}. All replicas recover without further action")
     if any(row.n_live_isr > 0 for row in rows):
-        yield _replace(lost, case)
+        yield _replace(lost, case, without_copy=any(row.leaderless for row in rows))
     if down:
         yield Remedy("Where no replica is alive, the records exist on the old disk only: save it before anything else")
 
 
-def _replace(lost: list[int], case: CaseFile) -> Remedy:
-    """Returns the runbook with the replacement of each id, or the question which broker it is."""
+def _replace(lost: list[int], case: CaseFile, *, without_copy: bool) -> Remedy:
+    """Returns the runbook with the replacement of each id, or the question which broker it is.
+
+    With `without_copy` it has to leave out the partitions that have no leader, which it refuses otherwise.
+    """
     found = {b: case.lost[b][0] for b in lost}
+    rest = ("without_copy=leave",) if without_copy else ()
     text = f"Where an in-sync replica is alive: reassign the replicas of {brokers_named(lost)} to "
     if None in found.values():
         asked, empty = " ".join(f"{b}=NEW" for b in lost), _empty(case)
@@ -132,12 +136,14 @@ def _replace(lost: list[int], case: CaseFile) -> Remedy:
             which = f"whether broker {empty[0]} replaces {either(lost)}"
         ask = f"Find out {which} (log directory, host, rack), and name each"
         return Remedy(
-            f"{text}their replacements. {ask}: kfix runbook plan replace-broker -p 'renamed={asked}'",
+            f"{text}their replacements. {ask}: kfix runbook plan replace-broker -p 'renamed={asked}'"
+            + "".join(f" -p {each}" for each in rest),
             runbook="replace-broker",
             changes=CHANGES_OF["replace-broker"],
         )
     renamed = " ".join(f"{b}={heir}" for b, heir in found.items())
-    return runbook(case, "replace-broker", text + brokers_named(h for h in found.values() if h), f"renamed={renamed}")
+    heirs = brokers_named(h for h in found.values() if h)
+    return runbook(case, "replace-broker", text + heirs, f"renamed={renamed}", *rest)
 
 
 def _empty(case: CaseFile) -> list[int]:

@@ -1,0 +1,91 @@
+"""Every command of kfix that a finding prints is one that its command line accepts, with all that its runbook needs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import typer
+
+from kfix.app.healing.request import _params
+from kfix.cli.app import app
+from kfix.errors import KfixError
+from kfix.model.diagnosis.finding import Finding
+from kfix.runbook.file.catalogue import load
+from kfix_diagnostics.engine import Options, diagnose
+from tests.places import ROOT
+from tests.unit.diagnostics.all_cases import CASES
+
+#: A command in a sentence: up to what ends the sentence, or the clause.
+COMMAND = re.compile(r"kfix (?:runbook|diagnose|inspect|offsets|snapshot) [^`;]*?(?=[`;]|\. |, |$)")
+MAIN = typer.main.get_command(app)
+
+
+def parsed(words: list[str]) -> tuple[str, dict[str, object]]:
+    """Returns the path of the command and its parameters. Raises an error for what it does not accept."""
+    command, name, args = MAIN, "kfix", words
+    while hasattr(command, "resolve_command"):
+        context = command.make_context(name, list(args), resilient_parsing=False)
+        inner, found, args = command.resolve_command(context, [*context._protected_args, *context.args])
+        assert inner is not None
+        assert found is not None
+        command, name = found, f"{name} {inner}"
+    context = command.make_context(name, list(args), resilient_parsing=False)
+    return name, context.params
+
+
+def wrong(text: str) -> str:
+    """Returns why the command could not be carried out as it is printed; "" if it could."""
+    words = shlex.split(text)[1:]
+    try:
+        name, params = parsed(words)
+    except Exception as problem:  # noqa: BLE001 - typer has a click of its own
+        return f"{text}: {getattr(problem, 'message', problem)}"
+    if name in {"kfix runbook plan", "kfix runbook apply"} and params.get("name"):
+        try:
+            runbook = load(str(params["name"]), None)
+            if not runbook.codes and params.get("finding") is None:
+                _params(runbook, list(params.get("param") or ()))  # type: ignore[call-overload]
+        except KfixError as problem:
+            return f"{text}: {problem}"
+    return f"{text}: ends in punctuation" if text[-1] in ".,;:" else ""
+
+
+def printed(finding: Finding) -> Iterator[str]:
+    for remedy in finding.remedies:
+        if remedy.command.startswith("kfix "):
+            yield remedy.command
+    for text in (*(r.text for r in finding.remedies), finding.summary, finding.cause.text, *finding.never):
+        yield from (found[0] for found in COMMAND.finditer(text) if "--" in found[0] or " -p " in found[0])
+        yield from re.findall(r"kfix runbook (?:plan|apply) [\w-]+\S*(?: -p (?:'[^']*'|\S+))*", text)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_command_of_a_finding_can_be_pasted(name: str) -> None:
+    seen = CASES[name]()
+    seen = replace(seen, cluster=replace(seen.cluster, bootstrap="one:9092"))
+    found = diagnose(seen, options=Options(prevention=True))
+    assert [why for each in found.walk() for text in printed(each) if (why := wrong(text))] == []
+
+
+def test_no_golden_prints_a_command_that_ends_in_punctuation() -> None:
+    for page in sorted((ROOT / "tests" / "golden").rglob("*.txt")):
+        for line in page.read_text().splitlines():
+            if line.strip().startswith(("next: kfix ", "kfix ")):
+                assert line.rstrip()[-1] not in ".,;:", (page.name, line)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kfix runbook plan raise-topic-rf.",
+        "kfix runbook plan raise-topic-rf",
+        "kfix diagnose --before",
+        "kfix diagnose --nope x",
+    ],
+)
+def test_a_command_that_cannot_work_is_noticed(text: str) -> None:
+    assert wrong(text)
