@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -23,13 +24,16 @@ from tests.mutants.forks import Report, forked
 from tests.mutants.near import near, words_of
 from tests.mutants.swap import caches_of, change, functions_under, swap
 from tests.places import ROOT
-from tests.suite.copies import by_function, some
+from tests.suite.copies import by_function, function_of, some
+from tests.suite.costs import load as costs
 
 PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
 PATIENCE = 60.0
-#: The most tests and files of tests that are tried on a fault, nearest first; of the two nearest files, more tests.
-MOST_TESTS, MOST_FILES = 100, 12
+#: CPU seconds for the tests of a fault, and the most that one of them may cost.
+SECONDS, DEAREST = 8.0, 1.0
+#: The most files of tests that are tried on a fault, the nearest first; of the first two, all copies of each test.
+MOST_FILES, WHOLE_FILES = 12, 2
 #: Copies of a parametrized test that are tried, evenly spread.
 COPIES = 3
 
@@ -46,6 +50,7 @@ class Forks:
         self._faults = [fault for fault in faults() if fault.id in given["faults"]]
         self._killers: dict[str, str] = given["killers"]
         self._verdicts = Path(given["verdicts"])
+        self._costs = costs()
         self._unsound: set[str] = set()
         self._failed = False
         self._edits = 0
@@ -57,6 +62,7 @@ class Forks:
     def pytest_runtestloop(self, session):
         self._items = {item.nodeid: item for item in session.items}
         self._functions = functions_under(ROOT)
+        assert self._functions, f"no function of {ROOT} is imported: no fault could be put in"
         self._caches = caches_of(PACKAGES)
         gc.freeze()  # else each fork would copy all of this when it collects garbage
         sound = self._without_fault()
@@ -100,9 +106,9 @@ class Forks:
         files = {file: [*tests] for file, tests in groupby(ids, key=lambda test: test.partition("::")[0])}
         order = list(files) if fault.by else near(fault.file, files)[:MOST_FILES]
         found = [test for file in order for test in _chosen(files[file], words_of(fault.file))]
-        if not fault.by:
-            found = [*found[:MOST_TESTS], *[test for file in order[:2] for test in files[file]][: 2 * MOST_TESTS]]
-        return [each for each in dict.fromkeys(found) if each not in self._unsound]
+        found += [test for file in order[:WHOLE_FILES] for test in files[file]]
+        cheap = [test for test in dict.fromkeys(found) if self._costs.each(function_of(test)) <= DEAREST]
+        return [each for each in cheap if each not in self._unsound]
 
     def _tried(self, fault: Fault, text: str, tests: Sequence[str]) -> tuple[str, str] | None:
         """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process."""
@@ -116,7 +122,7 @@ class Forks:
     def _in_a_fork(self, pairs, file: str, tests: Sequence[str]) -> tuple[str, str] | None:
         def run(report: Report) -> None:
             swap(pairs, self._functions.get(str(ROOT / file), ()))
-            self._run(tests, report)
+            self._run(tests, report, seconds=SECONDS)
 
         running = ""
         try:
@@ -142,8 +148,9 @@ class Forks:
         failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
         return ("killed", failed[1] if failed else chosen[0]) if done.returncode in (1, 2, 3) else None
 
-    def _run(self, tests: Iterable[str], report: Report, *, each: bool = False) -> None:
-        """Runs tests in this process, which is a fork; up to the first that fails, or `each`."""
+    def _run(self, tests: Iterable[str], report: Report, *, each: bool = False, seconds: float = 1e9) -> None:
+        """Runs tests in this process, which is a fork; up to the first that fails, or `each`, and for some seconds."""
+        began = process_time()
         for cache in self._caches:
             cache.cache_clear()
         items = [self._items[test] for test in tests if test in self._items]
@@ -152,7 +159,7 @@ class Forks:
             report({"start": item.nodeid})
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             report({"end": item.nodeid, "failed": self._failed})
-            if self._failed and not each:
+            if process_time() - began > seconds or (self._failed and not each):
                 return
 
     def _write(self, path: Path, text: str) -> None:
