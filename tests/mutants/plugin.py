@@ -26,7 +26,6 @@ from tests.mutants.swap import caches_of, change, functions_under, swap
 from tests.places import ROOT
 from tests.suite.copies import by_function, function_of, some
 from tests.suite.costs import load as costs
-from tests.waiting import seconds as patient
 
 PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
@@ -63,6 +62,7 @@ class Forks:
     def pytest_runtestloop(self, session):
         self._items = {item.nodeid: item for item in session.items}
         self._functions = functions_under(ROOT)
+        assert self._functions, f"no function of {ROOT} is imported: no fault could be put in"
         self._caches = caches_of(PACKAGES)
         gc.freeze()  # else each fork would copy all of this when it collects garbage
         sound = self._without_fault()
@@ -142,7 +142,7 @@ class Forks:
             return None
         words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *chosen]
         try:
-            done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=patient(1800), check=False)
+            done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False)
         except subprocess.TimeoutExpired:
             return "timeout", ""
         failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", done.stdout, re.MULTILINE)

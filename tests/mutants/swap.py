@@ -52,6 +52,7 @@ def swap(pairs: Pairs, functions: Sequence[FunctionType]) -> int:
 def functions_under(root: Path) -> Functions:
     """Returns the functions of this process whose file is in the folder; methods and inner functions are among them."""
     found: dict[str, list[FunctionType]] = {}
+    gc.unfreeze()  # what is frozen is not listed
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename.startswith(f"{root}/"):
             found.setdefault(each.__code__.co_filename, []).append(each)

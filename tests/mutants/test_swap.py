@@ -1,5 +1,6 @@
 """The code of a changed file is put into functions that are imported already, and nothing else is."""
 
+import gc
 import importlib.util
 import sys
 
@@ -62,6 +63,12 @@ def test_a_method_has_the_fault_in_objects_that_exist_already(example):
     assert not box.is_full(3)
     assert found.functions == ("Box.is_full",)
     assert not found.is_outside
+
+
+def test_a_function_that_the_garbage_collector_has_put_aside_has_the_fault(example):
+    gc.freeze()
+    put(example, "n + m", "n - m")
+    assert example.add_one(5) == -4
 
 
 def test_a_fault_in_a_comprehension_is_named_by_it(example):
