@@ -26,6 +26,7 @@ from tests.mutants.swap import caches_of, change, functions_under, swap
 from tests.places import ROOT
 from tests.suite.copies import by_function, function_of, some
 from tests.suite.costs import load as costs
+from tests.waiting import seconds as patient
 
 PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
@@ -142,7 +143,7 @@ class Forks:
             return None
         words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *chosen]
         try:
-            done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False)
+            done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=patient(1800), check=False)
         except subprocess.TimeoutExpired:
             return "timeout", ""
         failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", done.stdout, re.MULTILINE)

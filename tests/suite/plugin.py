@@ -65,7 +65,6 @@ class Selection:
             return (yield)
         finally:
             gc.enable()
-            gc.freeze()
 
     @pytest.hookimpl(tryfirst=True)  # before xdist appends the group of a test to its id
     def pytest_collection_modifyitems(self, config, items):
