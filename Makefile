@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev demo fleet-demo test slice test-all touched costs parts unit proofs real test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test slice test-all touched costs parts mutants unit proofs real test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -53,6 +53,12 @@ costs: setup-dev
 
 parts: setup-dev
 	@$(BIN)/python -m tests.suite parts
+
+# Puts each fault of tests/mutants/faults into a copy of the tree and runs the fast tests that can find it (docs/mutants.md).
+# MUTANTS="--record" writes the results down, "--slice 3/20" tries a part of the list, "--only adapters" one part of kfix.
+MUTANTS ?=
+mutants: setup-dev
+	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
 # Each module by itself: no cluster, about two minutes on two idle cores.
 unit: setup-dev
