@@ -21,6 +21,7 @@ def diagnosed(kfix):
             worse = [f"{f['code']} {f['summary']}" for f in said.json["findings"] if f["severity"] != "info"]
             if said.code != 0 or worse:
                 found.append((said.code, worse, said.json["could_not_read"]))
+            over.wait(0.5)
 
     thread = threading.Thread(target=work)
     thread.start()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.suite import quarantine
 from tests.suite.copies import by_function, some
 from tests.suite.costs import OTHERS, SHARED, Costs, Measured, merged, summed
-from tests.suite.parts import BUDGET, SLICE, SelectionError, Suite, always
+from tests.suite.parts import BUDGET, COPIES_COST, SLICE, SelectionError, Suite, always
 from tests.suite.touched import module_of
 
 UNIT = [f"tests/unit/test_a.py::test_many[{n}]" for n in range(100)]
@@ -34,7 +34,7 @@ def test_turns_have_each_copy_and_no_turn_has_more_than_it_may(n, most):
 
 def test_every_unit_function_is_in_make_test_with_the_copies_that_its_cost_allows():
     fast = suite().fast()
-    assert len(fast) == 4
+    assert len(fast) == COPIES_COST / 0.25
     assert {nodeid for commit in range(100) for nodeid in suite(commit).fast()} == set(UNIT)
 
 
@@ -48,8 +48,8 @@ def test_slices_share_out_every_test_once_and_none_is_much_dearer_than_another()
 
 
 def test_a_test_that_no_longer_fits_the_budget_is_named():
-    dear = Costs({"tests/unit/test_a.py": {"test_many": 19.0}, "tests/unit/test_b.py": {SHARED: BUDGET}})
-    with pytest.raises(SelectionError, match=r"test_b.py::test_c|test_many 19 s"):
+    dear = Costs({"tests/unit/test_a.py": {"test_many": 7.0}, "tests/unit/test_b.py": {SHARED: BUDGET}})
+    with pytest.raises(SelectionError, match=r"test_b.py::test_c|test_many 7 s"):
         suite(costs=dear, nodeids=(*UNIT, "tests/unit/test_b.py::test_c")).check()
 
 
