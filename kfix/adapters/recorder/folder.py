@@ -109,7 +109,6 @@ def lock(folder: Path) -> int:
             hint="give another folder, or leave out --recorder to watch without recording",
         ) from None
     with contextlib.suppress(OSError):  # only the number for the message is lost
-        number = open_private(named, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.write(number, str(os.getpid()).encode())
-        os.close(number)
+        with os.fdopen(open_private(named, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb", buffering=0) as file:
+            file.write(str(os.getpid()).encode())
     return handle

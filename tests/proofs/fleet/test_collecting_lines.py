@@ -163,7 +163,8 @@ def test_the_command_shows_the_result(inventory, tmp_path):
     assert "unresolved: the cluster cannot be reached" in done.stderr
     assert f"run one of 2026-03-01: {tmp_path / 's'}\n" in done.stdout
     quiet = kfix("collect", *some, "--quiet", "--json", "--run", "two", "--date", "2026-03-01", **env)
-    assert (quiet.returncode, quiet.stderr) == (22, "")
+    assert quiet.returncode == 22
+    assert quiet.stderr == f"warning: the inventory {inventory} (KFIX_FLEET)\n"
     assert set(json.loads(quiet.stdout)["failed"]) == {"closed", "unresolved"}
     again = kfix("collect", *some, "--run", "one", "--date", "2026-03-01", **env)
     assert (again.returncode, again.stdout) == (2, "")
