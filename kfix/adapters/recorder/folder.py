@@ -108,7 +108,9 @@ def lock(folder: Path) -> int:
             f"--recorder {folder}: another watch records there{f' (process {holder})' if holder.isdecimal() else ''}",
             hint="give another folder, or leave out --recorder to watch without recording",
         ) from None
-    with contextlib.suppress(OSError):  # only the number for the message is lost
-        with os.fdopen(open_private(named, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb", buffering=0) as file:
-            file.write(str(os.getpid()).encode())
+    with (
+        contextlib.suppress(OSError),  # only the number for the message is lost
+        os.fdopen(open_private(named, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb", buffering=0) as file,
+    ):
+        file.write(str(os.getpid()).encode())
     return handle
