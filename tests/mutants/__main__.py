@@ -1,4 +1,4 @@
-"""`python -m tests.mutants [--slice K/N] [--only PART_OR_ID ...] [--record] [--again] [--render]`
+"""`python -m tests.mutants [--slice K/N] [--only PART_OR_ID ...] [--tests PATH ...] [--record] [--again] [--render]`
 
 Puts small faults into a copy of the tree, one at a time, and runs the fast tests that execute them. Without --record,
 it runs each fault against the test that once killed it, and against all others if that one no longer does: exit code 1
@@ -48,7 +48,7 @@ def to_run(some: Sequence[Fault], known: Results, *, record: bool, again: bool) 
     return [fault for fault in living if (fault.id in known and known[fault.id].is_killed) is not record]
 
 
-def run(some: Sequence[Fault], known: Results) -> dict[str, Result]:
+def run(some: Sequence[Fault], known: Results, tests: Sequence[str] = TESTS) -> dict[str, Result]:
     """Returns the verdicts, of fewer faults if pytest was ended or could not collect the tests."""
     if not some:
         return {}
@@ -62,7 +62,7 @@ def run(some: Sequence[Fault], known: Results) -> dict[str, Result]:
         env["PYTHONPATH"] = os.pathsep.join(str(copy / each) for each in ("", "diagnostics", "spark"))
         env.pop("PYTHONDONTWRITEBYTECODE", None)
         words = ["-q", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "-o", "timeout=40"]
-        words += [f"--basetemp={folder}/t", *TESTS]
+        words += [f"--basetemp={folder}/t", *tests]
         subprocess.run([sys.executable, "-m", "pytest", *words], cwd=copy, env=env, check=False)
         lines = verdicts.read_text(encoding="utf-8").splitlines() if verdicts.exists() else []
         return {row["id"]: Result(**row) for row in map(json.loads, lines)}
@@ -86,6 +86,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--slice", default="1/1", metavar="K/N")
     parser.add_argument("--only", action="append", default=[], metavar="PART_OR_ID")
+    parser.add_argument("--tests", action="append", metavar="PATH", help="collect only these: faster, if they are near")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--again", action="store_true", help="with --record: also faults that have a good result")
     parser.add_argument("--render", action="store_true", help="only write the page")
@@ -93,7 +94,7 @@ def main() -> int:
     known, now = results(), dict[str, Result]()
     wanted = [] if given.render else chosen(faults(), given.only, given.slice)
     wanted = to_run(wanted, known, record=given.record, again=given.again)
-    now = run(wanted, known)
+    now = run(wanted, known, given.tests or TESTS)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     _say(f"{len(now)} of {len(wanted)} faults, {sum(each.ru_utime + each.ru_stime for each in used):.0f} CPU seconds")
     gone = lost(now, known)
