@@ -180,10 +180,11 @@ def test_a_button_of_a_check_filters_and_one_of_a_cluster_opens_it(opened):
     assert page.run("document.activeElement.classList.contains('opener')")
 
 
-def test_five_hundred_clusters_stay_quick(opened, files):
+def test_searching_five_hundred_clusters_costs_less_than_drawing_them(opened, files):
     assert files("many").stat().st_size < 6_000_000
     page = opened("many")
-    assert 0 < (opening := page.processor_seconds()) < 8  # some 0.4 s
+    whole(page)
+    assert (drawing := page.processor_seconds()) > 0
     search(page, "KFX101 orders-149")
     assert 0 < page.run(SHOWN) < 500
     page.run(
@@ -195,7 +196,7 @@ def test_five_hundred_clusters_stay_quick(opened, files):
             field.dispatchEvent(new Event('input'));
         })"""
     )
-    assert page.processor_seconds() - opening < 3
+    assert page.processor_seconds() < 2 * drawing  # 1.3 times as much
 
 
 def test_without_scripts_the_tables_are_there(browser, files):

@@ -16,7 +16,7 @@ def diagnosed(kfix):
 
     def work():
         while not over.is_set():
-            said = kfix.diagnose("--debounce", "3", "--restart-grace", GRACE)
+            said = kfix.diagnose("--restart-grace", GRACE)
             count.append(said.code)
             worse = [f"{f['code']} {f['summary']}" for f in said.json["findings"] if f["severity"] != "info"]
             if said.code != 0 or worse:

@@ -83,15 +83,14 @@ class Suite:
             heapq.heappush(heap, (cost + self.costs.total(part), number))
         return slices
 
-    def slice(self) -> tuple[int, int, frozenset[str]]:
-        """The slice of this commit: its number, how many there are, and its tests that `fast` does not have."""
-        count = len(self.slices())
-        return self.commit % count, count, self.of_slice() - self.fast()
+    def slice(self, again: frozenset[str] = frozenset()) -> tuple[int, int, frozenset[str]]:
+        """The slice of this commit: its number, how many there are, and its tests that `fast` does not have.
 
-    def of_slice(self) -> frozenset[str]:
-        """All tests of the slice of this commit, also those that `fast` has."""
+        It has those of `again` also if `fast` has them: `fast` runs a few of their examples only.
+        """
         slices = self.slices()
-        return frozenset(slices[self.commit % len(slices)])
+        number = self.commit % len(slices)
+        return number, len(slices), frozenset(slices[number]) - (self.fast() - again)
 
     def check(self) -> None:
         """Raises SelectionError if `make test` is too dear, with what costs most, or if its cost is not known."""

@@ -51,11 +51,12 @@ class Selection:
         self._copies = config.getoption("copies")
         self._few_examples = part == "fast" or (part is None and config.getoption("costs") is not None)
         self._cpu = 0.0
-        self._about = [f"part: {part}, turn {self._commit}"] if part else []
+        self._slice = ""
 
     def pytest_report_header(self, config):
         seed = config.option.hypothesis_seed
-        return [*self._about, *([f"seed: --hypothesis-seed={seed}"] if seed is not None else [])]
+        part = [f"part: {self._part}, turn {self._commit}"] if self._part else []
+        return [*part, *([f"seed: --hypothesis-seed={seed}"] if seed is not None else [])]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self):
@@ -70,9 +71,7 @@ class Selection:
     def pytest_collection_modifyitems(self, config, items):
         suite = Suite([item.nodeid for item in items], costs.load(), self._commit)
         config.suite = suite
-        taken = self._taken(suite)
-        if self._part == "slice":  # with all of their examples, which `fast` has not
-            taken |= suite.of_slice() & {item.nodeid for item in items if has_examples(item)}
+        taken = self._taken(suite, frozenset(item.nodeid for item in items if has_examples(item)))
         for item in items:
             patient(item)
             quarantine.mark(item)
@@ -82,14 +81,14 @@ class Selection:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
             items[:] = [item for item in items if item.nodeid in taken]
 
-    def _taken(self, suite):
+    def _taken(self, suite, with_examples):
         if self._unmeasured:
             return {nodeid for nodeid in self._some(suite.nodeids) if suite.costs.unknown(function_of(nodeid))}
         if self._part == "fast":
             return suite.fast() - quarantine.names()
         if self._part == "slice":
-            number, count, taken = suite.slice()
-            self._about.append(f"slice {number + 1} of {count}: {len(taken)} tests; since its last run: {since(count)}")
+            number, count, taken = suite.slice(with_examples)
+            self._slice = f"slice {number + 1} of {count}: {len(taken)} tests; since its last run: {since(count)}"
             return taken
         return set(self._some(suite.nodeids)) if self._copies else None
 
@@ -97,15 +96,22 @@ class Selection:
         for function, ids in by_function(nodeids).items():
             yield from some(ids, self._copies or len(ids), turn_of(function, self._commit))
 
+    def pytest_sessionfinish(self, session):
+        if ON_A_WORKER:
+            session.config.workeroutput["slice"] = self._slice
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node, error):
-        self._cpu += getattr(node, "workeroutput", {}).get("cpu", 0.0)
+        output = getattr(node, "workeroutput", {})
+        self._cpu += output.get("cpu", 0.0)
+        self._slice = output.get("slice", self._slice)
 
     def pytest_terminal_summary(self, terminalreporter, exitstatus):
         if self._cpu:
             budget = f" of {BUDGET}" if self._part == "fast" else ""
             terminalreporter.write_line(f"CPU: {self._cpu:.0f}{budget} seconds, with all that the tests started")
-        if exitstatus and len(self._about) > 1:
-            terminalreporter.write_line(self._about[-1])
+        if self._slice:
+            terminalreporter.write_line(self._slice)
 
 
 def patient(item):
