@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kfix.adapters.collect import transactions
@@ -14,6 +14,7 @@ from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions, requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
+from kfix.adapters.kafka.responses import FoundCoordinator
 from kfix.adapters.kafka.rights import with_right
 from kfix.adapters.live.authority import RecordAuthority
 from kfix.adapters.live.lines import BrokerLines
@@ -259,11 +260,10 @@ class LiveReader:
         """
         self._transactions_partition(transactional_id)
         end, request = self._deadline(), requests.find_transaction_coordinator(transactional_id)
-        found = self._lines.ask_any(
-            sorted(self.registered_brokers()),
-            lambda line, until: line.call(request, responses.find_coordinator, until),
-            end,
+        answers = self._lines.ask_each(
+            sorted(self.registered_brokers()), lambda line: line.call(request, responses.find_coordinator, end), end
         )
+        found = named_coordinator(answers.values())
         if found.error:
             why = f"transactional.id {transactional_id}: FindCoordinator: {name_of(found.error)}"
             raise UnreachableError(with_right(why, requests.INIT_PRODUCER_ID, self._target.security.principal))
@@ -319,3 +319,19 @@ class LiveReader:
 
     def _deadline(self) -> Deadline:
         return Deadline.after(self._target.timeout)
+
+
+def named_coordinator(answers: Iterable[FoundCoordinator | UnreachableError]) -> FoundCoordinator:
+    """Returns the first answer that names a broker, else one with its error code. Raises if no broker answered."""
+    error = UnreachableError("no registered broker is reachable")
+    refused = None
+    for answer in answers:
+        if isinstance(answer, UnreachableError):
+            error = answer
+        elif answer.error == 0:
+            return answer
+        else:
+            refused = refused or answer
+    if refused is None:
+        raise error
+    return refused

@@ -4,8 +4,10 @@ import pytest
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions
+from kfix.adapters.kafka.responses import FoundCoordinator
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.live.lines import BrokerLines
+from kfix.adapters.live.reader import named_coordinator
 from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.lock import ZooKeeperLock
@@ -73,6 +75,16 @@ def test_a_dead_broker_gives_way_to_one_that_lives():
         known = lines({1: NOBODY, 2: endpoint}, lambda _: None)
         assert known.ask_any((1, 2), lambda line, _: configs_of_t(line), Deadline.after(3))["a"].own
         known.close()
+
+
+def test_the_error_of_one_broker_hides_no_coordinator_that_another_names():
+    loading, there, dead = FoundCoordinator(14, -1, None), FoundCoordinator(0, 2, None), UnreachableError("dead")
+    assert named_coordinator([dead, loading, there]) is there
+    assert named_coordinator([dead, loading]) is loading
+    with pytest.raises(UnreachableError, match="dead"):
+        named_coordinator([dead])
+    with pytest.raises(UnreachableError, match="no registered broker"):
+        named_coordinator([])
 
 
 # -- ZooKeeper
