@@ -1,8 +1,9 @@
 """The parts of the suite: `fast`, which is `make test`, and the slices of everything.
 
 What a test costs decides where it runs (tests/costs.json). `fast` has every function of `WHOLE`, with as many copies as
-`COPIES_COST` pays for, unless one copy alone costs more than `DEAR`; and of the tests on real brokers and Spark those
-of `ALWAYS`, since each needs a cluster or a session. Slices share out all tests; a run leaves out what `fast` has.
+`COPIES_COST` pays for, unless one copy alone costs more than `DEAR`; and of these dear ones, and of the tests on real
+brokers and Spark, those of `ALWAYS` and some copies of `IN_TURN`. Slices share out all tests; a run of one
+leaves out what `fast` has.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ OVERHEAD = 60
 SLICE = 700
 #: CPU seconds for the copies of one function, and for one copy of a test that `fast` has.
 COPIES_COST = 0.5
-DEAR = 8.0
+DEAR = 4.0
 WHOLE = tuple(f"tests/{part}/" for part in ("unit", "catalogue", "mutants", "suite", "proofs", "browser", "security"))
 #: Tests on real brokers and on Spark that every run has. `*` stands for any characters; a bracket is one.
 ALWAYS = (
-    "tests/cluster/test_lines.py::test_a_*",
+    "tests/cluster/test_lines.py::test_a_healthy_cluster_is_called_healthy*",
     "tests/cluster/test_lines.py::test_an_incident_is_diagnosed_remedied_and_proved[*-0]",
     *(
         f"tests/cluster/test_secured_labs.py::test_every_form_of_client_properties_reads_everything_without_another_option[{way}]"
@@ -45,6 +46,14 @@ ALWAYS = (
     "tests/spark/test_failures.py::test_one_that_fails_or_kills_its_process_is_a_row_and_stops_no_other",
     "tests/spark/test_failures.py::test_a_damaged_file_is_a_row_that_names_it",
 )
+#: {dear function: how many of its copies a run has}: each commit has others.
+IN_TURN = {
+    "tests/proofs/docs/test_examples.py::test_each_command_of_the_readme_runs": 2,
+    "tests/proofs/test_kills.py::test_killed_and_killed_again_in_the_resume": 1,
+    "tests/proofs/test_two_at_once.py::test_two_runs_at_once_and_exactly_one_acts": 1,
+    "tests/cluster/test_lines.py::test_a_rolling_restart_is_no_alarm": 2,
+    "tests/cluster/test_lines.py::test_a_run_that_dies_after_its_change_is_resumed_and_does_not_change_again": 3,
+}
 
 
 class SelectionError(Exception):
@@ -63,13 +72,16 @@ class Suite:
         """The tests of `make test`."""
         taken: set[str] = set()
         for function, ids in by_function(self.nodeids).items():
-            if function.startswith(WHOLE):
-                each = self.costs.each(function)
-                if each <= DEAR:
-                    taken.update(some(ids, max(int(COPIES_COST / max(each, 0.001)), 1), turn_of(function, self.commit)))
-            else:
-                taken.update(nodeid for nodeid in ids if always(nodeid))
+            taken.update(some(ids, self._copies(function), turn_of(function, self.commit)))
+            taken.update(nodeid for nodeid in ids if always(nodeid))
         return frozenset(taken)
+
+    def _copies(self, function: str) -> int:
+        """How many copies of it `fast` has, without those of `ALWAYS`."""
+        each = self.costs.each(function)
+        if function.startswith(WHOLE) and each <= DEAR:
+            return max(int(COPIES_COST / max(each, 0.001)), 1)
+        return IN_TURN.get(function, 0)
 
     def slices(self) -> list[list[str]]:
         """Every test in one of them, of about equal cost: a file as a whole, or its functions where it is too dear."""
@@ -98,9 +110,9 @@ class Suite:
         if unknown:
             raise SelectionError(f"not measured: {', '.join(unknown[:5])} ({len(unknown)} in all): run `make costs`")
         files = {nodeid.partition("::")[0] for nodeid in self.nodeids}
-        for pattern in ALWAYS:
+        for pattern in (*ALWAYS, *(f"{function}[*]" for function in IN_TURN)):
             if pattern.partition("::")[0] in files and not any(_matches(nodeid, pattern) for nodeid in self.nodeids):
-                raise SelectionError(f"{pattern}: no test has this name any more (ALWAYS in tests/suite/parts.py)")
+                raise SelectionError(f"{pattern}: no test has this name any more (tests/suite/parts.py)")
         fast = self.fast()
         cost = OVERHEAD + self.costs.total(fast)
         if cost > BUDGET:
