@@ -8,6 +8,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.suite import plugin
 
+_LONGEST_ID = 60
+
 # `nohup make test &` leaves Ctrl-C ignored, and so do all processes that the tests start to press it on.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -20,6 +22,11 @@ os.unsetenv("COLUMNS")
 
 def pytest_addoption(parser):
     plugin.add_options(parser)
+
+
+def pytest_make_parametrize_id(val):
+    """Cuts a long text or many bytes off: the id of a test is a line of a report. Pytest numbers those that are equal."""
+    return f"{val[:_LONGEST_ID]!r}..." if isinstance(val, str | bytes) and len(val) > _LONGEST_ID else None
 
 
 def pytest_configure(config):
