@@ -25,7 +25,7 @@ def pytest_addoption(parser):
 
 
 def pytest_make_parametrize_id(val):
-    """Cuts a long text or many bytes off: the id of a test is a line of a report. Pytest numbers those that are equal."""
+    """Cuts off long texts and bytes: the id of a test is a line of a report. Pytest numbers those that are equal."""
     return f"{val[:_LONGEST_ID]!r}..." if isinstance(val, str | bytes) and len(val) > _LONGEST_ID else None
 
 
