@@ -66,7 +66,7 @@ def plan(
     `finding` is the key of one finding, such as `KFX101:__consumer_offsets-3`; without it the runbook must be for one
     finding only. `params` are the runbook's. `runbooks` is a folder of the site's own, `policy` the site's file,
     `moves_file` the reassignment JSON of a runbook whose moves a person makes, `offsets_file` a file of saved offsets.
-    `warn` hears what a person should know
+    `warn` receives what a person should know
     before they approve: critical findings that the plan does not heal, unread sources, unwise moves.
 
     Returns `Nothing`, with lines that say why, where there is nothing to do.
@@ -119,7 +119,7 @@ def carry_out(
     `approval` is what was approved beforehand; `human` is asked for the rest (None: no person is present, and a gate
     that was not approved stays shut). `policy` is the site's file; the site's usual one holds where none is named.
     `runbooks` is a folder of the site's own runbooks, if the plan is of one of them.
-    `listener` hears each record of the run's journal once it is on the disk.
+    `listener` receives each record of the run's journal once it is on the disk.
 
     Raises UsageError for an approval of another plan; RefusedError (nothing was changed) for a plan that was altered,
     is not what its runbook makes, is stale, expired, spent, of another cluster or below the policy, and while the

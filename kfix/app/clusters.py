@@ -37,9 +37,9 @@ class DiagnoseOptions:
 
     `expected` are the settings against which latent risks are measured, `zones` the names of racks, by rack.
     `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
-    remembers the snapshot for later diagnoses. `waiting` hears the seconds between two snapshots (docs/adr/003),
+    remembers the snapshot for later diagnoses. `waiting` receives the seconds between two snapshots (docs/adr/003),
     and `first`, before that, the diagnosis of the first one, which the second may correct; without it, none is made.
-    `interrupted` hears it if Ctrl-C ends the wait for the second.
+    `interrupted` receives it if Ctrl-C ends the wait for the second.
     """
 
     groups: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ def forecast_live(app: App, access: Access, down: str | None, options: DiagnoseO
 
 
 def forecast_saved(paths: Sequence[Path], down: str | None, saying: Callable[[str], None]) -> Forecast:
-    """As `forecast_live`, of saved snapshots; `saying` hears the assumptions under which several were merged."""
+    """As `forecast_live`, of saved snapshots; `saying` receives the assumptions of merging several."""
     return forecast_of(load_merged(paths, saying), down)
 
 

@@ -87,8 +87,8 @@ def about(missing: Missing) -> str:
 def explained(missing: Missing, rows: Rows, case: CaseFile) -> tuple[str, ...]:
     """Returns the keys of a network cut, or of dead and silent brokers where no other broker is missing too.
 
-    So it is with failed log directories, and with leaders that do not add replicas again, where that holds for the
-    missing replicas of all rows.
+    Likewise for failed log directories and for leaders that do not re-add replicas, if that explains every missing
+    replica.
     """
     if missing and set(failed := failed_at(missing, rows, case)) == set(missing):
         return keys_of(failed)

@@ -56,8 +56,8 @@ _ROWS = 8
 class OutdatedLeader:
     """A broker with old metadata. `twice` are the partitions that it still leads beside a newer leader.
 
-    `cut` is whether the controllers do not hear it either, `fetches` whether it fetches what it does not apply, and
-    `proved` are the partitions that it was asked for.
+    `cut` is whether the controllers do not receive its heartbeats either, `fetches` whether it fetches what it does not
+    apply, and `proved` are the partitions that it was asked for.
     """
 
     broker: int

@@ -127,8 +127,8 @@ def task_of(row: Mapping[str, Any], picked: Picked | None) -> JudgeTask:
 class RowJudge:
     """Judges the cluster of a row of `TASKS` and returns a record batch of `ANSWERS`; a failure is an answer, too.
 
-    `stuck` finds the stuck partitions among the findings of now and before; those of before are the list `before` of
-    the row, with the columns `BRIEF`.
+    `stuck` finds the stuck partitions among the findings of both audits; the row's `before` list holds those of the
+    previous one, with the columns `BRIEF`.
     """
 
     judge: Callable[[JudgeTask], Judged]

@@ -61,7 +61,7 @@ def print_first(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Triage:
-    """Who is blocked, why, and what to do next, of one finding. `blocked` is "" where it is not known or no client."""
+    """Who is blocked, why, and what to do next, of one finding. `blocked` is empty if unknown or if no client is."""
 
     blocked: str
     why: str
