@@ -79,9 +79,19 @@ def start(brokers: Iterable[int], case: CaseFile) -> str:
     """Returns `Start brokers 1, 2 with their old disks, never with an empty one`.
 
     A frozen process has to be ended first, since it holds the port and the disks. So has a broker of another cluster at
-    the address of one of them, which holds the port.
+    the address of one of them, which holds the port. A disk that alone has records is copied before its broker starts.
     """
     ids = tuple(brokers)
+    copied = [b for b in ids if b in case.disks_to_copy]
+    if copied:
+        its, has_it = ("disk", "it alone has") if len(copied) == 1 else ("disks", "they alone have")
+        tps = dict.fromkeys(tp for b in copied for tp in case.disks_to_copy[b])
+        text = f"Copy the {its} of {brokers_named(copied)} first: {has_it} records of {per_topic(tps)} (KFX809). Then "
+        return text + continued(_start(ids, case))
+    return _start(ids, case)
+
+
+def _start(ids: tuple[int, ...], case: CaseFile) -> str:
     strays = [case.strayed[b][0] for b in ids if b in case.strayed]
     if strays:
         own = "its own disk and settings" if len(ids) == 1 else "their own disks and settings"

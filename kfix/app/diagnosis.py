@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +13,12 @@ from kfix.adapters.target import Target
 from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.snapshots import load_merged, load_snapshot, read_cluster, state_folder
+from kfix.derive.at_risk import at_risk, compared_with
 from kfix.derive.loss import led_outside, sample_of, without_earlier_end, without_present_end
 from kfix.derive.record import record_of
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
+from kfix.model.cluster.at_risk import AtRisk
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 from kfix.model.cluster.traffic import in_all
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Hidden
@@ -39,8 +41,14 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
     """
     earlier_snapshot = None if asked.before is None else load_snapshot(asked.before)
     sample = None if earlier_snapshot is None else sample_of(earlier_snapshot)
+    before = {} if earlier_snapshot is None else at_risk(earlier_snapshot)
+
+    def read() -> Snapshot:
+        taken = read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample)
+        return compared_with(before, taken)
+
     with without_collector():
-        first = InTheBackground(lambda: read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample))
+        first = InTheBackground(read)
         # The catalogue is loaded while the cluster answers, which hides 60 ms.
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
@@ -62,7 +70,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
             asked.waiting(pause)
             try:
                 time.sleep(pause)
-                second = read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample)
+                second = read()
             except KeyboardInterrupt:
                 asked.interrupted(diagnose(seen))
                 raise
@@ -71,7 +79,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         if earlier_snapshot is not None:
             _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)
         diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
-        unread = tuple(_unread_losses(snapshot, earlier_snapshot, sample, asked.before))
+        unread = tuple(_unread_losses(snapshot, before, sample, asked.before))
         if unread:
             diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, *unread))
         return add_unfinished(diagnosis, snapshot), snapshot
@@ -96,14 +104,14 @@ def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> No
 
 
 def _unread_losses(
-    snapshot: Snapshot, earlier: Snapshot | None, sample: Sample | None, path: Path | None
+    snapshot: Snapshot, before: Mapping[TopicPartition, AtRisk], sample: Sample | None, path: Path | None
 ) -> Iterator[str]:
     """Yields what leaves unknown whether records were lost since the snapshot of `--before`."""
     if sample is not None and (unknown := without_earlier_end(snapshot, sample)):
         yield _no_ends(path, unknown)
     if sample is not None and (hidden := without_present_end(snapshot, sample)):
         yield _no_epoch_ends(hidden)
-    if earlier is not None and (outside := led_outside(snapshot, earlier)):
+    if outside := led_outside(snapshot, before):
         yield _no_leader(path, outside)
 
 

@@ -87,8 +87,19 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def lost_records(self) -> tuple[Lost, ...]:
-        """Returns records of an earlier snapshot that are in no log any more; empty if no snapshot was given."""
+        """Returns records that were in a log when an earlier snapshot was taken, and are in none of those that run."""
         return lost_since(self.snapshot)
+
+    @cached_property
+    def disks_to_copy(self) -> Mapping[int, tuple[TopicPartition, ...]]:
+        """Returns {broker that is down: partitions of which its disk alone has records}: it truncates them if it
+        starts.
+        """
+        found: dict[int, list[TopicPartition]] = {}
+        for lost in self.lost_records:
+            for broker in lost.holders:
+                found.setdefault(broker, []).append(lost.tp)
+        return {broker: tuple(tps) for broker, tps in found.items()}
 
     # --- brokers ---------------------------------------------------------------------------------------------------
 
@@ -240,9 +251,10 @@ class CaseFile(ReplicaAnswers):
         return not self.partitions.count(_BLOCKED)
 
     def calm(self, brokers: Iterable[int]) -> bool:
-        """Returns whether these brokers may just be restarting and no client is blocked."""
+        """Returns whether these brokers may just be restarting, and neither a client nor a record depends on it."""
         ids = tuple(brokers)
-        return bool(ids) and self.nothing_blocked and all(self.restarting(b) for b in ids)
+        safe = bool(ids) and self.nothing_blocked and self.disks_to_copy.keys().isdisjoint(ids)
+        return safe and all(self.restarting(b) for b in ids)
 
     @property
     def leads(self) -> Mapping[int, int]:

@@ -44,7 +44,7 @@ class Scope(StrEnum):
     KRAFT = "it concerns clusters on KRaft"
     TEXT = "it concerns pasted text"
     GROUP = "it needs --group"
-    EARLIER = "it needs an earlier snapshot (--before FILE)"
+    EARLIER = "it needs an earlier snapshot"
 
     def covers(self, snapshot: Snapshot) -> bool:
         """Whether a check of this scope judges the snapshot; if the mode of the cluster is unknown, it may."""
@@ -58,7 +58,7 @@ class Scope(StrEnum):
             case Scope.GROUP:
                 return any(each.in_depth for each in snapshot.group_readings)
             case Scope.EARLIER:
-                return bool(snapshot.samples)
+                return bool(snapshot.samples or snapshot.remembered_at_risk)
             case _:
                 return True
 

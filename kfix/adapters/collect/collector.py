@@ -302,7 +302,7 @@ class _Collection:
         cluster_id = self._id(authority) or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
         memory = self._recalled(cluster_id)
         round_ = SecondRound(self._questions, lines, self._deadline, self._wanted, views, record)
-        read = round_.read(live, listed, memory.groups, taken_at)
+        read = round_.read(live, listed, memory, taken_at)
         reassignments = None
         if self._quorum is None:
             reassignments = round_.reassignments(
@@ -360,5 +360,6 @@ class _Collection:
             remembered_epochs=memory.epochs,
             remembered_applied=memory.applied,
             remembered_moves=memory.moves,
+            remembered_at_risk=memory.at_risk,
             sources=with_rights(self._questions.sources(), self._target.security.principal),
         )

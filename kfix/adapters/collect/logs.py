@@ -11,6 +11,7 @@ from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.derive.views import distinct
+from kfix.model.cluster.at_risk import AtRisk
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (
     NO_LEADER,
@@ -162,12 +163,18 @@ def epochs_before(
     return found
 
 
-def newly_led(before: Sample | None, record: ClusterRecord | None) -> dict[int, dict[TopicPartition, int]]:
-    """Returns {current leader: {partition: previous leader epoch}} for partitions with an election since `before`."""
+def newly_led(
+    before: Sample | None, at_risk: Mapping[TopicPartition, AtRisk], record: ClusterRecord | None
+) -> dict[int, dict[TopicPartition, int]]:
+    """Returns {current leader: {partition: previous leader epoch}} for partitions with an election since `before`, or
+    since they were remembered at risk.
+    """
     found: dict[int, dict[TopicPartition, int]] = {}
-    if before is None or record is None:
+    if record is None:
         return found
-    for tp, (_, epoch, _) in before.leaders.items():
+    epochs = {tp: was.former_epoch for tp, was in at_risk.items() if was.end >= 0}
+    epochs |= {tp: epoch for tp, (_, epoch, _) in (before.leaders.items() if before is not None else ())}
+    for tp, epoch in epochs.items():
         state = record.states.get(tp)
         if state is not None and state.leader >= 0 and state.leader_epoch > epoch:
             found.setdefault(state.leader, {})[tp] = epoch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.adapters.collect.broker import TOPIC_KEYS
@@ -18,6 +18,7 @@ from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.new_groups import ListedGroup
+from kfix.adapters.saved.store import Memory
 from kfix.derive.compaction import segment_bytes_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.views import distinct, offsets_partitions
@@ -81,14 +82,14 @@ class SecondRound:
         self,
         live: frozenset[int],
         listed: Mapping[int, tuple[ListedGroup, ...]],
-        remembered: Collection[str],
+        memory: Memory,
         taken_at: float,
     ) -> SecondAnswers:
-        """Reads groups, logs and coordinators; `listed` are the groups by broker, `remembered` of earlier snapshots."""
+        """Reads groups, logs and coordinators; `listed` are the groups by broker."""
         details, views, record, wanted = self._details, self.views, self.record, self.wanted
         groups = details.groups(listed)
         doubtful = suspicious(record, views, live, apart=bool(wanted.vantage))
-        changed = newly_led(wanted.before, record)
+        changed = newly_led(wanted.before, memory.at_risk, record)
         elected = {tp for tps in changed.values() for tp in tps}
         doubtful |= replicas_of(record, None if wanted.every_log_end else elected)
         # Log end offsets before high watermarks: a high watermark that is read later and is still lower is stuck.
@@ -96,7 +97,7 @@ class SecondRound:
         visible, epoch_ends = details.claimed(doubtful, views, apart=bool(wanted.vantage))
         epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
         # FindCoordinator would create a missing offsets topic, so it is not sent then.
-        known = (*(g.name for g in groups), *remembered)
+        known = (*(g.name for g in groups), *memory.groups)
         probes = details.probes(representatives(known, wanted.groups, self._count)) if self._count else ()
         offsets_logs = self._offsets_logs(groups)
         group_readings = self._group_readings(groups) if self._count else ()

@@ -11,6 +11,7 @@ from kfix.adapters.saved import shape
 from kfix.derive.coordinator import MADE_UP
 from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
+from kfix.model.cluster.at_risk import AtRisk
 from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
 from kfix.model.cluster.moves import MoveSeen
 from kfix.model.cluster.offsets_size import OffsetsLogSize
@@ -82,6 +83,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         remembered_epochs=raw.remembered_epochs,
         remembered_applied=raw.remembered_applied,
         remembered_moves=_rows(raw.remembered_moves, MoveSeen._make),
+        remembered_at_risk=_rows(raw.remembered_at_risk, AtRisk._make),
         foreign=raw.foreign,
         stated_partitions=raw.stated_partitions,
         origin=origin,

@@ -60,6 +60,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "remembered_epochs": {str(epoch): at for epoch, at in snapshot.remembered_epochs.items()},
         "remembered_applied": {str(offset): at for offset, at in snapshot.remembered_applied.items()},
         "remembered_moves": _by_topic(snapshot.remembered_moves),
+        "remembered_at_risk": _by_topic(snapshot.remembered_at_risk),
         "foreign": dict(snapshot.foreign),
         "stated_partitions": None if snapshot.stated_partitions is None else dict(snapshot.stated_partitions),
     }

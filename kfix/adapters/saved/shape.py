@@ -9,6 +9,7 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
 from kfix.documents.shapes import Finite, Int16, Int32, Int64, LenientModel, Moment, Port, StrictModel
+from kfix.model.cluster.at_risk import AtRisk
 
 
 class _Repeated:
@@ -34,6 +35,7 @@ EpochEndRow = tuple[Int32, Int32, Int32, Int64, str]
 LeaderRow = tuple[Int32, Int32, Int32, Int32]
 VisibleRow = tuple[Int32, Int64]
 MoveRow = tuple[Int32, Moment, Moment, tuple[tuple[Int32, Int64], ...]]
+AtRiskRow = tuple[Int32, Moment, Int32, Int32, Int32, Ids, Int32, Int32, Int64, Int64, Moment]
 
 #: The names of the columns, by the field that contains the rows.
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -48,6 +50,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "visible": ("partition",),
     "ends": ("partition",),
     "remembered_moves": ("partition", "since", "last", "ends"),
+    "remembered_at_risk": ("partition", *AtRisk._fields),
 }
 
 
@@ -290,5 +293,6 @@ class SnapshotShape(LenientModel):
     remembered_epochs: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_applied: dict[Int32, Moment] = Field(default_factory=dict)
     remembered_moves: dict[str, list[MoveRow]] = Field(default_factory=dict)
+    remembered_at_risk: dict[str, list[AtRiskRow]] = Field(default_factory=dict)
     foreign: dict[str, str] = Field(default_factory=dict)
     stated_partitions: dict[str, Int32] | None = None

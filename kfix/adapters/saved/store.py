@@ -6,11 +6,12 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kfix.adapters.saved.files import parse, read_text, save, write_whole
+from kfix.derive.at_risk import at_risk
 from kfix.derive.background import live_brokers
 from kfix.derive.coordinator import partition_of_group
 from kfix.derive.moves import moves_seen
@@ -18,6 +19,7 @@ from kfix.derive.record import newest_view
 from kfix.derive.views import distinct, offsets_partitions
 from kfix.documents.opening import read_file
 from kfix.errors import UsageError
+from kfix.model.cluster.at_risk import AtRisk
 from kfix.model.cluster.moves import MoveSeen
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.numbers import LAST_MOMENT, broker_id, is_int32
@@ -45,7 +47,7 @@ class Memory:
     controller did not answer, and `well` when each was last in every ISR that it belongs to. `epochs` is when a quorum
     was last in each leader epoch, and `applied` when the newest metadata offset that a broker had applied was found
     first. These three are of clusters on KRaft only, where nothing else dates a change. `moves` are the reassignments
-    under way, and how far they were.
+    under way, and how far they were, and `at_risk` who had every record of the partitions that lacked replicas.
     """
 
     groups: tuple[str, ...] = ()
@@ -57,6 +59,7 @@ class Memory:
     epochs: Mapping[int, float] = field(default_factory=dict)
     applied: Mapping[int, float] = field(default_factory=dict)
     moves: Mapping[TopicPartition, MoveSeen] = field(default_factory=dict)
+    at_risk: Mapping[TopicPartition, AtRisk] = field(default_factory=dict)
 
     def at(self, now: float) -> Memory:
         fresh = {b: a for b, a in self.brokers.items() if now - self.seen.get(b, now) <= FORGET}
@@ -65,7 +68,7 @@ class Memory:
         alive, dead = ({n: t for n, t in times.items() if now - t <= FORGET} for times in (self.alive, self.dead))
         late = sorted((t, epoch) for epoch, t in self.epochs.items() if 0 <= now - t <= _KEEP_EPOCHS)[-_MOST_EPOCHS:]
         epochs = {epoch: t for t, epoch in late}
-        return Memory(self.groups, fresh, seen, alive, dead, well, epochs, self.applied, self.moves)
+        return replace(self, brokers=fresh, seen=seen, alive=alive, dead=dead, well=well, epochs=epochs)
 
 
 class SnapshotStore:
@@ -146,6 +149,7 @@ def _write(memory: Memory, path: Path) -> None:
         "brokers": {str(b): address for b, address in memory.brokers.items()},
         **{name: {str(b): at for b, at in times.items()} for name, times in zip(_TIMES, times_of, strict=True)},
         "moves": [[*tp, *seen] for tp, seen in memory.moves.items()],
+        "at_risk": [[*tp, *seen] for tp, seen in memory.at_risk.items()],
     }
     write_whole(path, json.dumps(raw).encode())
 
@@ -168,14 +172,33 @@ def _read(path: Path) -> Memory:
     if not all(type(at) in (int, float) and 0 <= at <= LAST_MOMENT for each in times for at in each.values()):
         raise ValueError("an impossible time")
     known = [{_broker(b): float(t) for b, t in each.items()} for each in times]
-    fields: dict[str, Any] = dict(zip(_TIMES, known, strict=True)) | {"moves": _moves(moves)}
+    fields: dict[str, Any] = dict(zip(_TIMES, known, strict=True))
+    fields |= {
+        "moves": dict(map(_move, _rows_of(moves))),
+        "at_risk": dict(map(_risk, _rows_of(raw.get("at_risk", [])))),
+    }
     return Memory(tuple(groups), {_broker(b): a for b, a in brokers.items()}, **fields)
 
 
-def _moves(rows: Any) -> dict[TopicPartition, MoveSeen]:
+def _rows_of(rows: Any) -> list[Any]:
     if not isinstance(rows, list):
-        raise ValueError("no list of reassignments")  # noqa: TRY004 - a file's mistake, not a caller's
-    return dict(map(_move, rows))
+        raise ValueError("no list of partitions")  # noqa: TRY004 - a file's mistake, not a caller's
+    return rows
+
+
+def _risk(row: Any) -> tuple[TopicPartition, AtRisk]:
+    if not (isinstance(row, list) and len(row) == 2 + len(AtRisk._fields) and isinstance(row[0], str)):
+        raise ValueError("not the row of a partition at risk")
+    topic, partition, at, leader, epoch, version, holders, former, former_epoch, end, visible, until = row
+    if not all(type(each) in (int, float) and 0 <= each <= LAST_MOMENT for each in (at, until)):
+        raise ValueError("an impossible time")
+    small = (partition, leader, epoch, version, former, former_epoch)
+    if not (isinstance(holders, list) and all(map(is_int32, (*small, *holders)))):
+        raise ValueError("a number of a partition that is none")
+    if not (type(end) is int and type(visible) is int):
+        raise ValueError("a log end that is no number")
+    seen = AtRisk(at, leader, epoch, version, tuple(holders), former, former_epoch, end, visible, until)
+    return TopicPartition(topic, partition), seen
 
 
 def _move(row: Any) -> tuple[TopicPartition, MoveSeen]:
@@ -215,8 +238,8 @@ def remember(snapshot: Snapshot, seen: Mapping[int, float] | None = None) -> Mem
     epochs = dict(snapshot.remembered_epochs)
     if snapshot.quorum is not None and snapshot.quorum.read:
         epochs[snapshot.quorum.epoch] = snapshot.taken_at
-    some = tuple(groups)[:MOST_GROUPS]
-    return Memory(some, brokers, last, alive, dead, well, epochs, _applied(snapshot), moves_seen(snapshot))
+    some, moves = tuple(groups)[:MOST_GROUPS], moves_seen(snapshot)
+    return Memory(some, brokers, last, alive, dead, well, epochs, _applied(snapshot), moves, at_risk(snapshot))
 
 
 def _applied(snapshot: Snapshot) -> dict[int, float]:

@@ -89,6 +89,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         remembered_epochs=parts.latest(s.remembered_epochs for s in now),
         remembered_applied=parts.earliest(s.remembered_applied for s in now),
         remembered_moves=parts.union(s.remembered_moves for s in now),
+        remembered_at_risk=parts.union(s.remembered_at_risk for s in now),
         foreign=dict(sorted(parts.union(s.foreign for s in now).items())),
         outdated=tuple(outdated(now, gone)),
         origin=", ".join(s.origin for s in ordered if s.origin),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from kfix.model.cluster.at_risk import AtRisk
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.coordinator_probe import CoordinatorProbe as CoordinatorProbe  # noqa: PLC0414
 from kfix.model.cluster.group_reading import SHARE_GROUP, GroupReading
@@ -304,7 +305,8 @@ class Snapshot:
     Of earlier snapshots, `remembered_alive` is when one had the answer of a broker, `remembered_dead` when it was dead,
     `remembered_well` when it was in every ISR that it belongs to (KRaft only), `remembered_epochs` when the quorum was
     last in each of its leader epochs, `remembered_applied` when no broker was first found to have applied more of the
-    metadata than this offset, and `remembered_moves` how far the reassignments were.
+    metadata than this offset, `remembered_moves` how far the reassignments were, and `remembered_at_risk` who had every
+    record of the partitions that lacked replicas.
     `foreign` are {address: id of another cluster} of servers that were asked as this cluster's and are none of it. No
     file stores `pasted`, what only a pasted text has, `reached_by`, `traffic`, {address: what it was asked}, and
     `not_kept`, why this host did not store the snapshot. `outdated` are sentences of a merged snapshot about sources
@@ -345,6 +347,7 @@ class Snapshot:
     remembered_epochs: Mapping[int, float] = field(default_factory=dict)
     remembered_applied: Mapping[int, float] = field(default_factory=dict)
     remembered_moves: Mapping[TopicPartition, MoveSeen] = field(default_factory=dict)
+    remembered_at_risk: Mapping[TopicPartition, AtRisk] = field(default_factory=dict)
     foreign: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     origin: str = ""

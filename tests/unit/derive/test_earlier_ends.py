@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from kfix.derive.at_risk import at_risk
 from kfix.derive.loss import led_outside, lost_since, sample_of, without_earlier_end, without_present_end
-from kfix.model.cluster.snapshot import EpochEnd, LogEnd, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import EpochEnd, LogEnd, PartitionView, Snapshot, TopicPartition
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base
@@ -34,28 +35,27 @@ def test_a_partition_with_the_same_leader_needs_no_earlier_end() -> None:
     assert without_earlier_end(replace(snapshot, taken_at=NOW + 100), sample_of(snapshot)) == ()
 
 
-@pytest.mark.parametrize(
-    ("leader", "unknown"), [(3, (TopicPartition("orders", 0),)), (2, ()), (1, ())], ids=["other", "eligible", "last"]
-)
-def test_a_partition_that_waited_and_is_led_by_another_replica_is_not_judged(
-    leader: int, unknown: tuple[TopicPartition, ...]
+@pytest.mark.parametrize("leader", [3, 2, 1], ids=["other", "eligible", "last"])
+@pytest.mark.parametrize("elections", [1, 2])
+def test_a_partition_that_waited_and_is_led_by_another_replica_has_lost_records_or_is_not_judged(
+    leader: int, elections: int
 ) -> None:
-    """Broker 2 was eligible and 1 led last; how much the dead one of them had, no earlier snapshot shows."""
+    """Broker 2 was eligible and 1 led last; after two elections one of them may have led in between."""
     before = kraft_clusters.eligible_dead()
     tp = TopicPartition("orders", 0)
     views = {
-        broker: replace(
-            view,
-            partitions={
-                **view.partitions,
-                tp: view.partitions[tp]._replace(leader=leader, isr=(1, 3), leader_epoch=9),
-            },
-        )
+        broker: replace(view, partitions={**view.partitions, tp: _led(view.partitions[tp], leader, elections)})
         for broker, view in before.views.items()
     }
-    later = replace(before, views=views, taken_at=NOW + 100)
-    assert led_outside(later, before) == unknown
-    assert led_outside(before, before) == ()
+    rows = at_risk(before)
+    later = replace(before, views=views, taken_at=NOW + 100, remembered_at_risk=rows)
+    assert [lost.tp for lost in lost_since(later)] == [tp] * (leader == 3 and elections == 1)
+    assert led_outside(later, rows) == (tp,) * (leader == 3 and elections == 2)
+    assert led_outside(before, rows) == ()
+
+
+def _led(view: PartitionView, leader: int, elections: int) -> PartitionView:
+    return view._replace(leader=leader, isr=(1, 3), leader_epoch=view.leader_epoch + elections)
 
 
 REFUSED = EpochEnd(2, 0, -1, "UNKNOWN_SERVER_ERROR")
@@ -93,11 +93,11 @@ def test_a_topic_that_was_created_again_has_lost_nothing(version: int) -> None:
     tp, paper = TopicPartition("orders", 0), base()
     part = paper.parts[tp]
     part.version, part.leader, part.isr = 5, -1, (1,)
-    waited = paper.snapshot()
+    waited = at_risk(paper.snapshot())
     part.leader, part.isr = 1, (1, 2, 3)
     paper.log_ends = {tp: {1: 100}}
     sample = sample_of(paper.snapshot())
-    part.version, part.leader, part.isr, part.epoch = version, 2, (2, 3), part.epoch + 1
+    part.version, part.leader, part.isr, part.epoch = version, 2, (2, 3), part.epoch + 2
     paper.log_ends = {tp: {2: 40}}
     later = replace(paper.snapshot(), taken_at=NOW + 100, samples=(sample,))
     same = [tp] if version == 5 else []

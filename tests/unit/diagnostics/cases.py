@@ -196,6 +196,8 @@ SICK: dict[str, list[Sick]] = {
         Sick(cut_clusters.lost, "topic orders", WARNING),
         Sick(lambda: cut_clusters.lost(told=False), "topic orders", WARNING),
         Sick(lambda: cut_clusters.lost(committed=True), "topic orders", CRITICAL),
+        Sick(cut_clusters.led_uncleanly, "topic orders", CRITICAL),
+        Sick(lambda: cut_clusters.led_uncleanly(returned=True), "topic orders", WARNING),
     ],
     "KFX808": [
         Sick(lambda: cut_clusters.lagging(20, 20), "broker 2 stuck", WARNING),
@@ -387,7 +389,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: cut_clusters.lagging(20, 20),
         lambda: slow_follower().snapshot(),
     ],
-    "KFX809": [cut_clusters.led_on, cut_clusters.link_cut],
+    "KFX809": [cut_clusters.led_on, cut_clusters.led_by_a_former_leader, cut_clusters.link_cut],
     "KFX807": [
         cut_clusters.slow_leader,
         cut_clusters.throttled,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kfix.model.cluster.at_risk import AtRisk
 from kfix.model.cluster.snapshot import (
     EpochEnd,
     LogEnd,
@@ -174,6 +175,28 @@ def lost(*, told: bool = True, committed: bool = False) -> Snapshot:
         epoch_ends={ORDERS: EpochEnd(2, 0, 80)} if told else {},
         log_ends={ORDERS: {b: LogEnd(0, 85) for b in (1, 2, 3)}},
     )
+
+
+def led_uncleanly(*, returned: bool = False) -> Snapshot:
+    """Only broker 1 was in sync of `orders-0` when an earlier snapshot was taken; broker 2 was elected without it."""
+    paper = zoned(base()).kill(1)
+    part = paper.part("orders", 0)
+    before = AtRisk(NOW - 60, -1, part.epoch, part.version, (1,))
+    part.write(leader=2, isr=(2, 3), age=30)
+    if returned:
+        paper.back(1, age=20, in_sync=True)
+    return paper.snapshot(remembered_at_risk={ORDERS: before})
+
+
+def led_by_a_former_leader() -> Snapshot:
+    """Broker 2 led in between, and had every record: it may hand over to the others."""
+    paper = zoned(base())
+    part = paper.part("orders", 0)
+    before = AtRisk(NOW - 60, -1, part.epoch, part.version, (2,))
+    part.write(leader=2, isr=(2,), age=40)
+    part.isr, part.version = (1, 2, 3), part.version + 1
+    part.write(leader=1, isr=(1, 2, 3), age=30)
+    return paper.snapshot(remembered_at_risk={ORDERS: before})
 
 
 def led_on() -> Snapshot:

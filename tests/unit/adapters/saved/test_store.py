@@ -231,6 +231,7 @@ LATER = {
     "remembered_epochs",
     "remembered_applied",
     "remembered_moves",
+    "remembered_at_risk",
     "samples",
     "vantages",
 }
