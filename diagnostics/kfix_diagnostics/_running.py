@@ -14,6 +14,9 @@ from kfix_diagnostics._bans import registers
 from kfix_diagnostics._explained import see_shut_out
 from kfix_diagnostics._words import are
 
+#: In the errors of connections (kfix/adapters/endpoint.py): nothing answers at the address, so no process hangs there.
+UNRESOLVED, REFUSED = "cannot be resolved", "connection refused"
+
 
 def running(brokers: Iterable[int], case: CaseFile) -> tuple[int, ...]:
     """Returns those of the brokers that run, although they are fenced or not registered."""

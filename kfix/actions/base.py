@@ -116,6 +116,10 @@ class Action(ABC):
     def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         """Returns how far the change got since the facts in `before` were read."""
 
+    def joined(self, _one: Args, _other: Args) -> Args | None:
+        """Returns the arguments of one step for both, if a person does the same for both; else None."""
+        return None
+
     def guards(self, _args: Args) -> Checks:
         return ()
 

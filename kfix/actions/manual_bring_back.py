@@ -1,4 +1,6 @@
-"""Names the broker to start, or to repair, for one partition, and the brokers that would not help.
+"""Names the broker to start, or to repair, for a partition, and the brokers that would not help.
+
+Partitions that lack the same brokers are one step: `also` names the others.
 
 Where the whole ISR is dead only its members hold every acknowledged record: starting another replica does not help, and
 an election among the others loses records (docs/facts/controller.md). On KRaft with eligible leader replicas the ISR is
@@ -17,11 +19,22 @@ from kfix.errors import RefusedError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Mode
 from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import ReadFact, about, about_cluster, about_effective, about_processes, brokers
+from kfix.model.plan.facts import (
+    ReadFact,
+    about,
+    about_cluster,
+    about_effective,
+    about_hung,
+    about_only_copies,
+    about_processes,
+    brokers,
+)
 from kfix.model.plan.plan import CheckCall
 from kfix.probes.base import ON_PARTITION
 from kfix.probes.isr.no_unclean_at_start import KEY as UNCLEAN
-from kfix.wording import brokers_named
+from kfix.wording import brokers_named, some
+
+_SHOWN = 3
 
 
 class BringBack(Idle):
@@ -35,6 +48,9 @@ class BringBack(Idle):
         "leaderless": ArgKind.BOOL,
         "eligible": ArgKind.BROKERS,
         "running": ArgKind.BROKERS,
+        "hung": ArgKind.BROKERS,
+        "copied": ArgKind.BROKERS,
+        "also": ArgKind.TEXT,
     }
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
@@ -57,22 +73,39 @@ class BringBack(Idle):
         wanted = (
             tuple(b for b in assigned if b not in isr) if not leaderless else tuple(b for b in whole if b not in live)
         )
+        if not eligible:
+            wanted = tuple(sorted(wanted))
         if not wanted:
             raise NotApplicable(_all_there(args, isr, eligible))
         if leaderless and len(assigned) > 1:
             _must_elect_no_other(args, read, {*assigned} - {*isr})
         others = tuple(b for b in live if b not in whole) if leaderless else ()
         dead = tuple(b for b in wanted if b not in live)
-        running = _that_run(dead, read)
         return args.with_(
-            wanted=wanted, dead=dead, useless=others, leaderless=leaderless, eligible=eligible, running=running
+            wanted=wanted,
+            dead=dead,
+            useless=others,
+            leaderless=leaderless,
+            eligible=eligible,
+            running=_that_run(dead, read),
+            hung=tuple(b for b, key in zip(wanted, about_hung(*wanted), strict=True) if read(key).value),
+            copied=tuple(b for b, key in zip(dead, about_only_copies(*dead), strict=True) if read(key).value),
+            also="",
         )
+
+    def joined(self, one: Args, other: Args) -> Args | None:
+        if any(one[name] != other[name] for name in self.frozen if name != "also"):
+            return None
+        return one.with_(also=f"{one.text('also')} {other.text('partition')}".strip())
 
     def guards(self, args: Args) -> Checks:
         if not args.flag("leaderless"):
             return ()
-        partition = args.only("partition")
-        return (CheckCall("no_unclean_at_start", partition), CheckCall("last_known_is_replica", partition))
+        return tuple(
+            CheckCall(name, Args({"partition": tp}))
+            for tp in _partitions(args)
+            for name in ("no_unclean_at_start", "last_known_is_replica")
+        )
 
     def preview(self, args: Args) -> Preview:
         what = _words(args)
@@ -80,7 +113,15 @@ class BringBack(Idle):
 
     def proves(self, args: Args) -> Checks:
         name = "partition_has_leader" if args.flag("leaderless") else "isr_full"
-        return (CheckCall(name, args.only("partition")),)
+        return tuple(CheckCall(name, Args({"partition": tp})) for tp in _partitions(args))
+
+
+def _partitions(args: Args) -> list[str]:
+    return [args.text("partition"), *args.text("also").split()]
+
+
+def _named(args: Args) -> str:
+    return some(_partitions(args), _SHOWN)
 
 
 def _must_elect_no_other(args: Args, read: ReadFact, others: set[int]) -> None:
@@ -114,7 +155,7 @@ def _all_there(args: Args, isr: tuple[int, ...], eligible: tuple[int, ...]) -> s
 
 
 def _words(args: Args) -> str:
-    text, running = _to_start(args), args.brokers("running")
+    text, running = f"{_to_start(args)}{_first_words(args)}", args.brokers("running")
     if not running:
         return text
     alone = len(running) == 1
@@ -123,38 +164,61 @@ def _words(args: Args) -> str:
     if not set(running) >= set(args.brokers("dead")):
         return f"{text}; {advice}"
     hung = "it hangs, end it" if alone else "they hang, end them"
-    rest = text.removeprefix(f"{args.tp()}: ")
-    return f"{args.tp()}: {advice}. If {hung}, and then {rest}"
+    rest = text.removeprefix(f"{_named(args)}: ")
+    return f"{_named(args)}: {advice}. If {hung}, and then {rest}"
+
+
+def _first_words(args: Args) -> str:
+    """Returns what comes before a start: a frozen process holds port and disks, and a disk may be the only copy."""
+    hung = [b for b in args.brokers("hung") if b in args.brokers("dead")]
+    text = ""
+    if hung:
+        what, verb = ("its process", "does") if len(hung) == 1 else ("their processes", "do")
+        text = f". {brokers_named(hung).capitalize()} {verb} not answer and may be frozen: end {what} first"
+    if copied := args.brokers("copied"):
+        its = "the disk" if len(copied) == 1 else "the disks"
+        text += f". Copy {its} of {brokers_named(copied)} first: no other broker has its records (KFX809)"
+    return text
 
 
 def _to_start(args: Args) -> str:
-    tp, wanted, dead, useless = args.tp(), *(args.brokers(k) for k in ("wanted", "dead", "useless"))
+    wanted, dead, useless = (args.brokers(k) for k in ("wanted", "dead", "useless"))
     if args.brokers("eligible"):
         return _eligible_words(args)
     if args.flag("leaderless"):
         one = " or ".join(map(str, wanted))
-        text = f"start broker {one} with its old disk: of {tp} only the ISR {list(wanted)} holds every record"
+        text = f"start broker {one} with its old disk: of {_named(args)} only the ISR {list(wanted)} holds every record"
         if not useless:
             return text
         alone = len(useless) == 1
         out = f"broker {useless[0]} is" if alone else f"brokers {' and '.join(map(str, useless))} are"
         return f"{text}; {out} alive, but out of sync"
-    slow = tuple(b for b in wanted if b not in dead)
-    parts = [f"start broker {b}" for b in dead]
-    parts += [f"find out why broker {b} does not catch up (disk, network, a throttle)" for b in slow]
-    return f"{tp}: {'; '.join(parts)}"
+    parts = [f"start broker {b} with its old disk" for b in dead]
+    parts += [_that_lags(b, args) for b in wanted if b not in dead]
+    return f"{_named(args)}: {'; '.join(parts)}"
+
+
+def _that_lags(broker: int, args: Args) -> str:
+    if broker in args.brokers("hung"):
+        return (
+            f"broker {broker} is registered and does not answer (KFX402): if its process is frozen, end it and start it"
+        )
+    return f"find out why broker {broker} does not catch up (disk, network, a throttle)"
 
 
 def _eligible_words(args: Args) -> str:
     """One that was shut down is elected at once; where all were killed, the last one to come back frees the leader."""
-    tp, (first, *more) = args.tp(), args.brokers("wanted")
+    first, *more = args.brokers("wanted")
     alive = [b for b in args.brokers("eligible") if b not in args.brokers("wanted")]
-    text = f"start broker {first} with its old disk: it may lead {tp} without data loss"
+    text = f"start broker {first} with its old disk: it may lead {_named(args)} without data loss"
     if more:
         others = f"broker {more[0]}" if len(more) == 1 else f"brokers {', then '.join(map(str, more))}"
         text += f"; if that elects no leader, it was killed: start {others} as well, with the old disk"
     if alive:
-        text += f"; broker {alive[0]}, which led last and is alive, is elected once broker {(first, *more)[-1]} is back"
+        text += (
+            f"; if broker {(first, *more)[-1]} was killed, it is no longer eligible once it is back: then broker "
+            f"{alive[0]}, which led last and is alive, is elected automatically"
+        )
     return text
 
 

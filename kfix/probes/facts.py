@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from kfix.derive.coordinator import TRANSACTIONS_TOPIC
+from kfix.derive.loss import lost_since
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration, awaited
 from kfix.model.cluster.offsets import GroupOffsets
 from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.reading import BrokerRegistration, LogDirs, PartitionReading
-from kfix.model.cluster.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, TopicPartition
+from kfix.model.cluster.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, Snapshot, TopicPartition
 from kfix.model.plan.facts import Fact, FactJson, FactKey, split_key
 from kfix.ports import ClusterReader
 from kfix.probes.configs.resource import effective_value, own_value
@@ -40,10 +41,15 @@ def read_facts(reader: ClusterReader, keys: Iterable[str]) -> dict[str, Fact]:
 
 
 class FactReader:
-    """Reads facts of one moment: it keeps its readings, so that facts read together were true together."""
+    """Reads facts of one moment: it keeps its readings, so that facts read together were true together.
 
-    def __init__(self, reader: ClusterReader) -> None:
+    `snapshot` shows which brokers did not answer, and which disks alone have records.
+    """
+
+    def __init__(self, reader: ClusterReader, snapshot: Snapshot | None = None) -> None:
         self.reader = reader
+        self.hung: Collection[int] = () if snapshot is None else snapshot.silent
+        self.holders = frozenset(b for lost in (lost_since(snapshot) if snapshot else ()) for b in lost.holders)
         self._found: dict[str, Fact] = {}
         self._partitions: dict[TopicPartition, PartitionReading] = {}
         self._controller: ControllerNode | None = None
@@ -132,6 +138,8 @@ def _read(once: FactReader, key: str) -> Fact:
 def _about_broker(once: FactReader, key: str, broker: int, name: str) -> Fact:
     if name == "registered":
         return Fact(key, broker in once.registered(), "the live brokers")
+    if name in {"hung", "only_copy"}:
+        return Fact(key, broker in (once.hung if name == "hung" else once.holders), "the snapshot")
     found = once.registration(broker)
     values: dict[str, FactJson] = {
         "registration": found.state.value,

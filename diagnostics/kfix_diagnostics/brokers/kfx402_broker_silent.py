@@ -35,11 +35,10 @@ from kfix.wording import continued, several
 from kfix_diagnostics._advice import servers, start
 from kfix_diagnostics._bans import no_election, restart, starts
 from kfix_diagnostics._evidence import live_row
+from kfix_diagnostics._running import REFUSED, UNRESOLVED
 from kfix_diagnostics._words import are
 
 CODE = "KFX402"
-#: In the errors of connections (kfix/adapters/endpoint.py).
-UNRESOLVED, REFUSED = "cannot be resolved", "connection refused"
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:

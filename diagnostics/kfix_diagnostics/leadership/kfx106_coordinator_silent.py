@@ -41,6 +41,7 @@ from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._compaction import of_partitions, short_copies, size_rows, uncompacted
 from kfix_diagnostics._evidence import group_rows, probe_words, state_row
 from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._running import REFUSED, UNRESOLVED
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.groups._gave_up import gave_up, new_coordinator
 
@@ -78,7 +79,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
     doing = (
         f"is still loading {per_topic(tps)}, and the groups there are blocked until it has finished"
         if loading
-        else f"does not respond for {per_topic(tps)}, although the broker leads {they}"
+        else f"does not respond{_at(leader, case)} for {per_topic(tps)}, although the broker leads {they}"
     )
     return Finding(
         code=CODE,
@@ -108,6 +109,12 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
     )
 
 
+def _at(leader: int, case: CaseFile) -> str:
+    """Returns the address that the broker advertises: another one may answer, such as the one given to kfix."""
+    where = case.address(leader)
+    return f" at {where}" if leader in case.silent and where else ""
+
+
 def _row(probe: CoordinatorProbe) -> Evidence:
     why = f" ({probe.error})" if probe.error else ""
     return Evidence("coordinator probe", probe.asked_for, probe_words(probe.find_error, probe.fetch_error) + why)
@@ -115,7 +122,8 @@ def _row(probe: CoordinatorProbe) -> Evidence:
 
 def _cause(leader: int, case: CaseFile, *, loading: bool) -> Cause:
     if leader in case.silent:
-        return Cause(f"broker {leader} does not answer any request", Confidence.LIKELY)
+        why = case.silent[leader] or "no answer"
+        return Cause(f"broker {leader} cannot be asked{_at(leader, case)}: {why} (KFX402)", Confidence.LIKELY)
     if loading:
         return Cause("a new coordinator reads the partition from its start before it serves groups", Confidence.LIKELY)
     return Cause("loading failed, or the brokers disagree about which of them is the coordinator", Confidence.POSSIBLE)
@@ -144,6 +152,11 @@ def _after_loading(long: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator
 
 
 def _remedies(leader: int, case: CaseFile, *, loading: bool) -> Iterator[Remedy]:
+    if any(error in case.silent.get(leader, "") for error in (REFUSED, UNRESOLVED)):
+        yield diagnose_again(
+            case, f"Follow KFX402 of broker {leader} first: nothing answers at its address. Then diagnose again"
+        )
+        return
     yield diagnose_again(
         case, "Wait a minute, then diagnose again" if loading else "Diagnose again: it may just have moved"
     )

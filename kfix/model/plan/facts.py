@@ -38,11 +38,15 @@ PARTITION_FACTS = (
 #: leader.
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode", "eligible_needed")
 #: `registered` is whether it is alive; the others are of a KRaft cluster's record of it. `runs` is whether its process
-#: runs, although it may be fenced.
-BROKER_FACTS = ("registered", "registration", "voter", "replicas", "hidden", "runs")
+#: runs, although it may be fenced, `hung` whether it was asked for the snapshot of the plan and did not
+#: answer, `only_copy` whether that snapshot shows records that only its disk has (KFX809).
+_RECORDED = ("registration", "voter", "replicas", "hidden")
+BROKER_FACTS = ("registered", *_RECORDED, "runs", "hung", "only_copy")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
 _RUNS = "runs"
+_HUNG = "hung"
+_ONLY_COPY = "only_copy"
 _GROUP, _MEMBER, _TRANSACTION = "group:", "member:", "transaction:"
 #: `awaited` is the number of members that may hold the rebalance, and of one member whether it is one of them.
 GROUP_FACTS = ("state", "generation", "awaited")
@@ -117,12 +121,24 @@ def about_brokers(*brokers: int) -> tuple[str, ...]:
 
 def about_registration(broker: int) -> tuple[str, ...]:
     """Returns the facts of a broker id in the record of a KRaft cluster."""
-    return tuple(f"{_BROKER}{broker}.{name}" for name in BROKER_FACTS if name not in {_REGISTERED, _RUNS})
+    return tuple(
+        f"{_BROKER}{broker}.{name}" for name in BROKER_FACTS if name not in {_REGISTERED, _RUNS, _HUNG, _ONLY_COPY}
+    )
 
 
 def about_processes(*brokers: int) -> tuple[str, ...]:
     """Returns the facts whether the process of each of these brokers of a KRaft cluster runs."""
     return tuple(f"{_BROKER}{broker}.{_RUNS}" for broker in brokers)
+
+
+def about_hung(*brokers: int) -> tuple[str, ...]:
+    """Returns the facts whether each of these brokers did not answer, although it is registered or listens."""
+    return tuple(f"{_BROKER}{broker}.{_HUNG}" for broker in brokers)
+
+
+def about_only_copies(*brokers: int) -> tuple[str, ...]:
+    """Returns the facts whether the disk of each of these brokers has records that no other broker has."""
+    return tuple(f"{_BROKER}{broker}.{_ONLY_COPY}" for broker in brokers)
 
 
 def about_config(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:

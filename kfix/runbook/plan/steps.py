@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.model.cluster.reading import ResourceKind
@@ -79,4 +80,32 @@ def build_step(shape: StepShape, action_name: str, args: Args, cluster: str) -> 
         batch=shape.batch,
         pause=shape.pause,
         inverse=inverse.undo,
+    )
+
+
+def joined(steps: Iterable[PlannedStep]) -> list[PlannedStep]:
+    """Returns the steps of one template: what a person does once is one step, which all of its checks verify."""
+    found: list[PlannedStep] = []
+    for step in steps:
+        for number, other in enumerate(found):
+            args = ACTIONS[step.action].joined(other.args, step.args)
+            if args is not None:
+                found[number] = _both(other, step, args)
+                break
+        else:
+            found.append(step)
+    return found
+
+
+def _both(one: PlannedStep, other: PlannedStep, args: Args) -> PlannedStep:
+    preview = ACTIONS[one.action].preview(args)
+    return replace(
+        one,
+        args=args,
+        what=preview.what,
+        command=preview.command,
+        pre=tuple(dict.fromkeys((*one.pre, *other.pre))),
+        require=tuple(dict.fromkeys((*one.require, *other.require))),
+        unless=tuple(dict.fromkeys((*one.unless, *other.unless))),
+        verify=tuple(dict.fromkeys((*one.verify, *other.verify))),
     )

@@ -43,7 +43,7 @@ from kfix.runbook.file.placements import KINDS, PlacementInput, PlacementRequest
 from kfix.runbook.file.sources import source_of
 from kfix.runbook.plan.limits import refuse_over_limits
 from kfix.runbook.plan.planfile import longest_life, seal
-from kfix.runbook.plan.steps import StepShape, build_step
+from kfix.runbook.plan.steps import StepShape, build_step, joined
 from kfix.runbook.planning.decide import decide
 from kfix.runbook.planning.expand import Expander
 from kfix.runbook.planning.loops import Items
@@ -103,7 +103,7 @@ class _Planner:
         self.reader = reader
         self.params = params
         self.policy = policy
-        self.read = FactReader(reader)
+        self.read = FactReader(reader, None if placement_input is None else placement_input.snapshot)
         self.skipped: list[Skipped] = []
         self.items = Items(finding.partitions, reader, placement_input)
         self.placement_input = placement_input
@@ -127,7 +127,7 @@ class _Planner:
         self._must_pass(preconditions)
         steps: list[PlannedStep] = []
         for template in self.runbook.steps:
-            steps += self._steps(template, identity, steps)
+            steps += joined(self._steps(template, identity, steps))
         if not any(step.phase is Phase.MAIN for step in steps):
             raise RefusedError(lines(f"{self.runbook.id}: no step applies to {self.finding.key}", *self._reasons()))
         return self._sealed(created, identity, judged, (preconditions, goal, tuple(steps)))

@@ -192,7 +192,8 @@ def test_the_eligible_broker_is_named_and_its_start_elects_the_last_leader_witho
     planned = operator.plan("isr-dead", params={"within": "60s"})
     [what] = named(planned).values()
     assert f"start broker {told['eligible']} with its old disk" in what
-    assert f"broker {told['last_leader']}, which led last and is alive, is elected once" in what
+    assert f"if broker {told['eligible']} was killed, it is no longer eligible once it is back" in what
+    assert f"then broker {told['last_leader']}, which led last and is alive, is elected automatically" in what
     # What would remove the eligible replicas, or elect another one at the start, is refused.
     said = operator.not_planned("durable-defaults", params={"topic": "ledger"})
     assert "isr_at_least" in said or "elr_not_needed" in said

@@ -49,6 +49,7 @@ from tests.unit.diagnostics.clusters import (
     stale_view,
     stuck_reassignment,
     text,
+    unasked_coordinator,
     unread_zookeeper,
     zone_isolated_with_leader,
 )
@@ -85,6 +86,8 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: offsets_uncompacted(coordinator_loading(), copy=1 << 20), "coordinator on broker 2", WARNING),
         Sick(lambda: changed(base(), broken_groups={"g2": (15, None)}).snapshot(), "coordinator on broker 2", CRITICAL),
         Sick(lambda: changed(base(), broken_groups={"g2": (0, -1)}).snapshot(), "coordinator on broker 2", CRITICAL),
+        Sick(unasked_coordinator, "coordinator on broker 2", CRITICAL),
+        Sick(lambda: unasked_coordinator("connection refused"), "coordinator on broker 2", CRITICAL),
     ],
     "KFX107": [
         Sick(lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "ISR [2]", CRITICAL),

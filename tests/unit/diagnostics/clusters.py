@@ -211,10 +211,17 @@ def capping(paper: Paper, **values: object) -> Paper:
     return released("3.9-IV0", paper, **values)
 
 
-def on_broker(broker: int, paper: Paper) -> Paper:
+def on_broker(broker: int, paper: Paper, why: str = "timed out after 3 s") -> Paper:
     paper.answering.discard(broker)
-    paper.silent = {broker: "timed out after 3 s"}
+    paper.silent = {broker: why}
     return paper
+
+
+def unasked_coordinator(why: str = "timed out after 3 s") -> Snapshot:
+    """Broker 2 is registered and leads the offsets partition of a group, and does not answer kfix there."""
+    paper = base()
+    paper.broken_groups = {"g2": (0, -1)}
+    return on_broker(2, paper, why).snapshot()
 
 
 def rack_packed(*, racks: dict[int, str]) -> Paper:

@@ -26,7 +26,12 @@ from tests import shipped
 
 #: How long a person takes for each answer.
 READS_SECONDS = 5.0
-CODES_TO_RUNBOOKS = {"KFX101": "coordinator-stuck", "KFX102": "coordinator-stuck", "KFX201": "metadata-divergence"}
+CODES_TO_RUNBOOKS = {
+    "KFX101": "coordinator-stuck",
+    "KFX102": "coordinator-stuck",
+    "KFX201": "metadata-divergence",
+    "KFX301": "under-min-isr",
+}
 
 
 @dataclass

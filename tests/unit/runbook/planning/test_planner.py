@@ -17,6 +17,7 @@ from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Gate
 from kfix.runbook.plan import planfile
 from kfix.runbook.plan.explain import explain
+from kfix.runbook.planning.origin import refuse_forged
 from kfix.runbook.planning.planner import AlreadyMet, make_plan
 from tests.unit.runbook.stage import Stage, created, reseal
 
@@ -50,6 +51,17 @@ def test_all_partitions_of_one_finding_become_literal_steps(stages: Stages) -> N
     nudges = [s for s in stage.plan().steps if s.action == "reassign.noop"]
     assert [s.args.tp() for s in nudges] == list(stage.finding.partitions)
     assert stage.plan().impact.partitions == 5
+
+
+def test_what_a_person_does_once_is_one_step_for_all_its_partitions(stages: Stages) -> None:
+    stage = stages("under-min-isr")
+    offsets = tuple(TopicPartition("__consumer_offsets", number) for number in range(10))
+    stage.finding = replace(stage.finding, partitions=(*offsets, *stage.finding.partitions))
+    plan = stage.plan()
+    [step] = (step for step in plan.steps if step.action == "manual.bring_back")
+    assert step.what.startswith("__consumer_offsets-0, __consumer_offsets-1, __consumer_offsets-2 and 8 more: start ")
+    assert [call.args.tp() for call in step.verify] == list(stage.finding.partitions)
+    refuse_forged(plan, stage.runbook)
 
 
 def test_the_same_world_gives_the_same_plan_id(stage: Stage, tmp_path: Path) -> None:
