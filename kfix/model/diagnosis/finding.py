@@ -164,6 +164,12 @@ class Finding:
         for child in self.folded:
             yield from child.walk()
 
+    def counted(self) -> Iterator[Finding]:
+        """Yields itself and its consequences; one of its own code, such as of a second dead broker, is a part of it."""
+        yield self
+        for child in self.folded:
+            yield from (each for each in child.counted() if each is not child or child.code != self.code)
+
     def with_folded(self, children: tuple[Finding, ...]) -> Finding:
         return replace(self, folded=children)
 
@@ -228,6 +234,11 @@ class Diagnosis:
     def walk(self) -> Iterator[Finding]:
         for finding in self.findings:
             yield from finding.walk()
+
+    def counted(self) -> Iterator[Finding]:
+        """Yields the findings as they are counted: each fault once."""
+        for finding in self.findings:
+            yield from finding.counted()
 
     @property
     def headlines(self) -> tuple[str, ...]:

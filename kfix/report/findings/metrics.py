@@ -77,4 +77,4 @@ def _by_severity(diagnosis: Diagnosis, label: dict[str, str]) -> Iterator[Sample
 
 
 def _by_check(diagnosis: Diagnosis) -> list[tuple[str, int]]:
-    return sorted(Counter(f.code for f in diagnosis.walk() if f.code != UNREAD).items())
+    return sorted(Counter(f.code for f in diagnosis.counted() if f.code != UNREAD).items())

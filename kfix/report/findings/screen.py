@@ -188,7 +188,7 @@ def _consequences(finding: Finding, width: int) -> Iterator[Line]:
     shown = children if len(children) <= _CONSEQUENCES_SHOWN else children[: _CONSEQUENCES_SHOWN - 1]
     for child in shown:
         yield _in_one_line(replace(child, folded=()), STEP, width)
-    if rest := children[len(shown) :]:
+    if rest := [replace(child, folded=()) for child in children[len(shown) :]]:
         yield Line(f"and {several(len(rest), 'more consequence')}: {_codes(rest)}", STEP, hang=STEP)
 
 

@@ -47,7 +47,7 @@ def held_back(diagnosis: Diagnosis) -> str:
 
 def counts(diagnosis: Diagnosis) -> dict[Severity, int]:
     """Returns the number of findings by severity, folded ones included; sources that were not read are no findings."""
-    found = Counter(f.severity for f in diagnosis.walk() if f.code != UNREAD)
+    found = Counter(f.severity for f in diagnosis.counted() if f.code != UNREAD)
     return {severity: found[severity] for severity in sorted(Severity, reverse=True)}
 
 

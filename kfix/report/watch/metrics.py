@@ -31,12 +31,12 @@ def _of_cluster(state: WatchState, now: float) -> Iterator[Family]:
     yield _gauge("maintenance", "1: in a maintenance window; no new notification is sent.", [(here, at_work)])
     if diagnosis is None:
         return
-    findings = Counter((f.code, f.severity.word) for f in diagnosis.walk())
+    findings = Counter((f.code, f.severity.word) for f in diagnosis.counted())
     rows: list[Sample] = [
         ({**here, "code": code, "severity": severity}, n) for (code, severity), n in sorted(findings.items())
     ]
     yield _gauge("findings", "Findings of the last snapshot by code and severity, consequences included.", rows)
-    of_severity = Counter(f.severity for f in diagnosis.walk())
+    of_severity = Counter(f.severity for f in diagnosis.counted())
     yield _gauge(
         "severity_findings",
         "Findings of the last snapshot by severity, also where there are none.",
@@ -44,7 +44,7 @@ def _of_cluster(state: WatchState, now: float) -> Iterator[Family]:
     )
     groups = {name for f in diagnosis.walk() for name in f.blocked.groups}
     yield _gauge("blocked_groups", "Consumer groups that cannot work and are known by name.", [(here, len(groups))])
-    muted = Counter(f.severity for each in diagnosis.muted for f in each.finding.walk())
+    muted = Counter(f.severity for each in diagnosis.muted for f in each.finding.counted())
     yield _gauge(
         "muted_findings",
         "Findings that the inventory mutes by severity, consequences included; not counted otherwise.",

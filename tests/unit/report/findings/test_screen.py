@@ -10,9 +10,12 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Diagnosis, Finding, Remedy, Severity
 from kfix.report.console import console_on
 from kfix.report.findings.screen import MOST_LINES, print_first, screen_lines
+from kfix.report.findings.verdict import counts
 from kfix.report.lines import lines_text
 from kfix.report.plain import PlainConsole
+from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
+from tests.unit.diagnostics.build import Paper
 
 WORDS = "the leader epoch of the record is newer than that of the metadata that the brokers have " * 2
 
@@ -150,3 +153,23 @@ def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_told() -> None:
 def test_piped_text_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch, said: str, width: int) -> None:
     monkeypatch.setenv("COLUMNS", said)
     assert console_on(io.StringIO()).width == width
+
+
+def test_two_dead_brokers_of_one_finding_are_counted_once() -> None:
+    """Each has a key of its own, which lasts when the other one comes back; the first finding is about both."""
+    found = diagnose(Paper((1, 2, 3)).topic("orders", 3).kill(1).kill(2).snapshot())
+    [dead] = (finding for finding in found.findings if finding.code == "KFX401")
+    assert (dead.obj, [each.obj for each in dead.folded if each.code == "KFX401"]) == ("brokers 1, 2", ["broker 2"])
+    every = [f"{f.code}:{f.severity.word}" for f in found.walk()]
+    assert every.count("KFX401:warning") == 2
+    counted = sum(each.endswith(":warning") for each in every) - 1
+    assert f" {counted} warning" in screen_text(found).splitlines()[0]
+    assert counts(found)[Severity.WARNING] == counted
+
+
+def test_a_consequence_does_not_lend_its_severity_to_what_it_is_folded_under() -> None:
+    below = fault(9, Severity.CRITICAL)
+    rest = [fault(number, Severity.WARNING) for number in range(3, 6)]
+    text = screen_text(diagnosis(fault(1, Severity.CRITICAL, *rest, fault(10, Severity.WARNING, below))))
+    [line] = (line for line in text.splitlines() if "more consequence" in line)
+    assert line.count("critical") == 1
