@@ -355,7 +355,9 @@ def countersign(
     out.show(given)
     signed = countersign_plan(given, output, why)
     out.people.print(f"signed by {signed['by']}: {output}; to apply plan {given.short_id}:", soft_wrap=True)
-    command = shlex.join(["kfix", "runbook", "apply", "--plan", str(plan_file), "--countersign", str(output)])
+    approving = approval_flags(given).removesuffix("--countersign FILE").rstrip()
+    signature = shlex.join(["--countersign", str(output)])
+    command = f"kfix runbook apply --plan {shlex.quote(str(plan_file))} {approving} {signature}"
     out.people.print(f"  {command}", soft_wrap=True)
     if json_output:
         say_json(signed, ascii_only=False)

@@ -39,7 +39,7 @@ PARTITION_FACTS = (
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode", "eligible_needed")
 #: `registered` is whether it is alive; the others are of a KRaft cluster's record of it. `runs` is whether its process
 #: runs, although it may be fenced, `hung` whether it was asked for the snapshot of the plan and did not
-#: answer, `only_copy` whether that snapshot shows records that only its disk has (KFX809).
+#: answer, `only_copy` whether that snapshot shows records that only its disk has.
 _RECORDED = ("registration", "voter", "replicas", "hidden")
 BROKER_FACTS = ("registered", *_RECORDED, "runs", "hung", "only_copy")
 CLUSTER = "cluster"

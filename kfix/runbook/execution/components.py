@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kfix.model.plan.plan import Gate, Plan
+from kfix.model.plan.plan import Plan
 from kfix.runbook.execution.apply import Apply
 from kfix.runbook.execution.asking import Asking
 from kfix.runbook.execution.change import Change
@@ -15,7 +15,7 @@ from kfix.runbook.execution.rethrottle import Rethrottle
 from kfix.runbook.execution.settle import Settle
 from kfix.runbook.execution.waiting import Waits
 from kfix.runbook.execution.watch import Watch
-from kfix.runbook.gate.gates import AnswerReader, Gatekeeper
+from kfix.runbook.gate.gates import AnswerReader, Gatekeeper, lowest_gate
 from kfix.runbook.journal.journal import Journal, Samples
 from kfix.runbook.journal.runs import RunDir
 from kfix.runbook.safety.door import Passage
@@ -37,7 +37,7 @@ class Components:
     ) -> None:
         """`spent` is the time in seconds that earlier processes spent on this run."""
         reader, clock = context.reader, context.clock
-        lowest = Gate.STEP if context.step_by_step or locked.cluster is None else Gate.AUTO
+        lowest = lowest_gate(apart=context.step_by_step or locked.cluster is None)
         self.journal = journal
         self.samples = Samples(journal)
         self.guards = Guards(reader, journal, self.samples, baseline)

@@ -21,15 +21,19 @@ class Endings:
     """The end of one run.
 
     `left_on` describes the throttles that are still set. `on_purpose` means that the operator chose to leave them, or
-    could not be asked. `at` is that of the `Context`. `moving` holds the run's moves that Kafka is still carrying out.
+    could not be asked. `at` is that of the `Context`; `approving` are the flags with which `resume` needs no terminal.
+    `moving` holds the run's moves that Kafka is still carrying out.
     """
 
-    def __init__(self, plan: Plan, reader: ClusterReader, run: str, progress: RunProgress, at: str = "") -> None:
+    def __init__(
+        self, plan: Plan, reader: ClusterReader, run: str, progress: RunProgress, at: str = "", approving: str = ""
+    ) -> None:
         self.plan = plan
         self.reader = reader
         self.run = run
         self.progress = progress
         self.at = at
+        self.resume = f"kfix runbook resume {run}{at} {approving}".rstrip()
         self.left_on: list[str] = []
         self.on_purpose = False
         self.under_way = ""
@@ -49,6 +53,7 @@ class Endings:
             changed=progress.standing,
             run=self.run,
             at=self.at,
+            resume=self.resume,
             left=() if self.on_purpose else tuple(self.left_on),
             put_back=progress.put_back,
             under_way=self.under_way,
@@ -84,7 +89,7 @@ class Endings:
             self.always(components, patient=False)
             return
         self.on_purpose, self.moving = True, moves.steps
-        self.under_way = copying(moves.steps, throttled=bool(throttles), run=self.run + self.at)
+        self.under_way = copying(moves.steps, self.resume, throttled=bool(throttles), run=self.run + self.at)
         way = choose(components, moves, end, throttled=bool(throttles))
         # The copies may have finished while the operator was deciding.
         moves = moves_of(self.progress, components)
@@ -104,5 +109,5 @@ class Endings:
             on = ", so the throttles stay set" if self.on_purpose and self.left_on else ""
             self.under_way = f"it is unknown whether replicas are still being copied ({error}){on}"
             return
-        words = copying(self.moving, throttled=bool(self.left_on), run=self.run + self.at, over=over)
+        words = copying(self.moving, self.resume, throttled=bool(self.left_on), run=self.run + self.at, over=over)
         self.under_way = words if self.moving else ""

@@ -18,6 +18,7 @@ from kfix.runbook.execution.endings import Endings
 from kfix.runbook.execution.locks import Locked
 from kfix.runbook.execution.resume import TakenOver
 from kfix.runbook.execution.waiting import Wait
+from kfix.runbook.gate.gates import flags
 from kfix.runbook.journal.journal import Journal, JournalError, ReadBack
 from kfix.runbook.journal.replay import Replay
 from kfix.runbook.journal.runs import RunDir
@@ -40,7 +41,9 @@ class Execution:
         self.locked = locked
         self.passage = passage
         self.progress = RunProgress(approved_at=context.clock.monotonic())
-        self.endings = Endings(plan, context.reader, run.id, self.progress, context.at)
+        apart = context.step_by_step or locked.cluster is None
+        approving = "" if context.human.interactive else flags(plan, apart=apart)
+        self.endings = Endings(plan, context.reader, run.id, self.progress, context.at, approving)
 
     def start(self) -> RunResult:
         with self._journal(None) as journal, self._recorded(journal):
@@ -118,7 +121,7 @@ class Execution:
             reached_by=self.context.at.strip(),
         )
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
-        taken = TakenOver(self.plan, self.run.id + self.context.at, self.context.reader, self.progress, self._abort)
+        taken = TakenOver(self.plan, self.endings.resume, self.context.reader, self.progress, self._abort)
         taken.take(components, before, did, adopt=adopt)
         return components
 

@@ -99,15 +99,17 @@ def names(moves: Iterable[PlannedStep]) -> str:
     return some(found, _NAMED)
 
 
-def copying(moves: Iterable[PlannedStep], *, throttled: bool, run: str, over: bool = False) -> str:
-    """Describes copies that outlive the run, and the commands that act on them. `over`: the run was aborted."""
+def copying(moves: Iterable[PlannedStep], resume: str, *, throttled: bool, run: str, over: bool = False) -> str:
+    """Describes copies that outlive the run, and the commands that act on them; `resume` is one. `over`: the run was
+    aborted.
+    """
     now = "throttled" if throttled else "without a throttle"
     if over:
         return f"Kafka is still copying replicas of {names(moves)}, {now}: kfix runbook rollback {run}   cancels it"
     off = f", kfix runbook abort {run} --reason TEXT   only removes the throttles" if throttled else ""
     return (
         f"Kafka is still copying replicas of {names(moves)}, {now}: "
-        f"kfix runbook resume {run}   waits for that, kfix runbook rollback {run}   cancels it{off}"
+        f"{resume}   waits for that, kfix runbook rollback {run}   cancels it{off}"
     )
 
 

@@ -30,10 +30,10 @@ _REVERTED = {
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """Rebuilds the progress of a run from its journal. `abort` is the command that ends the run instead."""
+    """Rebuilds the progress of a run from its journal. `resume` is the command that continues it, `abort` ends it."""
 
     plan: Plan
-    run: str
+    resume: str
     reader: ClusterReader
     progress: RunProgress
     abort: str
@@ -112,8 +112,7 @@ class TakenOver:
                 Outcome.UNKNOWN,
                 f"step {step.id}: the cluster's present state does not show whether the change was made, and it will "
                 "not be sent again",
-                f"check {step.target}; if the change was made: kfix runbook resume {self.run} --did {step.id}; "
-                f"if not: {self.abort}",
+                f"check {step.target}; if the change was made: {self.resume} --did {step.id}; if not: {self.abort}",
             )
 
     def _in_doubt(self, step: PlannedStep) -> None:

@@ -14,6 +14,7 @@ from typing import Protocol
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import ApprovalError, UsageError
 from kfix.harmless import lines
+from kfix.model.cluster.snapshot import Mode
 from kfix.model.plan.plan import Gate, OnFailure, Phase, Plan, PlannedStep
 from kfix.ports import Clock
 
@@ -167,9 +168,20 @@ def sure_phrases(plan: Plan) -> Iterator[tuple[int, PlannedStep]]:
             return
 
 
-def flags(plan: Plan) -> str:
-    """Returns the flags that approve every gate of a plan."""
-    return _flags(plan, [(step, step.gate) for step in plan.steps])
+def lowest_gate(*, apart: bool) -> Gate:
+    """Returns the lowest gate of every change: with `apart`, each is approved by itself."""
+    return Gate.STEP if apart else Gate.AUTO
+
+
+def flags(plan: Plan, *, apart: bool = False) -> str:
+    """Returns the flags that approve every gate of a plan, also on KRaft, whose cluster cannot be locked."""
+    lowest = lowest_gate(apart=apart or plan.cluster.mode is Mode.KRAFT)
+    return _flags(plan, [(step, _raised(step, lowest)) for step in plan.steps])
+
+
+def _raised(step: PlannedStep, lowest: Gate) -> Gate:
+    """Returns the gate in force. Steps at `auto`, such as waiting and restoring, stay there."""
+    return step.gate if step.gate is Gate.AUTO else max(step.gate, lowest)
 
 
 def _flags(plan: Plan, levels: list[tuple[PlannedStep, Gate]]) -> str:
@@ -193,8 +205,7 @@ class Gatekeeper:
         self.passed: set[str] = set()
 
     def level(self, step: PlannedStep) -> Gate:
-        """Returns the gate in force. Steps at `auto`, such as waiting and restoring, stay there."""
-        return step.gate if step.gate is Gate.AUTO else max(step.gate, self.lowest)
+        return _raised(step, self.lowest)
 
     def open_without_asking(self, step: PlannedStep) -> bool:
         """Returns whether the step needs no question: it has no gate, or its gate was passed already."""

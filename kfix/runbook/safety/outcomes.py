@@ -57,6 +57,7 @@ def to_error(
     changed: tuple[str, ...],
     run: str,
     at: str = "",
+    resume: str = "",
     left: tuple[str, ...] = (),
     put_back: tuple[str, ...] = (),
     under_way: str = "",
@@ -64,9 +65,10 @@ def to_error(
 ) -> KfixError:
     """Returns the error for a stop. Exit codes 3 and 4 mean that nothing was changed, 5 and 6 that something may be.
 
-    `at` ends the commands that reach the cluster. `changed` describes the changes that remain, `put_back` those that
-    the run reverted itself, `left` what it could not restore. `under_way` describes copies that Kafka is still making.
-    `rollback` is the command that reverts the remaining changes, "" if none of them can be reverted.
+    `at` ends the commands that reach the cluster; `resume` is the one that continues the run, and `rollback` the one
+    that reverts the remaining changes, "" if none of them can be reverted. `changed` describes the changes that remain,
+    `put_back` those that the run reverted itself, `left` what it could not restore. `under_way` describes copies that
+    Kafka is still making.
     """
     text = lines(str(stop)) + (f"; NOT RESTORED, do it by hand or with abort: {'; '.join(left)}" if left else "")
     text += f"; {under_way}" if under_way else ""
@@ -81,11 +83,11 @@ def to_error(
         return NotProvedError(lines(*filter(None, (text, f"changed: {done}", restored))), hint=stop.hint)
     stays = f"changed before that: {done}" if changed else "no changes remain"
     more = "; ".join(filter(None, (stays, restored)))
-    return StoppedError(text + f"; {more}", hint=stop.hint or _hint(run, at, rollback, stays=bool(changed)))
+    return StoppedError(text + f"; {more}", hint=stop.hint or _hint(run, resume, rollback, stays=bool(changed)))
 
 
-def _hint(run: str, at: str, rollback: str, *, stays: bool) -> str:
-    words = [f"kfix runbook resume {run}{at}   continues"]
+def _hint(run: str, resume: str, rollback: str, *, stays: bool) -> str:
+    words = [f"{resume}   continues"]
     if rollback:
         words.append(f"{rollback}   reverts the changes")
     elif stays:

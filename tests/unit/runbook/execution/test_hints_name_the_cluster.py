@@ -50,7 +50,13 @@ def test_an_expired_plan_is_made_again_for_the_same_cluster(stage: Stage) -> Non
 
 def test_how_to_go_on_after_a_change_names_the_cluster() -> None:
     stop = Stop(Outcome.STEP_FAILED, "it failed")
-    error = to_error(stop, changed=("s1: x",), run="r1", at=AT, rollback=f"kfix runbook rollback r1{AT}")
+    error = to_error(
+        stop,
+        changed=("s1: x",),
+        run="r1",
+        resume=f"kfix runbook resume r1{AT}",
+        rollback=f"kfix runbook rollback r1{AT}",
+    )
     assert isinstance(error, StoppedError)
     assert_named(error.hint, 2)
     assert "kfix runbook history r1   shows" in error.hint
@@ -60,7 +66,7 @@ def test_how_to_go_on_after_a_change_names_the_cluster() -> None:
 
 
 def test_what_is_still_copied_names_the_cluster() -> None:
-    assert_named(copying((), throttled=True, run=f"r1{AT}"), 3)
+    assert_named(copying((), f"kfix runbook resume r1{AT}", throttled=True, run=f"r1{AT}"), 3)
 
 
 def test_a_name_counts_more_than_client_properties_and_an_address_is_in_the_plan() -> None:
