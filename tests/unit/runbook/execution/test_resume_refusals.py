@@ -90,6 +90,7 @@ def test_a_run_with_changes_is_resumed_after_its_plan_expired(stage: Stage) -> N
     run = stage.last_run
     stage.cluster.clock.sleep(30 * 60 + 1)
     assert resume(run, stage.context()).outcome is Outcome.PROVED
+    assert run.journal().broken == ""
 
 
 def test_a_run_with_a_damaged_journal_is_not_resumed(stage: Stage) -> None:
