@@ -32,9 +32,9 @@ PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
 PATIENCE = 60.0
 #: CPU seconds for the tests of a fault, and the most that one of them may cost.
-SECONDS, DEAREST = 8.0, 1.0
+SECONDS, DEAREST = 12.0, 1.0
 #: The most files of tests that are tried on a fault, the nearest first; of the first two, all copies of each test.
-MOST_FILES, WHOLE_FILES = 12, 2
+MOST_FILES, WHOLE_FILES = 40, 2
 #: Copies of a parametrized test that are tried, evenly spread.
 COPIES = 3
 
@@ -106,8 +106,10 @@ class Forks:
         ids = [each for each in self._items if not fault.by or each.startswith(fault.by)]
         files = {file: [*tests] for file, tests in groupby(ids, key=lambda test: test.partition("::")[0])}
         order = list(files) if fault.by else near(fault.file, files)[:MOST_FILES]
-        found = [test for file in order for test in _chosen(files[file], words_of(fault.file))]
-        found += [test for file in order[:WHOLE_FILES] for test in files[file]]
+        nearest, others = order[:WHOLE_FILES], order[WHOLE_FILES:]
+        found = [test for file in nearest for test in _chosen(files[file], words_of(fault.file))]
+        found += [test for file in nearest for test in files[file]]
+        found += [test for file in others for test in _chosen(files[file], words_of(fault.file))]
         cheap = [test for test in dict.fromkeys(found) if self._costs.each(function_of(test)) <= DEAREST]
         return [each for each in cheap if each not in self._unsound]
 
