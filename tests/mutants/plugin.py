@@ -32,7 +32,7 @@ PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
 PATIENCE = 60.0
 #: CPU seconds for the tests of a fault, and the most that one of them may cost.
-SECONDS, DEAREST = 12.0, 1.0
+SECONDS, DEAREST = 8.0, 1.0
 #: The most files of tests that are tried on a fault, the nearest first; of the first two, all copies of each test.
 MOST_FILES, WHOLE_FILES = 40, 2
 #: Copies of a parametrized test that are tried, evenly spread.
@@ -140,9 +140,10 @@ class Forks:
     def _in_a_new_process(self, tests: Sequence[str]) -> tuple[str, str] | None:
         """A recorded killer alone, else the files of the tests: whole files collect faster than thousands of ids."""
         files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
-        chosen = tests if len(tests) == 1 else files
-        if not chosen:
-            return None
+        parts = [tests] if len(tests) == 1 else [files[:WHOLE_FILES], files[WHOLE_FILES:]]
+        return next((found for part in parts if part and (found := self._of_a_process(part))), None)
+
+    def _of_a_process(self, chosen: Sequence[str]) -> tuple[str, str] | None:
         words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *chosen]
         try:
             done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=patient(1800), check=False)
