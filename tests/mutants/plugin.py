@@ -32,7 +32,7 @@ PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
 PATIENCE = 60.0
 #: CPU seconds for the tests of a fault, and the most that one of them may cost.
-SECONDS, DEAREST = 8.0, 1.0
+SECONDS, DEAREST = 20.0, 1.0
 #: The most files of tests that are tried on a fault, the nearest first; of the first two, all copies of each test.
 MOST_FILES, WHOLE_FILES = 40, 2
 #: Copies of a parametrized test that are tried, evenly spread.
