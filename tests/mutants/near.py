@@ -14,7 +14,7 @@ _FOLDERS = {"kfix_diagnostics": "diagnostics", "kfix_spark": "fleet"}
 
 
 def near(file: str, tests: Iterable[str]) -> list[str]:
-    """Returns the test files that import the file or share a folder with it: unit tests, the nearest, short ones first."""
+    """Returns the test files that import it or share a folder with it: unit tests, then the nearest, then the short."""
     path = PurePath(file).with_suffix("")
     parts = [part for part in path.parts if part not in ("kfix", "diagnostics", "spark")]
     places = {_FOLDERS.get(part, part) for part in parts[:-1]}
