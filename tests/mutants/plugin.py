@@ -31,8 +31,8 @@ from tests.waiting import seconds as patient
 PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
 PATIENCE = 60.0
-#: CPU seconds for the tests of a fault, and the most that one of them may cost.
-SECONDS, DEAREST = 20.0, 1.0
+#: CPU seconds for the tests of a fault, the most that one of them may cost, and from which on it is tried last.
+SECONDS, DEAREST, CHEAP = 20.0, 3.0, 0.5
 #: The most files of tests that are tried on a fault, the nearest first; of the first two, all copies of each test.
 MOST_FILES, WHOLE_FILES = 40, 2
 #: Copies of a parametrized test that are tried, evenly spread.
@@ -110,8 +110,9 @@ class Forks:
         found = [test for file in nearest for test in _chosen(files[file], words_of(fault.file))]
         found += [test for file in nearest for test in files[file]]
         found += [test for file in others for test in _chosen(files[file], words_of(fault.file))]
-        cheap = [test for test in dict.fromkeys(found) if self._costs.each(function_of(test)) <= DEAREST]
-        return [each for each in cheap if each not in self._unsound]
+        prices = {test: self._costs.each(function_of(test)) for test in dict.fromkeys(found)}
+        cheapest = sorted(prices, key=lambda test: prices[test] > CHEAP)
+        return [test for test in cheapest if prices[test] <= DEAREST and test not in self._unsound]
 
     def _tried(self, fault: Fault, text: str, tests: Sequence[str]) -> tuple[str, str] | None:
         """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process."""
