@@ -30,6 +30,7 @@ TESTS = (
     "tests/unit",
     *(f"tests/catalogue/test_{each}.py" for each in CATALOGUE),
     *(f"tests/proofs/{each}" for each in PROOFS),
+    "tests/proofs/fleet/test_scenarios.py",
 )
 
 

@@ -112,7 +112,7 @@ class Forks:
         found += [test for file in others for test in _chosen(files[file], words_of(fault.file))]
         prices = {test: self._costs.each(function_of(test)) for test in dict.fromkeys(found)}
         cheapest = sorted(prices, key=lambda test: prices[test] > CHEAP)
-        return [test for test in cheapest if prices[test] <= DEAREST and test not in self._unsound]
+        return [test for test in cheapest if (fault.by or prices[test] <= DEAREST) and test not in self._unsound]
 
     def _tried(self, fault: Fault, text: str, tests: Sequence[str]) -> tuple[str, str] | None:
         """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process."""
