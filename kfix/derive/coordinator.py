@@ -1,7 +1,7 @@
 """Which partition of `__consumer_offsets` or `__transaction_state` coordinates a group or a transactional id.
 
 Source: `GroupMetadataManager.partitionFor` and `Utils.abs` of Kafka 2.7.1; the vectors of
-`tests/unit/model/test_coordinator.py` were computed by a JVM.
+docs/facts/coordinators.md were computed by a JVM.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`python -m tests.mutants [--slice K/N] [--only PART_OR_ID ...] [--tests PATH ...] [--record] [--again] [--render]`
 
-Puts small faults into a copy of the tree, one at a time, and runs the fast tests that execute them. Without --record,
-it runs each fault against the test that once killed it, and against all others if that one no longer does: exit code 1
+Puts small faults into a copy of the tree, one at a time, and runs the fast tests near them. Without --record, it runs
+each fault against the test that once killed it, and against all others if that one no longer does: exit code 1
 if a fault that was killed survives. --record runs the faults that have no result or that survived, with --again all,
 and writes docs/mutants.json and docs/mutants.md. A run in a slice has one of N parts of the list.
 """
@@ -30,6 +30,7 @@ TESTS = (
     "tests/unit",
     *(f"tests/catalogue/test_{each}.py" for each in CATALOGUE),
     *(f"tests/proofs/{each}" for each in PROOFS),
+    "tests/proofs/fleet/test_scenarios.py",
 )
 
 

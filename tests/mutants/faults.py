@@ -23,7 +23,7 @@ class Fault:
     """`old` occurs once in `file`; with `new` in its place the file has the fault that `why` describes.
 
     `equivalent` is the reason why no test can see the fault, `survives` the reason why none does. `by` are the files,
-    folders or ids of the tests to run; without it, they are those that execute the function.
+    folders or ids of the tests to run; without it, they are those that `near` finds.
     """
 
     part: str

@@ -14,7 +14,7 @@ _FOLDERS = {"kfix_diagnostics": "diagnostics", "kfix_spark": "fleet"}
 
 
 def near(file: str, tests: Iterable[str]) -> list[str]:
-    """Returns those of the test files that import the file or share a folder with it: unit tests, then the nearest."""
+    """Returns the test files that import it or share a folder with it: unit tests, then the nearest, then the short."""
     path = PurePath(file).with_suffix("")
     parts = [part for part in path.parts if part not in ("kfix", "diagnostics", "spark")]
     places = {_FOLDERS.get(part, part) for part in parts[:-1]}
@@ -26,7 +26,7 @@ def near(file: str, tests: Iterable[str]) -> list[str]:
         rank = 3 * len(places.intersection(PurePath(test).parts)) + 3 * (parts[-1] in PurePath(test).stem)
         rank += 4 * bool(imports.search(text)) + 2 * bool(names.search(text))
         if rank:
-            ranks[test] = (not test.startswith("tests/unit"), -rank, test)
+            ranks[test] = (not test.startswith("tests/unit"), -rank, len(text), test)
     return sorted(ranks, key=lambda test: ranks[test])
 
 

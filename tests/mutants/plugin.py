@@ -31,10 +31,10 @@ from tests.waiting import seconds as patient
 PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: Seconds without a word from a fork.
 PATIENCE = 60.0
-#: CPU seconds for the tests of a fault, and the most that one of them may cost.
-SECONDS, DEAREST = 8.0, 1.0
+#: CPU seconds for the tests of a fault, the most that one of them may cost, and from which on it is tried last.
+SECONDS, DEAREST, CHEAP = 20.0, 3.0, 0.5
 #: The most files of tests that are tried on a fault, the nearest first; of the first two, all copies of each test.
-MOST_FILES, WHOLE_FILES = 12, 2
+MOST_FILES, WHOLE_FILES = 40, 2
 #: Copies of a parametrized test that are tried, evenly spread.
 COPIES = 3
 
@@ -106,10 +106,13 @@ class Forks:
         ids = [each for each in self._items if not fault.by or each.startswith(fault.by)]
         files = {file: [*tests] for file, tests in groupby(ids, key=lambda test: test.partition("::")[0])}
         order = list(files) if fault.by else near(fault.file, files)[:MOST_FILES]
-        found = [test for file in order for test in _chosen(files[file], words_of(fault.file))]
-        found += [test for file in order[:WHOLE_FILES] for test in files[file]]
-        cheap = [test for test in dict.fromkeys(found) if self._costs.each(function_of(test)) <= DEAREST]
-        return [each for each in cheap if each not in self._unsound]
+        nearest, others = order[:WHOLE_FILES], order[WHOLE_FILES:]
+        found = [test for file in nearest for test in _chosen(files[file], words_of(fault.file))]
+        found += [test for file in nearest for test in files[file]]
+        found += [test for file in others for test in _chosen(files[file], words_of(fault.file))]
+        prices = {test: self._costs.each(function_of(test)) for test in dict.fromkeys(found)}
+        cheapest = sorted(prices, key=lambda test: prices[test] > CHEAP)
+        return [test for test in cheapest if (fault.by or prices[test] <= DEAREST) and test not in self._unsound]
 
     def _tried(self, fault: Fault, text: str, tests: Sequence[str]) -> tuple[str, str] | None:
         """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process."""
@@ -138,9 +141,10 @@ class Forks:
     def _in_a_new_process(self, tests: Sequence[str]) -> tuple[str, str] | None:
         """A recorded killer alone, else the files of the tests: whole files collect faster than thousands of ids."""
         files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
-        chosen = tests if len(tests) == 1 else files
-        if not chosen:
-            return None
+        parts = [tests] if len(tests) == 1 else [files[:WHOLE_FILES], files[WHOLE_FILES:]]
+        return next((found for part in parts if part and (found := self._of_a_process(part))), None)
+
+    def _of_a_process(self, chosen: Sequence[str]) -> tuple[str, str] | None:
         words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *chosen]
         try:
             done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=patient(1800), check=False)

@@ -1,7 +1,10 @@
 """Which faults are run, which tests reach them, and what a result means."""
 
+import sys
+
 import pytest
 
+from tests.mutants import __main__ as runner
 from tests.mutants.__main__ import chosen, lost, to_run
 from tests.mutants.faults import Fault, Result
 from tests.mutants.near import near
@@ -49,6 +52,20 @@ def test_a_survivor_is_lost_only_if_it_was_killed_once():
     now = {each.id: Result(each.id, "survived") for each in FAULTS}
     assert [each.id for each in lost(now, KNOWN)] == [FAULTS[0].id]
     assert lost({FAULTS[0].id: Result(FAULTS[0].id, "timeout", "test_a")}, KNOWN) == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [("killed", 0), ("timeout", 0), ("survived", 1), ("", 1)],
+)
+def test_a_slice_fails_if_a_fault_that_was_killed_survives_or_was_not_tried(monkeypatch, capsys, verdict, code):
+    id_ = FAULTS[0].id
+    monkeypatch.setattr(runner, "faults", lambda: FAULTS)
+    monkeypatch.setattr(runner, "results", lambda: KNOWN)
+    monkeypatch.setattr(runner, "run", lambda *_: {id_: Result(id_, verdict)} if verdict else {})
+    monkeypatch.setattr(sys, "argv", ["mutants", "--slice", "1/2"])
+    assert runner.main() == code
+    assert (f"survived: {id_}, which test_a killed" in capsys.readouterr().out) is (verdict == "survived")
 
 
 def test_the_score_leaves_out_what_nobody_can_see():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.derive.background import background_of
+from kfix.derive.background import background_of, session_seconds
+from kfix.derive.record import record_of
 from kfix.model.cluster.snapshot import Endpoint, Snapshot
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
+from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import Paper
 
 
@@ -84,3 +86,36 @@ def test_where_it_is_open_which_is_which_the_operator_is_asked() -> None:
     [remedy] = [r for r in found.remedies if r.runbook == "replace-broker"]
     assert remedy.command == ""
     assert "whether broker 7 replaces broker 4 or 5" in remedy.text
+
+
+@for_each(
+    ("settings", "seconds"),
+    [
+        ({}, 9.0),
+        ({1: "9000"}, 9.0),
+        ({1: "9000", 2: "30000", 3: "18000"}, 30.0),
+        ({1: "no number"}, 9.0),
+    ],
+)
+def test_a_session_lasts_as_long_as_the_longest_that_a_broker_reports(settings: dict[int, str], seconds: float) -> None:
+    snapshot = kraft_clusters.healthy()
+    configs = {broker: {"broker.session.timeout.ms": value} for broker, value in settings.items()}
+    assert session_seconds(replace(snapshot, broker_configs=configs)) == seconds
+
+
+@for_each(("silent", "gone"), [(8.0, {}), (9.0, {1: 0}), (69.5, {1: 60})])
+def test_a_dead_broker_of_kraft_is_absent_since_its_session_ended(silent: float, gone: dict[int, int]) -> None:
+    assert background_of(kraft_clusters.broker_dead_for(silent)).absent == gone
+
+
+@for_each(("fetched", "lost"), [(0.2, {}), (500.0, {1: (2, True)})])
+def test_a_broker_that_fetches_metadata_exists_although_another_one_has_its_address(
+    fetched: float, lost: dict[int, tuple[int, bool]]
+) -> None:
+    """It is fenced, and answers nobody."""
+    snapshot = kraft_clusters.broker_dead_for(fetched)
+    record = record_of(snapshot)
+    assert record is not None
+    address = record.registrations[2].endpoint
+    assert address is not None
+    assert dict(background_of(replace(snapshot, addresses={1: address})).lost) == lost

@@ -5,10 +5,28 @@ from dataclasses import replace
 import pytest
 
 from kfix.adapters.collect.probes import representatives
-from kfix.derive.coordinator import OFFSETS_TOPIC, made_up_groups, partition_of_group
+from kfix.derive.coordinator import OFFSETS_TOPIC, java_hash, made_up_groups, partition_of_group
 from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 from tests.unit.diagnostics.clusters import base
+
+
+@for_each(
+    ("text", "value", "partition"),
+    [
+        ("", 0, 0),
+        ("g2", 3243, 43),
+        ("polygenelubricants", -(2**31), 0),
+        ("\U0001f600-grp", 928_360_827, 27),
+        ("caf\u00e9", 3_045_921, 21),
+        ("my-group:\u4e2d\u6587", 173_396_694, 44),
+    ],
+)
+def test_a_hash_is_that_of_java_whose_smallest_one_counts_as_0(text, value, partition):
+    """The vectors of docs/facts/coordinators.md."""
+    assert java_hash(text) == value
+    assert partition_of_group(text, 50) == partition
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 50, 300])

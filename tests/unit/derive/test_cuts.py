@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,8 @@ from tests.each import for_each
 from tests.unit.diagnostics import cut_clusters as clusters
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base
+from tests.unit.diagnostics.kraft_clusters import HIGH, quorum
+from tests.unit.diagnostics.test_kraft import on_kraft
 
 EXPLAINED: dict[Callable[[], Snapshot], tuple[CutKind, tuple[int, ...], tuple[int, ...]]] = {
     clusters.link_cut: (CutKind.LINK, (1,), (2,)),
@@ -157,3 +161,37 @@ def test_an_isolated_zone_explains_nothing_of_the_rest() -> None:
 def test_a_partition_that_nobody_asked_about_cannot_show_a_cut() -> None:
     assert cut_of(clusters.link_cut(), []) is None
     assert cut_of(clusters.link_cut(), [TopicPartition("other", 0)]) is None
+
+
+def with_quorum(snapshot: Snapshot, stale: int = 0, settings: Any = MappingProxyType({})) -> Snapshot:
+    """Returns the same brokers on KRaft; the metadata of the broker `stale` is of a minute ago."""
+    offsets = {broker: HIGH - 500 if broker == stale else HIGH for broker in snapshot.views}
+    return replace(on_kraft(snapshot), quorum=quorum({stale: 60.0}, offsets=offsets, topic_settings=settings))
+
+
+def test_on_kraft_a_link_is_cut_where_both_ends_dropped_each_other() -> None:
+    cut = found_in(with_quorum(clusters.link_cut()))
+    assert cut is not None
+    assert (cut.kind, cut.brokers, cut.peers) == (CutKind.LINK, (1,), (2,))
+
+
+def test_on_kraft_a_broker_that_was_dropped_and_dropped_nobody_may_have_just_started() -> None:
+    assert found_in(with_quorum(clusters.one_sided_link_cut())) is None
+
+
+@for_each("make", [clusters.slow_link, clusters.slow_leader, clusters.one_moves, lambda: base().snapshot()])
+def test_on_kraft_the_same_signs_with_another_cause_are_no_cut(make: Callable[[], Snapshot]) -> None:
+    assert found_in(with_quorum(make())) is None
+
+
+@for_each("stale", [1, 2, 3])
+def test_on_kraft_one_view_of_an_older_moment_leaves_the_cut_unknown(stale: int) -> None:
+    assert found_in(with_quorum(clusters.link_cut(), stale)) is None
+
+
+@for_each("side", ["leader", "follower"])
+def test_on_kraft_a_throttled_topic_or_settings_that_were_not_read_show_no_cut(side: str) -> None:
+    throttled = {f"{side}.replication.throttled.replicas": "*"}
+    topics = {facts.topic: throttled for facts in open_case(clusters.link_cut()).odd}
+    assert found_in(with_quorum(clusters.link_cut(), settings=topics)) is None
+    assert found_in(with_quorum(clusters.link_cut(), settings=None)) is None

@@ -94,6 +94,12 @@ def test_in_a_text_nobody_knows_who_lives() -> None:
     assert (facts.n_live_replicas, facts.n_live_isr, facts.min_isr) == (-1, -1, -1)
 
 
+def test_a_leader_of_which_nobody_knows_whether_it_lives_is_a_leader() -> None:
+    facts = row(text("Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2"), "x")
+    assert not facts.liveness_known
+    assert (facts.leader, facts.leaderless, facts.leader_live) == (1, False, False)
+
+
 def test_replicas_being_added_are_not_missing() -> None:
     facts = row(stuck_reassignment().snapshot(), "orders")
     assert facts.reassigning

@@ -1,6 +1,7 @@
 """Two looks: what an election or a start shows for seconds is no alarm, what lasts is one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.diagnosis.finding import Severity
@@ -31,6 +32,8 @@ def just_stuck(age: float) -> Paper:
         (offsets_rf1, 0),
         (coordinator_stuck, 0),
         (lambda: just_stuck(4), 6),
+        (lambda: just_stuck(4).fall(OFFSETS_TOPIC, 42, 1, 8), 6),
+        (lambda: just_stuck(8).fall(OFFSETS_TOPIC, 42, 1, 4), 6),
         (metadata_divergence, 0),
         (lambda: base().forge(OFFSETS_TOPIC, 43, 1, (1, 2), age=3), 7),
         (lambda: base().kill(3), 0),
@@ -133,3 +136,10 @@ def test_a_look_worked_through_once_serves_both_questions() -> None:
 
 def test_a_text_is_never_settled() -> None:
     assert settle_seconds(text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2")) == 10
+
+
+def test_a_snapshot_without_any_answer_is_not_whole() -> None:
+    snapshot = base().snapshot()
+    for views, zookeeper, whole in (({}, None, False), ({}, snapshot.zookeeper, True), (snapshot.views, None, True)):
+        unread = diagnose(replace(snapshot, views=views, zookeeper=zookeeper)).could_not_read
+        assert ("the cluster: this snapshot holds no broker and no ZooKeeper" not in unread) is whole

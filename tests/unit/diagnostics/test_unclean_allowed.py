@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from kfix.derive.casefile import open_case
 from kfix.model.cluster.quorum import EligibleLeaders
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
 from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
+from kfix_diagnostics._bans import no_start
 from kfix_diagnostics.engine import diagnose
+from kfix_diagnostics.leadership._unclean import nothing_registers, unclean_runbook
 from tests.unit.diagnostics import unclean_clusters
 from tests.unit.diagnostics.test_incidents import find
 
@@ -100,3 +106,25 @@ def test_where_no_replica_is_eligible_the_dead_ones_are_started_before_an_unclea
     allowed = diagnose(unclean_clusters.unread(*dead, eligible=nobody, unclean=True))
     assert find(allowed, code).remedies[0].command.endswith(SET_FALSE)
     assert all(remedy.after for _, remedy in starts(allowed))
+
+
+def test_the_brokers_that_hold_all_records_may_be_started_and_no_others() -> None:
+    case = open_case(unclean_clusters.in_sync_dead())
+    assert next(nothing_registers(case, (1,))) == no_start({3})
+    assert next(nothing_registers(case)) == no_start({1, 3})
+    assert len([*nothing_registers(case, (1, 3))]) == 1
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_the_last_resort_has_no_command_while_a_partition_is_being_moved(partitions) -> None:
+    snapshot = unclean_clusters.without_leader(*[(1,)] * partitions, dead=(1, 3))
+    tps = [TopicPartition("orders", number) for number in range(partitions)]
+    moves = {tps[-1]: Assignment((2, 3, 1, 4), (4,), ())}
+    still, moved = (
+        unclean_runbook(tps, open_case(replace(snapshot, reassignments=each)), "If ever", "elect")
+        for each in ({}, moves)
+    )
+    assert (still.runbook, moved.runbook) == ("unclean-election", "")
+    assert "runbook refuses it while the reassignment" in moved.text
+    assert moved.command == ""
+    assert moved.changes == still.changes

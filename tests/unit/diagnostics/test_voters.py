@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from kfix.model.cluster.quorum import QuorumReplica
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 from tests.unit.diagnostics import kraft_clusters
-from tests.unit.diagnostics.kraft_clusters import HIGH, quorum
+from tests.unit.diagnostics.kraft_clusters import ADDRESS, HIGH, SILENT, answer, quorum
 from tests.unit.diagnostics.test_incidents import find
 
 
@@ -43,3 +44,41 @@ def test_a_controller_that_follows_is_alive_although_nothing_listens_at_its_addr
     finding = find(diagnose(kraft_clusters.nothing_listens_where_a_controller_is_said_to_be()), "KFX812")
     assert finding.summary.startswith("controller 102 is alive and follows, but nothing listens at localhost:9195")
     assert not any("Start" in remedy.text for remedy in finding.remedies)
+
+
+def test_the_active_controller_fetches_from_nobody_and_is_not_failing() -> None:
+    active, *others = quorum().voters
+    view = quorum(voters=(active._replace(fetched=-1.0, caught_up=-1.0), *others))
+    diagnosis = diagnose(kraft_clusters.kraft().snapshot(quorum=view))
+    assert [f.key for f in diagnosis.walk() if f.code == "KFX812"] == []
+
+
+@for_each(
+    ("voters", "left"),
+    [
+        (2, "1 of 2 voters left; that is no majority, so no change is committed"),
+        (3, "2 of 3 voters left; losing one more stops every change"),
+        (4, "3 of 4 voters left; losing one more stops every change"),
+        (5, "4 of 5 voters left; the quorum can lose 1 more"),
+        (7, "6 of 7 voters left; the quorum can lose 2 more"),
+    ],
+)
+def test_it_is_said_how_many_more_voters_the_quorum_can_lose(voters: int, left: str) -> None:
+    nodes = [QuorumReplica(100 + n, HIGH, 0.2, 0.2) for n in range(voters - 1)]
+    dead = QuorumReplica(100 + voters, HIGH - 100, 600.0, 600.0)
+    finding = find(diagnose(kraft_clusters.kraft().snapshot(quorum=quorum(voters=(*nodes, dead)))), "KFX812")
+    assert left in finding.summary
+
+
+@for_each(
+    ("gone", "dated", "failing"), [(True, True, True), (True, False, True), (False, True, True), (False, False, False)]
+)
+def test_a_voter_without_a_fetch_fails_if_it_does_not_answer_or_others_have_fetched(
+    gone: bool, dated: bool, failing: bool
+) -> None:
+    one, two, three = (each._replace(fetched=0.2 if dated else -1.0, caught_up=-1.0) for each in quorum().voters)
+    answers = tuple(answer(node, active=node == 100, error=SILENT if gone and node == 102 else "") for node in ADDRESS)
+    observers = quorum().observers if dated else ()
+    view = quorum(voters=(one, two, three._replace(fetched=-1.0)), observers=observers, controllers=answers)
+    found = {f.obj for f in diagnose(kraft_clusters.kraft().snapshot(quorum=view)).walk() if f.code == "KFX812"}
+    assert found == ({"controller 102"} if failing else set())

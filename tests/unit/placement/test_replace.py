@@ -22,6 +22,13 @@ def test_a_live_broker_is_emptied_evenly() -> None:
     assert lists(replace_brokers(w, frozenset({1}), None)) == {"t-0": (2,), "t-1": (3,), "t-2": (2,), "t-3": (3,)}
 
 
+def test_of_two_live_brokers_that_are_emptied_neither_takes_replicas() -> None:
+    w = world("----", {f"t-{p}": (1, 3) for p in range(6)} | {"u-0": (2,)})
+    moves = replace_brokers(w, frozenset({1, 2}), None)
+    assert {replicas for name, replicas in lists(moves).items() if name != "u-0"} == {(4, 3)}
+    assert lists(moves)["u-0"] in {(3,), (4,)}
+
+
 def test_another_dead_broker_is_left_alone() -> None:
     w = world("abcd", {"t-0": (1, 2, 3)}, dead=[2, 3])
     assert lists(replace_brokers(w, frozenset({2}), None)) == {"t-0": (1, 4, 3)}

@@ -264,6 +264,7 @@ CASES: list[Case] = [
     ("isr_replica_online", lambda: silent(four_brokers(), 3), ON_TP, "inconclusive", "broker 3: no answer"),
     ("holds_longest_log", four_brokers, {**ON_TP, "broker": 2}, "pass", "broker 2 holds what [1, 2, 3] hold"),
     ("holds_longest_log", lambda: diverged(more=5), {**ON_TP, "broker": 2}, "fail", "broker 1 at 105"),
+    ("holds_longest_log", lambda: diverged(more=1), {**ON_TP, "broker": 2}, "fail", "ends at 100, broker 1 at 101"),
     ("holds_longest_log", lambda: disk_failed(3), {**ON_TP, "broker": 2}, "inconclusive", "broker 3 is unknown"),
     ("topic_isr_at_least", four_brokers, {"topic": "orders", "n": 3}, "pass", "2 partitions, at least 3 in sync"),
     ("topic_isr_at_least", alone, {"topic": "orders", "n": 2}, "fail", "1 of 2 partitions do not; orders-0"),

@@ -1,13 +1,19 @@
 """The settings of topics as a broker describes them: what it refuses is reported, whatever the error."""
 
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from kfix.adapters.collect.broker import ask_topic_configs
+from kfix.adapters.collect.details import Details
+from kfix.adapters.collect.options import CollectOptions
+from kfix.adapters.collect.second_round import SecondRound
+from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.responses import DescribedConfig
+from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Mode
 
 
 class Line:
@@ -38,3 +44,24 @@ def test_every_error_is_reported_unless_the_topic_was_deleted(errors: list[int],
     effective, _, refused = ask_topic_configs(cast("BrokerConnection", line), ("orders",), Deadline(1.0))
     assert refused == reported
     assert effective == {"orders": {"min.insync.replicas": "2"}}
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_only_a_broker_of_kraft_is_asked_for_them(monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
+    """Another one would lose a thread for good, if it has lost ZooKeeper."""
+    asked = []
+
+    def answer(_: Details, topics: tuple[str, ...], _deadline: Deadline) -> tuple[dict[str, Any], dict[str, Any]]:
+        asked.append(topics)
+        return {"orders": {"min.insync.replicas": "2"}}, {}
+
+    monkeypatch.setattr(Details, "topic_configs", answer)
+    questions, views = Questions(), MemoryCluster.healthy(topics={"orders": 3}).snapshot().views
+    found = SecondRound(questions, {}, Deadline.after(1), CollectOptions(), views, None).topic_configs(mode, {})
+    if mode is Mode.KRAFT:
+        assert found == ({"orders": {"min.insync.replicas": "2"}}, {})
+        assert (asked, questions.sources()) == ([("orders",)], ())
+        return
+    assert found == ({}, None)
+    assert asked == []
+    assert [(each.name, each.ok) for each in questions.sources()] == [(TOPIC_CONFIGS, False)]

@@ -10,6 +10,7 @@ from kfix.adapters.disk.folder import Depth
 from kfix.adapters.disk.groups import read_groups
 from kfix.adapters.disk.logdir import read_log_dir
 from kfix.adapters.kafka import records
+from kfix.adapters.kafka.batches import HEADER
 from kfix.model.disk import Grade
 from tests.unit.adapters.disk.building import (
     CONTROL,
@@ -129,6 +130,15 @@ def test_a_damaged_compressed_batch_is_reported(groups_in, codec):
     stored, [odd] = groups_in(bytes(raw))
     assert not stored.complete
     assert "is compressed with" in odd.what or "holds a" in odd.what or "too large" in odd.what
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("missing", [1, 4, 8])
+def test_a_compressed_batch_without_its_end_is_not_read(codec, missing):
+    whole = batch(0, pairs=[commit("mail", "orders", n) for n in range(20)], codec=codec)[HEADER:]
+    assert records.unpacked(codec, whole)
+    with pytest.raises(records.UnreadBatchError, match=codec):
+        records.unpacked(codec, whole[:-missing])
 
 
 def test_groups_behind_a_damaged_place_may_be_there(disk):

@@ -75,6 +75,23 @@ def cut_short(line):
         line.sendall(struct.pack(">i", 4 + len(body)) + frame[8:12] + body)
 
 
+def tls(line):
+    """Ends the connection with an alert, as a TLS listener does that reads no TLS."""
+    line.recv(100)
+    line.sendall(bytes.fromhex("15030300020246"))
+
+
+def answers_another(distance):
+    """Answers the request that came `distance` before or after."""
+
+    def answer(line):
+        [correlation] = struct.unpack_from(">i", line.recv(4096), 8)
+        body = struct.pack(">ihihhh", correlation + distance, 0, 1, requests.METADATA, 0, 9)
+        line.sendall(struct.pack(">i", len(body)) + body)
+
+    return answer
+
+
 def ask(endpoint, seconds=0.3):
     with BrokerConnection(endpoint, Security()) as line:
         return line.call(requests.metadata(), responses.metadata, Deadline.after(seconds))
@@ -87,11 +104,23 @@ def ask(endpoint, seconds=0.3):
         (web, "does not speak the Kafka protocol"),
         (closes, "closed the connection; not a Kafka broker, or it requires TLS or SASL"),
         (huge, "does not speak the Kafka protocol"),
+        (tls, "it requires TLS: set security.protocol"),
+        (answers_another(-1), "does not speak the Kafka protocol"),
+        (answers_another(1), "does not speak the Kafka protocol"),
     ],
 )
 def test_a_server_that_is_no_broker_is_named_as_such(behaviour, words):
     with server(behaviour) as endpoint, pytest.raises(UnreachableError, match=words):
         ask(endpoint)
+
+
+@pytest.mark.parametrize("behaviour", [silent, web, closes, answers_another(-1)])
+def test_a_connection_that_failed_is_closed_so_that_no_late_response_is_taken(behaviour):
+    with server(behaviour) as endpoint, BrokerConnection(endpoint, Security()) as line:
+        with pytest.raises(UnreachableError):
+            line.call(requests.metadata(), responses.metadata, Deadline.after(0.3))
+        assert line.accepted
+        assert not line.is_open
 
 
 def test_a_connection_with_a_response_that_cannot_be_decoded_is_closed():

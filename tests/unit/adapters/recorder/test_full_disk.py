@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.recorder.folder import SegmentFiles
+from kfix.adapters.recorder.folder import SegmentFiles, segments
 from kfix.adapters.recorder.reading import Recording
 from kfix.adapters.recorder.ring import MOST_WAITING
 from kfix.adapters.saved.encode import encode
@@ -43,6 +43,7 @@ def test_a_full_disk_pauses_the_recording_and_loses_nothing(tmp_path: Path) -> N
     for snapshot in snapshots[10:20]:
         assert not recorder.store(replace(snapshot, taken_at=times.now))
         assert "no space left on device" in recorder.paused
+        assert sum(path.stat().st_size for path in segments(tmp_path / "ring")) == recorder.size, "a part of it is left"
         times.pass_()
     assert held(tmp_path / "ring") == [encode(s) for s in snapshots[:10]]
     disk.full = False

@@ -82,6 +82,7 @@ def test_min_isr_is_that_of_the_new_leader_and_counts_only_where_it_was_met():
     assert falls(row(), A | B) == YES
     assert falls(row(min_isr=(1, 3, 1)), A) == YES
     assert falls(row(isr=A), B) == NO, "it is below today"
+    assert falls(row(isr=A | B, min_isr=(3, 3, 3)), B) == NO, "it is below today, and loses one more"
     assert falls(row(min_isr=(2, UNREAD, 2)), A) == UNREAD
     assert falls(row(min_isr=(UNREAD,) * 3), D) == NO, "nothing changes"
     assert falls(row(isr=A), A) == NO, "a partition without a leader stops altogether"

@@ -90,6 +90,19 @@ def test_what_has_no_leader_today_is_named_apart():
     assert "already without a leader today, so not caused by this" in forecast_text(found, chosen=True)
 
 
+def test_a_partition_that_the_controller_would_strand_stops_and_none_is_stranded_by_a_new_controller():
+    """The record names another leader than the controller remembers; broker 1 is the controller."""
+    made = cluster()
+    made.corrupt_state(ORDERS, leader=2, isr=(2, 3))
+    snapshot = made.snapshot()
+    fates = {}
+    for down in ("broker=2", "broker=1,2"):
+        one = judged(snapshot, down).failures[0]
+        fates[down] = next(p.fate for p in one.partitions if p.tp == ORDERS)
+        assert one.stops == sum(p.fate in {Fate.STOPS, Fate.STRANDED} for p in one.partitions)
+    assert fates == {"broker=2": Fate.STRANDED, "broker=1,2": Fate.MOVES}
+
+
 def test_topics_under_deletion_are_left_out():
     snapshot = cluster().snapshot()
     deleting = replace(snapshot.zookeeper, deleting=frozenset({"orders"}))

@@ -375,6 +375,15 @@ def test_a_log_that_one_place_found_uncompacted_stays_so_where_another_did_not_r
     assert merge([replace(unread, taken_at=found.taken_at), refused]).offsets_sizes == short
 
 
+@pytest.mark.parametrize(("errors", "error"), [(("", "gone"), ""), (("gone", ""), ""), (("gone", "away"), "away")])
+def test_transactions_that_one_place_has_read_are_known(errors: tuple[str, str], error: str) -> None:
+    here, there = (_at(read(held(), transaction_log=transaction_log(e)), f"{n}.json", n) for n, e in enumerate(errors))
+    merged = merge([here, there]).transaction_log
+    assert merged is not None
+    assert merged.error == error
+    assert [state.producer for state in merged.found] == ([] if error else [4000])
+
+
 def _at(snapshot: Snapshot, origin: str, later: float) -> Snapshot:
     readings = tuple(replace(r, taken_at=r.taken_at + later) for r in snapshot.group_readings)
     return replace(snapshot, origin=origin, taken_at=snapshot.taken_at + later, group_readings=readings)

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from kfix.actions.base import ActionStatus
 from kfix.actions.registry import ALL
 from kfix.errors import UnreachableError
 from kfix.model.cluster.reading import ChangeResult
-from kfix.model.plan.plan import PlannedStep
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import CheckCall, PlannedStep
 from kfix.runbook.execution.change import FRESH_SECONDS, LATE_SECONDS, Change
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.execution.guards import Guards
@@ -125,6 +127,23 @@ def test_where_the_disk_took_its_time_everything_is_read_again(bench: Bench) -> 
     assert (result["type"], result["changed"], result["error"]) == ("step.result", False, "not issued")
 
 
+def test_where_the_disk_took_its_time_the_guards_are_asked_again(bench: Bench) -> None:
+    """No fact of the step has changed: only its guard sees that a broker has failed meanwhile."""
+    enough = CheckCall("brokers_live_at_least", Args({"n": 2}))
+    step = replace(bench.step, pre=(), require=(enough,))
+
+    def slow_disk(_step: PlannedStep) -> None:
+        bench.cluster.clock.sleep(FRESH_SECONDS + 0.5)
+        for broker in bench.cluster.brokers.values():
+            broker.alive = False
+
+    with pytest.raises(Stop, match=r"needs brokers_live_at_least.*") as stop:
+        bench.change.make(step, slow_disk)
+    assert stop.value.outcome is Outcome.REFUSED
+    assert bench.calls() == []
+    assert bench.records()[-1]["error"] == "not issued"
+
+
 @pytest.mark.parametrize("applied", [True, False])
 def test_a_lost_answer_is_looked_up_and_the_call_is_not_made_again(bench: Bench, applied: bool) -> None:
     bench.cluster.faults.lose_answer("reassign", applied=applied)
@@ -205,6 +224,7 @@ def test_a_killed_run_adopts_what_the_cluster_shows(
     monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: status)
     assert bench.change.adopt(bench.step, {}, {}, 0.0) is status
     assert bench.calls() == []
+    assert bench.progress.issued == ([bench.step] if changed else [])
     result = next(record for record in bench.records() if record["type"] == "step.result")
     assert result["changed"] is changed
 

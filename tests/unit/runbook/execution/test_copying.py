@@ -47,6 +47,29 @@ def test_the_time_left_follows_from_the_rate_and_is_unknown_without_one(
     assert records[0]["type"] == ("wait" if isinstance(copied[0], UnreachableError) else "progress")
 
 
+def test_the_rate_is_that_of_the_last_half_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copies were slow for a minute, and are ten times as fast since."""
+    stage = Stage("weak-topic", tmp_path, runbook="raise-topic-rf")
+    [step, *_] = (s for s in stage.plan(Args({"topic": "orders"})).steps if s.action == "reassign.move")
+    clock, records = stage.cluster.clock, list[dict[str, Any]]()
+    began = clock.monotonic()
+
+    def copied(*_: object) -> Copied:
+        passed = round(clock.monotonic() - began)
+        return Copied(passed if passed <= 60 else 60 + 10 * (passed - 60), 1000)
+
+    monkeypatch.setattr(type(ACTIONS[step.action]), "copied", copied)
+    with (tmp_path / "journal.ndjson").open("wb") as file:
+        journal = Journal(file, {}, clock, lambda record: records.append(dict(record)))
+        meter = Meter(stage.cluster, clock, journal, Waits(clock, journal))
+        for _ in range(50):
+            meter.poll([step])
+            clock.sleep(2.0)
+    assert {record["bytes_per_second"] for record in records[1:31]} == {1}
+    assert records[-1]["bytes_per_second"] == 10
+    assert records[-1]["seconds_left"] == round((1000 - records[-1]["bytes_done"]) / 10)
+
+
 def _next(answers: Iterator[Copied | UnreachableError]) -> Copied:
     answer = next(answers)
     if isinstance(answer, UnreachableError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kfix.model.plan.answer import Verdict
@@ -18,6 +20,17 @@ def test_a_step_whose_checks_are_unknown_is_not_verified(stage: Stage) -> None:
         [found] = components.apply.settle.wait([step])
     assert (found.step, found.verdict) == (step, Verdict.INCONCLUSIVE)
     assert "step.verified" not in [record["type"] for record in records]
+
+
+@pytest.mark.parametrize("timeout", [1.0, 5.0, 60.0])
+def test_no_step_is_waited_for_longer_than_its_time(stage: Stage, timeout: float) -> None:
+    plan, clock = stage.plan(), stage.cluster.clock
+    step = replace(next(each for each in plan.steps if each.action == "reassign.noop"), verify_timeout=timeout)
+    with parts(stage, plan) as (components, _):
+        began = clock.monotonic()
+        [found] = components.apply.settle.wait([step])
+    assert found.verdict is Verdict.FAIL
+    assert timeout - 2.0 <= clock.monotonic() - began <= timeout
 
 
 @pytest.mark.parametrize("resolved", [True, False])

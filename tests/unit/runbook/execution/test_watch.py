@@ -85,6 +85,33 @@ def test_an_invariant_that_cannot_be_read_is_broken(
         assert stop.value.outcome is Outcome.BREACH
 
 
+def test_an_invariant_that_is_broken_ends_a_run_before_its_next_change(weak: Stage) -> None:
+    plan, step = growing(weak)
+    lively = Invariant(CheckCall("brokers_live_at_least", Args({"n": 9})), OnBreach.STOP)
+    with parts(weak, replace(plan, preconditions=(), invariants=(lively,))) as (components, _):
+        with pytest.raises(Stop, match="an invariant no longer holds") as stop:
+            components.watch.before_change(step)
+        assert stop.value.outcome is Outcome.BREACH
+
+
+@pytest.mark.parametrize(("spent", "over"), [(59.0, False), (60.0, False), (61.0, True)])
+def test_the_limit_of_the_duration_ends_a_run_before_a_change_and_while_it_waits(
+    weak: Stage, spent: float, over: bool
+) -> None:
+    plan, step = growing(weak)
+    capped = replace(plan, preconditions=(), caps=replace(plan.caps, max_duration=60.0))
+    with parts(weak, capped) as (components, _):
+        weak.cluster.clock.sleep(spent)
+        watch = components.watch
+        for check in (watch.before_change, watch.right_before, lambda one: watch.poll([one])):
+            if not over:
+                check(step)
+                continue
+            with pytest.raises(Stop, match=r"the limit is 60 s \(limits.max_duration\)") as stop:
+                check(step)
+            assert stop.value.outcome is Outcome.LIMIT
+
+
 def test_a_wait_is_in_vain_only_where_that_is_known(weak: Stage) -> None:
     _, step = growing(weak)
     [added] = set(step.args.brokers("replicas")) - set(step.args.brokers("before"))

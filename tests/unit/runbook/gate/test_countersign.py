@@ -93,6 +93,12 @@ def _edit(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
+def _another_plan(path: Path) -> None:
+    """Names a plan whose id differs in its last digit only."""
+    plan = json.loads(path.read_text())["plan_id"]
+    _edit(path, plan_id=plan[:-1] + ("1" if plan.endswith("0") else "0"))
+
+
 def _link(path: Path) -> None:
     path.rename(path.with_suffix(".real"))
     path.symlink_to(path.with_suffix(".real"))
@@ -112,6 +118,7 @@ def _folder(path: Path) -> None:
     ("spoil", "says"),
     [
         (lambda p: _edit(p, plan_id="0" * 64), "it is for plan 00000000"),
+        (_another_plan, "it is for plan"),
         (lambda p: _edit(p, uid=OTHER), f"it names uid {OTHER}, but the file belongs to uid {os.getuid()}"),
         (lambda p: _edit(p, by="somebody"), "it names 'somebody', but the file belongs to"),
         (lambda p: _edit(p, uid="0"), "has no uid"),

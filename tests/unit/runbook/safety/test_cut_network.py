@@ -45,6 +45,14 @@ def test_a_sick_cluster_that_is_not_cut_is_healed():
     refuse_while_cut(diagnose(base().kill(1).snapshot()).findings)
 
 
+def test_a_cut_that_is_folded_under_its_consequences_refuses_as_well():
+    [cut] = diagnose(cut_clusters.link_cut()).findings
+    folded = replace(cut, code="KFX101", folded=(replace(cut, code="KFX102", folded=(cut,)),))
+    assert cuts_in([folded]) == (cut,)
+    with pytest.raises(RefusedError, match="no election, no reassignment"):
+        refuse_while_cut([folded])
+
+
 def test_one_that_has_just_begun_refuses_until_it_is_looked_at_again():
     [head] = diagnose(cut_clusters.zone_isolated()).findings
     with pytest.raises(RefusedError, match="may be partitioned") as caught:

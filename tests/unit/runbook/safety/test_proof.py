@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,8 @@ from kfix.model.plan.answer import Answer, Verdict
 from kfix.model.plan.args import Args
 from kfix.model.plan.plan import CheckCall
 from kfix.runbook.safety import proof
-from kfix.runbook.safety.proof import Proof, ProofTerms, prove
+from kfix.runbook.safety.proof import Proof, ProofTerms, lasting, prove
+from tests.unit.runbook.stage import Stage
 
 CHECK = CheckCall("leader_is", Args({"partition": "orders-0", "broker": 1}))
 GOOD, BAD, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
@@ -83,3 +85,22 @@ def test_flapping_never_proves_anything(monkeypatch: pytest.MonkeyPatch) -> None
     found, rows = proved(monkeypatch, *([GOOD, BAD] * 20))
     assert found.verdict is not GOOD
     assert max(rows) == 1
+
+
+def _config(value: str, key: str = "retention.ms") -> CheckCall:
+    return CheckCall("config_is", Args({"kind": "topic", "name": "orders", "key": key, "value": value}))
+
+
+def test_of_two_steps_that_set_the_same_thing_the_later_one_lasts(stage: Stage) -> None:
+    step = stage.plan().steps[0]
+    steps = [replace(step, id=call.args.text("value"), verify=(call,)) for call in map(_config, "123")]
+    assert lasting(steps) == (_config("3"),)
+    # The step that was not made leaves the earlier value, and removes no claim about another key.
+    assert lasting(steps, lambda each: each.id != "3") == ()
+    other = replace(step, id="other", verify=(_config("9", "segment.ms"),))
+    assert lasting([other, *steps]) == (_config("9", "segment.ms"), _config("3"))
+
+
+def test_a_check_of_what_nothing_sets_anew_is_asked_once(stage: Stage) -> None:
+    step = replace(stage.plan().steps[0], verify=(CHECK,))
+    assert lasting([step, replace(step, id="again")]) == (CHECK,)

@@ -1,0 +1,34 @@
+"""Replicas that are missing: what explains them, and from when on they are an alarm."""
+
+from __future__ import annotations
+
+from kfix.derive.casefile import open_case
+from kfix.derive.partition_facts import derive
+from kfix_diagnostics.durability._missing import explained
+from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
+from tests.unit.diagnostics.build import NOW
+from tests.unit.diagnostics.clusters import base
+from tests.unit.diagnostics.test_incidents import find
+
+
+@for_each(("missing", "why"), [((3,), ("KFX401:broker 3",)), ((2,), ()), ((2, 3), ()), ((), ())])
+def test_a_dead_broker_explains_its_own_replicas_and_not_those_of_one_that_lags(
+    missing: tuple[int, ...], why: tuple[str, ...]
+) -> None:
+    paper = base().kill(3)
+    for part in paper.parts.values():
+        if part.leader == 1:
+            part.isr = (1,)
+    snapshot = paper.snapshot()
+    case, rows = open_case(snapshot), tuple(row for row in derive(snapshot) if row.n_isr < row.target_rf)
+    assert rows
+    assert explained(missing, rows, case) == why
+
+
+@for_each(("well", "alarm"), [({}, "111 s"), ({3: 100.0}, "111 s"), ({3: 4.0}, "116 s")])
+def test_the_time_until_the_alarm_counts_from_the_latest_sign_of_a_restart(well: dict[int, float], alarm: str) -> None:
+    paper = base().kill(3, 200).back(3, 9)
+    remembered = {broker: NOW - age for broker, age in well.items()}
+    finding = find(diagnose(paper.snapshot(remembered_well=remembered)), "KFX302")
+    assert finding.headline == f"broker 3 came back 9 s ago and is catching up, an alarm in {alarm}"
