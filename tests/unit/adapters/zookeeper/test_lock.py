@@ -54,7 +54,7 @@ class Client:
 
 def lock_of(client: Client) -> ZooKeeperLock:
     lock = ZooKeeperLock(parse_connect("a:1,b:2/x"), "mine", timeout=0.5)
-    lock._client, lock._session = client, OWN  # type: ignore[assignment]
+    lock._client, lock._session = client, OWN
     return lock
 
 
@@ -79,7 +79,7 @@ def test_only_this_session_as_the_owner_of_the_node_means_that_the_lock_is_held(
 
 def test_the_node_goes_with_the_session_and_its_folder_stays() -> None:
     client = Client()
-    lock_of(client)._make(client, b"")  # type: ignore[arg-type]
+    lock_of(client)._make(client, b"")
     assert client.created == [("/x/kfix", {}), ("/x/kfix/lock", {"ephemeral": True})]
 
 
@@ -87,10 +87,10 @@ def test_the_node_goes_with_the_session_and_its_folder_stays() -> None:
 def test_a_node_of_another_session_is_held_by_its_user(owner: int) -> None:
     client = Client(owner)
     if owner == OWN:
-        lock_of(client)._make(client, b"")  # type: ignore[arg-type]
+        lock_of(client)._make(client, b"")
         return
     with pytest.raises(HeldError, match="ann"):
-        lock_of(client)._make(client, b"")  # type: ignore[arg-type]
+        lock_of(client)._make(client, b"")
 
 
 @for_each(
