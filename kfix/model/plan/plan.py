@@ -288,7 +288,9 @@ class Plan:
     def impact(self) -> Estimate:
         """The worst case, in which every rung runs. A partition of three rungs counts once."""
         losses = [s.estimate.max_loss for s in self.steps if not s.estimate.max_loss.startswith(NO_LOSS)]
-        touched = {str(s.args["partition"]) for s in self.steps if "partition" in s.args}
+        touched = {
+            tp for s in self.steps for tp in (s.args.get("partition"), *str(s.args.get("also", "")).split()) if tp
+        }
         return Estimate(
             partitions=max([len(touched), *(s.estimate.partitions for s in self.steps)]),
             replicas_moved=sum(s.estimate.replicas_moved for s in self.steps),

@@ -61,6 +61,7 @@ def test_what_a_person_does_once_is_one_step_for_all_its_partitions(stages: Stag
     [step] = (step for step in plan.steps if step.action == "manual.bring_back")
     assert step.what.startswith("__consumer_offsets-0, __consumer_offsets-1, __consumer_offsets-2 and 8 more: start ")
     assert [call.args.tp() for call in step.verify] == list(stage.finding.partitions)
+    assert plan.impact.partitions == 11
     refuse_forged(plan, stage.runbook)
 
 
