@@ -18,7 +18,8 @@ def near(file: str, tests: Iterable[str]) -> list[str]:
     path = PurePath(file).with_suffix("")
     parts = [part for part in path.parts if part not in ("kfix", "diagnostics", "spark")]
     places = {_FOLDERS.get(part, part) for part in parts[:-1]}
-    imports = re.compile(rf"\b{parts[-2]}\.{parts[-1]}\b|\b{parts[-2]} import [^\n]*\b{parts[-1]}\b")
+    package = path.parts[-2]
+    imports = re.compile(rf"\b{package}\.{parts[-1]}\b|\b{package} import [^\n]*\b{parts[-1]}\b")
     names = words_of(file)
     ranks = {}
     for test in tests:

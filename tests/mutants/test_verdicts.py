@@ -83,6 +83,7 @@ def test_the_score_leaves_out_what_nobody_can_see():
         ("kfix/placement/spread.py", "tests/unit/placement/test_spread.py"),
         ("diagnostics/kfix_diagnostics/leadership/kfx103_isr_gone.py", "tests/unit/diagnostics/"),
         ("spark/kfix_spark/conditions.py", "tests/unit/fleet/test_spark_parts.py"),
+        ("kfix/private.py", "tests/unit/test_private.py"),
     ],
 )
 def test_the_tests_of_a_file_come_first(file, first):

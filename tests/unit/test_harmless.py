@@ -91,6 +91,18 @@ def test_prometheus_reads_a_label_back(text: str) -> None:
     assert family.samples[0].labels == {"a": for_terminal(text).replace("\t", r"\t")}
 
 
+def test_a_mention_in_markdown_calls_nobody() -> None:
+    for text in ("@here", "a@b", "x @all @ann", "@"):
+        assert for_markdown(text) == text.replace("@", "@\u200b")
+
+
+def test_a_formula_in_a_cell_is_text_wherever_its_line_begins() -> None:
+    for sign in ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"):
+        for before in ("", " ", "   ", "\n", "\t", "\r\n ", "\u3000"):
+            assert for_csv(f"{before}{sign}1+1").startswith("'")
+    assert for_csv("1+1") == "1+1"
+
+
 @given(TEXTS)
 def test_no_cell_is_a_formula_or_has_a_line_end(text: str) -> None:
     assert not for_csv(text).lstrip().startswith(("=", "+", "-", "@", "\uff1d"))

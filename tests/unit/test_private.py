@@ -290,6 +290,22 @@ def test_a_new_file_is_made_over_nothing(tmp_path: Path, victim: Path) -> None:
     assert victim.read_text() == PRECIOUS
 
 
+@pytest.mark.parametrize(
+    ("bits", "used"), [(0o600, True), (0o644, True), (0o620, False), (0o602, False), (0o666, False)]
+)
+def test_a_file_that_the_group_or_others_may_write_is_not_used(home: Path, bits: int, used: bool) -> None:
+    path = home / "file"
+    path.write_text(PRECIOUS)
+    path.chmod(bits)
+    if used:
+        os.close(open_private(path, os.O_WRONLY))
+        assert mode(path) == 0o600
+        return
+    with pytest.raises(NotPrivateError, match=f"others may write to it .mode {bits:o}."):
+        open_private(path, os.O_WRONLY | os.O_TRUNC)
+    assert (path.read_text(), mode(path)) == (PRECIOUS, bits)
+
+
 def test_a_file_in_a_folder_of_somebody_else_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     somebody_elses(tmp_path / "theirs")

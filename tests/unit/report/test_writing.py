@@ -49,7 +49,9 @@ def test_a_disk_that_is_full_leaves_what_was_there(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="cannot be written: No space left on device; the old file is unchanged"):
         write_output("new", str(path))
     assert path.read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_output("new", str(tmp_path / "other.json"))
+    assert [p.name for p in tmp_path.iterdir()] == ["out.json"], "half of a new file is left"
 
 
 def test_a_missing_folder_and_a_folder_are_refused(tmp_path):

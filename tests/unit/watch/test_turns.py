@@ -62,6 +62,12 @@ def test_what_a_muted_finding_explains_is_not_fixed() -> None:
     assert found == [[("new", "a")], [("explained", "a")], [("fixed", "a")]]
 
 
+def test_what_has_just_been_muted_is_not_fixed() -> None:
+    muted = MutedFinding(finding("a"), "it is replaced", "2100-01-01")
+    found = follow(diagnosis(0, finding("a")), replace(diagnosis(1), muted=(muted,)), diagnosis(2))
+    assert found == [[("new", "a")], [], [("fixed", "a")]]
+
+
 def test_what_a_snapshot_could_not_read_is_not_fixed() -> None:
     found = follow(diagnosis(0, finding("a")), diagnosis(1, unread=["broker 1: timeout"]), diagnosis(2))
     assert found == [[("new", "a")], [], [("fixed", "a")]]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kfix.adapters.kafka import responses
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from tests.each import for_each
 
@@ -30,3 +31,11 @@ def test_no_count_beyond_the_data_is_used(more):
         with pytest.raises(ProtocolError, match="more elements than it has bytes"):
             read(many, lambda: made.append(1))
     assert made == []
+
+
+@for_each(("offsets", "committed"), [([], 0), ([-1], 0), ([0], 1), ([-1, 0, 5], 2)])
+def test_an_offset_of_0_is_committed_and_one_below_is_none(offsets, committed):
+    rows = Writer().i32(0).i32(1).string("t").i32(len(offsets))
+    for offset in offsets:
+        rows.i32(0).i64(offset).i32(-1).string("").i16(0)
+    assert responses.offset_fetch(ByteReader(rows.i16(0).done())) == (0, committed)
