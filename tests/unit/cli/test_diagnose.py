@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kfix.app.access import Access
-from kfix.app.diagnosis import choice_of, chosen
+from kfix.app.diagnosis import choice_of, chosen, group_story
+from kfix.cli import diagnose as module
 from kfix.cli.diagnose import _first_verdict
+from kfix.cli.failing import OutputDocument
 from kfix.model.diagnosis.finding import Severity
+from kfix.report.findings.formats import Format
 from kfix.report.findings.metrics import findings_metrics
 from kfix.report.findings.table import headline
 from kfix.report.findings.verdict import nagios_line
@@ -45,3 +50,15 @@ def test_a_choice_that_leaves_out_a_warning_makes_no_cluster_healthy(
     assert "critical=0 warning=U info=0" in nagios_line(shown)
     well = chosen(diagnose(base().snapshot()), choice_of(only, topics, least, prevention=False))
     assert "healthy" in headline(well).text
+
+
+@pytest.mark.parametrize(("blocked", "code"), [(True, 21), (False, 0), (None, 22)])
+def test_the_exit_code_of_a_group_says_whether_it_is_blocked_or_unknown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], blocked: bool | None, code: int
+) -> None:
+    snapshot = coordinator_stuck().snapshot()
+    story = replace(group_story(snapshot, diagnose(snapshot), "pay"), blocked=blocked)
+    monkeypatch.setattr(module, "group_story", lambda *_: story)
+    placed = OutputDocument()
+    assert module._report_group(diagnose(snapshot), snapshot, "pay", Format.TEXT, placed) == code
+    assert capsys.readouterr().out

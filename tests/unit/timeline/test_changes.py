@@ -86,6 +86,16 @@ def test_a_partition_made_since_that_has_no_leader_is_reported():
     assert any("topic fresh was created, 1 partition" in e.text for e in events)
 
 
+@pytest.mark.parametrize(("writes", "known"), [(1, True), (2, False), (5, False)])
+def test_of_several_changes_of_an_isr_between_two_snapshots_no_time_is_known(writes, known):
+    def shrink(paper):
+        part = paper.part("orders", 0)
+        part.isr, part.version, part.age = (1,), part.version + writes, age(20)
+
+    [event] = events_of(*two(shrink), Theme.ISR)
+    assert (event.at, event.not_before) == ((BEGAN + 20, None) if known else (BEGAN + 100, BEGAN))
+
+
 @pytest.mark.parametrize(("isr", "words", "tone"), [((1,), "shrank [1,2,3] → [1]", Tone.BAD), ((2, 1, 3), None, None)])
 def test_isr_changes_are_reported_and_another_order_is_none(isr, words, tone):
     def change(paper):

@@ -11,8 +11,10 @@ from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import ClusterIdentity, LogEnd, Mode, TopicPartition
 from kfix.model.incident.report import Certainty
 from kfix.model.incident.timeline import Event, LogStatement, LogTruncation, SpanCertainty, Theme, Tone
+from kfix.timeline.build import Material
 from kfix.timeline.lanes import MOST
 from kfix.timeline.merging import merged
+from kfix_diagnostics.engine import diagnose
 from tests.unit.timeline.stories import (
     BEGAN,
     RUN,
@@ -209,3 +211,15 @@ def test_one_fact_of_two_sources_is_one_row_with_the_better_time():
     first, second = merged([bounded, later, exact])
     assert (first.at, first.not_before, set(first.sources)) == (50.2, None, {"s.log:3", "snapshot b"})
     assert second.at == 90.0
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "b"), ("b", "a")])
+def test_a_snapshot_of_another_cluster_is_refused_whichever_comes_first(first, second):
+    one, other = (
+        replace(at(cluster(), number, name), cluster=ClusterIdentity(name, Mode.ZOOKEEPER))
+        for number, name in enumerate((first, second))
+    )
+    found = Material()
+    found.add_snapshot(one, diagnose(one))
+    with pytest.raises(UsageError, match=f"is of cluster {second}"):
+        found.add_snapshot(other, diagnose(other))
