@@ -84,7 +84,7 @@ def group_rows(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
         read = "every record" if log.whole else f"records {log.first} to {log.end - 1}"
         said = f"{some([g.name for g in log.groups], _GROUPS_SHOWN)} ({read} read)"
         yield Evidence(log_source(log), "groups", said)
-    remembered = [name for name in case.groups.get(tp.partition, ()) if name in case.snapshot.remembered_groups]
+    remembered = [name for name in case.groups.get(tp.partition, ()) if name in case.snapshot.memory.groups]
     if not logs and remembered:
         yield Evidence("earlier snapshots", f"groups of {tp}", some(remembered, _GROUPS_SHOWN))
 

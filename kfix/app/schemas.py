@@ -16,6 +16,7 @@ SCHEMAS: Final = {
     "error": "an error of a command with --json",
     "runbook": "a runbook file",
     "inventory": "an inventory: fleet.yaml",
+    "snapshot": "a snapshot file",
 }
 
 
@@ -32,4 +33,8 @@ def schema_of(name: str) -> dict[str, Any]:
         from kfix.fleet.inventory.published import json_schema  # noqa: PLC0415
 
         return json_schema()
+    if name == "snapshot":
+        from kfix.adapters.saved.format import file_schema  # noqa: PLC0415
+
+        return file_schema()
     raise UsageError(f"there is no schema {name!r}{did_you_mean(name, SCHEMAS)}", hint="kfix schema lists all")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kfix.adapters.collect.collector import collect
 from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.saved import files
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.adapters.target import Target, make_target
 from kfix.app.pins import refuse_another

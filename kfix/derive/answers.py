@@ -143,7 +143,7 @@ class SnapshotAnswers:
 
     def address(self, broker: int) -> str:
         known = self.snapshot.addresses.get(broker)
-        return str(known) if known is not None else self.snapshot.remembered_brokers.get(broker, "")
+        return str(known) if known is not None else self.snapshot.memory.brokers.get(broker, "")
 
     def setting(self, broker: int, key: str) -> str:
         return self.snapshot.broker_configs.get(broker, {}).get(key, "")

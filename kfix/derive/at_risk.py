@@ -23,8 +23,8 @@ def at_risk(snapshot: Snapshot) -> dict[TopicPartition, AtRisk]:
     """
     record = record_of(snapshot)
     if record is None:
-        return dict(snapshot.remembered_at_risk)
-    kept = {tp: row for tp, was in snapshot.remembered_at_risk.items() if (row := _kept(was, tp, snapshot))}
+        return dict(snapshot.memory.at_risk)
+    kept = {tp: row for tp, was in snapshot.memory.at_risk.items() if (row := _kept(was, tp, snapshot))}
     short = ((tp, state) for tp, state in _short(snapshot, record) if tp not in kept)
     fresh = {tp: row for tp, state in short if (row := _seen(tp, state, snapshot)).holders}
     rows = sorted((fresh | kept).items(), key=lambda item: (item[0] not in kept, len(item[1].holders), item[0]))
@@ -33,9 +33,10 @@ def at_risk(snapshot: Snapshot) -> dict[TopicPartition, AtRisk]:
 
 def compared_with(before: Mapping[TopicPartition, AtRisk], snapshot: Snapshot) -> Snapshot:
     """Returns the snapshot with what another earlier snapshot shows to be lost, and what only that one knows."""
-    known = snapshot.remembered_at_risk
+    known = snapshot.memory.at_risk
     added = {tp: was for tp, was in before.items() if tp not in known or lost_from(was, tp, snapshot) is not None}
-    return replace(snapshot, remembered_at_risk={**known, **added}) if added else snapshot
+    memory = replace(snapshot.memory, at_risk={**known, **added})
+    return replace(snapshot, memory=memory) if added else snapshot
 
 
 def _kept(was: AtRisk, tp: TopicPartition, snapshot: Snapshot) -> AtRisk | None:
@@ -65,7 +66,7 @@ def _short(snapshot: Snapshot, record: ClusterRecord) -> Iterator[tuple[TopicPar
 
 
 def _seen(tp: TopicPartition, state: PartitionState, snapshot: Snapshot) -> AtRisk:
-    was = snapshot.remembered_at_risk.get(tp)
+    was = snapshot.memory.at_risk.get(tp)
     eligible = () if snapshot.quorum is None else snapshot.quorum.eligible.get(tp, ())
     holders = tuple(dict.fromkeys((*state.isr, *(b for each in eligible for b in each))))
     row = AtRisk(snapshot.taken_at, state.leader, state.leader_epoch, state.version, holders)

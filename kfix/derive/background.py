@@ -155,7 +155,7 @@ def _last_address(broker: int, snapshot: Snapshot) -> str:
     """Returns the address of a broker that is gone; Kafka 4 keeps its registration, as long as it is not removed."""
     fenced = snapshot.quorum is not None and broker in (snapshot.quorum.fenced or ())
     known = snapshot.addresses.get(broker) if fenced else None
-    return snapshot.remembered_brokers.get(broker, "") if known is None else str(known)
+    return snapshot.memory.brokers.get(broker, "") if known is None else str(known)
 
 
 def _since(registered_ms: int, left: Left) -> bool:
@@ -171,9 +171,9 @@ def _successors(
     hosts = {b: r.endpoint.host for b, r in registrations.items() if r.endpoint is not None}
     found: dict[int, int | None] = {}
     for lost, heirs in possible.items():
-        host = snapshot.remembered_brokers.get(lost, "").rpartition(":")[0]
+        host = snapshot.memory.brokers.get(lost, "").rpartition(":")[0]
         same = [heir for heir in heirs if hosts.get(heir) == host]
-        rivals = [b for b in possible if snapshot.remembered_brokers.get(b, "").rpartition(":")[0] == host]
+        rivals = [b for b in possible if snapshot.memory.brokers.get(b, "").rpartition(":")[0] == host]
         if host and len(same) == 1 and rivals == [lost]:
             found[lost] = same[0]
     rest = [lost for lost in possible if lost not in found]
@@ -185,7 +185,7 @@ def _successors(
 def leavings(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None) -> dict[int, Left]:
     """Returns when each broker that is gone left. `lacking` is as in `left_by_record`."""
     if snapshot.zookeeper is not None:
-        return left_by_record(snapshot.zookeeper, snapshot.remembered_brokers.keys(), lacking)
+        return left_by_record(snapshot.zookeeper, snapshot.memory.brokers.keys(), lacking)
     return {broker: Left(at, at) for broker, at in _last_fetch_ms(snapshot).items()}
 
 

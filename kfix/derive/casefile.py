@@ -155,7 +155,7 @@ class CaseFile(ReplicaAnswers):
         A dead broker of Kafka 4 stays registered: one that is not was unregistered, and is not missed.
         """
         known = (self.live or frozenset()) | self.assigned | self.views.keys() | frozenset(self.ghosts)
-        missed = self.snapshot.remembered_brokers.keys() - known
+        missed = self.snapshot.memory.brokers.keys() - known
         quorum = self.snapshot.quorum
         if quorum is not None and quorum.read and quorum.fenced is not None:
             missed &= set(quorum.fenced)
@@ -179,7 +179,7 @@ class CaseFile(ReplicaAnswers):
         known = quorum.fenced
         if known is None:
             seen = (each.node for each in quorum.observers)
-            known = tuple(b for b in seen if quorum.configured or b in self.snapshot.remembered_brokers)
+            known = tuple(b for b in seen if quorum.configured or b in self.snapshot.memory.brokers)
         runs = self.live | self.views.keys() | self.snapshot.silent.keys() | {each.node for each in quorum.voters}
         return tuple(sorted(b for b in known if b not in runs and b not in self.assigned and not quorum.fetches(b)))
 
@@ -225,8 +225,8 @@ class CaseFile(ReplicaAnswers):
         an earlier snapshot may have found the node well, or a live one dead, or had the answer of a dead one.
         """
         snapshot = self.snapshot
-        otherwise = snapshot.remembered_dead if node in (self.live or ()) else snapshot.remembered_alive
-        known = [times[node] for times in (snapshot.remembered_well, otherwise) if node in times]
+        otherwise = snapshot.memory.dead if node in (self.live or ()) else snapshot.memory.alive
+        known = [times[node] for times in (snapshot.memory.well, otherwise) if node in times]
         # A time that lies ahead is of a clock that was set back since, and shows nothing.
         ages = [age for at in known if (age := self._age(int(at * 1000))) is not None]
         return min(ages, default=None)
@@ -318,7 +318,7 @@ class CaseFile(ReplicaAnswers):
         """Returns {offsets partition: groups known by name that hash to it}."""
         if not self.offsets_partitions:
             return {}
-        names = {g.name for g in self.snapshot.groups} | set(self.snapshot.remembered_groups)
+        names = {g.name for g in self.snapshot.groups} | set(self.snapshot.memory.groups)
         asked = (p for p in self.snapshot.probes if not p.made_up)
         names |= {p.group for p in asked if p.find_error or p.committed or p.fetch_error}
         names |= {g.name for log in self.offsets_logs for g in log.groups}

@@ -58,7 +58,7 @@ class Scope(StrEnum):
             case Scope.GROUP:
                 return any(each.in_depth for each in snapshot.group_readings)
             case Scope.EARLIER:
-                return bool(snapshot.samples or snapshot.remembered_at_risk)
+                return bool(snapshot.samples or snapshot.memory.at_risk)
             case _:
                 return True
 

@@ -57,7 +57,7 @@ def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
     found: dict[TopicPartition, Lost] = {}
     for sample in sorted(snapshot.samples, key=lambda s: s.taken_at):
         found |= {tp: lost for tp, lost in _compared(snapshot, sample) if lost is not None and lost.records > 0}
-    for tp, was in snapshot.remembered_at_risk.items():
+    for tp, was in snapshot.memory.at_risk.items():
         lost = lost_from(was, tp, snapshot)
         if lost is not None:
             counted = found.get(tp, lost)

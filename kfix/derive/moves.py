@@ -23,10 +23,10 @@ _FORGET = 86_400.0
 def moves_seen(snapshot: Snapshot) -> dict[TopicPartition, MoveSeen]:
     """Returns the reassignments that add a replica which is not in sync; without those whose log ends are unknown."""
     if snapshot.reassignments is None:
-        return dict(snapshot.remembered_moves)
+        return dict(snapshot.memory.moves)
     found = {}
     for tp, logs in sorted(_added(snapshot).items())[:MOST]:
-        before = snapshot.remembered_moves.get(tp)
+        before = snapshot.memory.moves.get(tp)
         if any(log is None for log in logs.values()):
             if before is not None and {b for b, _ in before.ends} == logs.keys():
                 found[tp] = before
@@ -68,10 +68,10 @@ def still_for(snapshot: Snapshot) -> dict[TopicPartition, float]:
     count: progress is possible only since.
     """
     found = {}
-    known = snapshot.remembered_moves.keys() | {tp for sample in snapshot.samples for tp in sample.ends}
+    known = snapshot.memory.moves.keys() | {tp for sample in snapshot.samples for tp in sample.ends}
     for tp, seen in moves_seen(snapshot).items():
         if tp in known and seen.last == snapshot.taken_at:
-            away = [snapshot.remembered_dead[b] for b in _brokers(tp, seen, snapshot) if b in snapshot.remembered_dead]
+            away = [snapshot.memory.dead[b] for b in _brokers(tp, seen, snapshot) if b in snapshot.memory.dead]
             found[tp] = max(snapshot.taken_at - max((seen.since, *away)), 0.0)
     return found
 

@@ -14,7 +14,7 @@ from types import CodeType
 
 import pytest
 
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.derive.casefile import CaseFile, open_case
 from kfix.derive.checks import Check, ClusterCheck, PartitionCheck, Rows
 from kfix.derive.cuts import CutKind

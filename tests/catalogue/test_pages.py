@@ -16,6 +16,7 @@ from kfix.report.incident import json_incident
 from kfix.report.watch import json_turn
 from tests import shipped
 from tests.catalogue.pages import commands_page, tables_page
+from tests.catalogue.snapshot_page import snapshot_page
 from tests.places import ROOT
 from tests.security import matrix as security_matrix
 
@@ -64,6 +65,7 @@ def json_page():
         ("docs/json.md", json_page),
         ("docs/commands.md", commands_page),
         ("docs/tables.md", tables_page),
+        ("docs/snapshot-fields.md", snapshot_page),
         ("docs/security-matrix.md", security_matrix.page),
     ],
 )

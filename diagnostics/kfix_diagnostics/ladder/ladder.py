@@ -104,7 +104,7 @@ def _not_read(asked: Asked) -> str:
 
 def _named(asked: Asked) -> bool:
     """Returns whether any source names the group: a list of groups, an earlier snapshot, or its committed offsets."""
-    names = {g.name for g in asked.case.snapshot.groups} | set(asked.case.snapshot.remembered_groups)
+    names = {g.name for g in asked.case.snapshot.groups} | set(asked.case.snapshot.memory.groups)
     names |= {g.name for log in asked.case.offsets_logs for g in log.groups}
     own = asked.probe is not None and asked.probe.group == asked.group and bool(asked.probe.committed)
     return asked.group in names or own or bool(asked.latest and (asked.latest.members or asked.latest.partitions))

@@ -113,7 +113,7 @@ def _since(case: CaseFile) -> str:
 
 def _still(case: CaseFile, quorum: QuorumView) -> float:
     """Returns for how many seconds no broker has applied new metadata, at least; 0 where no snapshot shows it."""
-    first = case.snapshot.remembered_applied.get(quorum.newest_applied)
+    first = case.snapshot.memory.applied.get(quorum.newest_applied)
     return 0.0 if first is None else max(0.0, case.snapshot.taken_at - first)
 
 

@@ -50,7 +50,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if quorum is None or not quorum.read:
         return
     taken = case.snapshot.taken_at
-    known = {e: at for e, at in case.snapshot.remembered_epochs.items() if 0 < taken - at <= _WINDOW}
+    known = {e: at for e, at in case.snapshot.memory.epochs.items() if 0 < taken - at <= _WINDOW}
     first = min(known, default=quorum.epoch)
     elections = quorum.epoch - first
     if elections >= _FEW:
@@ -102,7 +102,7 @@ def _steady(epoch: int, known: Mapping[int, float], now: float) -> bool:
 def _away(case: CaseFile, quorum: QuorumView, since: float) -> tuple[int, ...]:
     """Returns the voters that an earlier snapshot of this time did not find alive."""
     voters, start = {v.node for v in quorum.voters}, case.snapshot.taken_at - since
-    return tuple(sorted(n for n, at in case.snapshot.remembered_dead.items() if at >= start and n in voters))
+    return tuple(sorted(n for n, at in case.snapshot.memory.dead.items() if at >= start and n in voters))
 
 
 def _cause(away: tuple[int, ...]) -> Cause:

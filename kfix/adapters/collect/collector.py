@@ -25,12 +25,12 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.metadata import Shared
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.names import PartitionNames
-from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.derive.record import recorded_by
 from kfix.derive.vantage import broker_called, vantage_of
 from kfix.errors import UnreachableError, UsageError
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import (
     ClusterIdentity,
     Endpoint,
@@ -352,14 +352,6 @@ class _Collection:
             addresses=dict(sorted(self._addresses.items())),
             silent=self._frozen
             | {b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers},
-            remembered_groups=memory.groups,
-            remembered_brokers=memory.brokers,
-            remembered_alive=memory.alive,
-            remembered_dead=memory.dead,
-            remembered_well=memory.well,
-            remembered_epochs=memory.epochs,
-            remembered_applied=memory.applied,
-            remembered_moves=memory.moves,
-            remembered_at_risk=memory.at_risk,
+            memory=memory,
             sources=with_rights(self._questions.sources(), self._target.security.principal),
         )

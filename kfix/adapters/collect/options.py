@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kfix.adapters.saved.store import Memory
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import Sample
 
 

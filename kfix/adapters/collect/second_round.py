@@ -18,11 +18,11 @@ from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.new_groups import ListedGroup
-from kfix.adapters.saved.store import Memory
 from kfix.derive.compaction import segment_bytes_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.views import distinct, offsets_partitions
 from kfix.model.cluster.group_reading import REBALANCING, GroupReading
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (

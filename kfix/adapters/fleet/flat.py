@@ -123,7 +123,7 @@ def source_rows(document: Mapping[str, Any]) -> Iterator[Row]:
 def broker_rows(document: Mapping[str, Any]) -> Iterator[Row]:
     snapshot = document["snapshot"]
     zookeeper = snapshot["zookeeper"]
-    registered = {} if zookeeper is None else {str(r["broker"]): r for r in zookeeper["registrations"]}
+    registered = {} if zookeeper is None else zookeeper["registrations"]
     views, addresses = snapshot["views"], snapshot["addresses"]
     racks = {b: rack for view in views.values() for b, rack in view["racks"].items()}
     failures = document["failures"] or {"bits": {}, "live": None}

@@ -99,7 +99,7 @@ def _groups(document: Mapping[str, Any]) -> Counter[int]:
     """Returns the number of groups, known by name, whose partition of the offsets topic has a state."""
     snapshot = document["snapshot"]
     offsets = document["by_topic"].get(OFFSETS_TOPIC)
-    names = {group["name"] for group in snapshot["groups"]} | {*snapshot["remembered_groups"]}
+    names = {group["name"] for group in snapshot["groups"]} | {*snapshot["memory"]["groups"]}
     names |= {probe["group"] for probe in snapshot["probes"]}
     at = document["offsets_states"]
     found = Counter[int]()

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kfix.adapters.fleet.partition_states import failures_of
 from kfix.adapters.fleet.schema import PARTITIONS, VERSION
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.derive.background import background_of, leavings
 from kfix.derive.casefile import CaseFile
 from kfix.derive.failures.states import states_of

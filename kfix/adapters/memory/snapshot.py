@@ -10,6 +10,7 @@ from kfix.adapters.memory.configs import MIN_ISR, UNCLEAN
 from kfix.adapters.memory.parts import MemoryParts
 from kfix.adapters.memory.state import MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.quorum import ELR_FEATURE, ControllerAnswer, QuorumView
 from kfix.model.cluster.snapshot import (
     NO_LEADER,
@@ -71,7 +72,7 @@ def snapshot_of(cluster: MemoryParts, reader: ClusterReader) -> Snapshot:
         reassignments=dict(reader.reassignments()),
         addresses={b.id: b.endpoint for b in cluster.brokers.values()},
         silent={b.id: b.silent for b in cluster.brokers.values() if b.alive and b.silent},
-        remembered_groups=tuple(sorted(cluster.groups)),
+        memory=Memory(tuple(sorted(cluster.groups))),
     )
 
 

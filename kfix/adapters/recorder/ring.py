@@ -22,7 +22,7 @@ from typing import Any, Final
 from kfix.adapters.recorder.folder import SegmentFiles, lock, prepare, segment_path, segments, sequence_of
 from kfix.adapters.recorder.frames import RecordHead, RecordKind, content, framed, heads, is_torn
 from kfix.adapters.recorder.patches import difference
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.wording import several, size_text

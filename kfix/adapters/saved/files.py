@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from kfix.adapters.saved.encode import FORMAT, VERSION, encode
+import msgspec
+
+from kfix.adapters.saved.format import FORMAT, VERSION, decode, encode
+from kfix.documents.checked import NotJsonError, ShapeError, read_json
 from kfix.documents.decoding import decoded
 from kfix.documents.opening import read_file, read_standard_input, unpacked
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.private import write_private
-
-if TYPE_CHECKING:
-    from kfix.adapters.saved.shape import HeadShape
 
 _GZIP_MAGIC = b"\x1f\x8b"
 #: The name by which a person asks for standard input.
@@ -73,16 +73,19 @@ def is_snapshot(text: str) -> bool:
     return text.lstrip().startswith("{") and f'"{FORMAT}"' in text[:200]
 
 
+class _Head(msgspec.Struct):
+    """The fields that a later version has, too, whatever its shape is."""
+
+    format: str = ""
+    version: int = 0
+    kfix: str = "?"
+
+
 def parse(text: str, path: Path) -> Snapshot:
     """Returns the snapshot. Raises UsageError, one line with the position or path of the error."""
-    # Importing pydantic takes 0.1 s, which a diagnosis of a live cluster does not need.
-    from kfix.adapters.saved.decode import decode  # noqa: PLC0415
-    from kfix.adapters.saved.shape import COLUMNS, HeadShape, SnapshotShape  # noqa: PLC0415
-    from kfix.documents.shapes import NotJsonError, ShapeError, read_json  # noqa: PLC0415
-
     try:
-        _check_version(read_json(text, HeadShape), path)
-        return decode(read_json(text, SnapshotShape, COLUMNS), str(path))
+        _check_version(read_json(text, _Head), path)
+        return decode(text, str(path))
     except NotJsonError as error:
         raise UsageError(
             f"{shown(path)}:{error.line}:{error.column}: is damaged: invalid JSON ({error})",
@@ -92,7 +95,7 @@ def parse(text: str, path: Path) -> Snapshot:
         raise UsageError(f"{shown(path)}: is damaged: {error}", hint="save the snapshot again") from None
 
 
-def _check_version(head: HeadShape, path: Path) -> None:
+def _check_version(head: _Head, path: Path) -> None:
     if head.format != FORMAT:
         raise UsageError(f"{shown(path)}: is not a kfix snapshot")
     if head.version < 1:

@@ -8,60 +8,64 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from msgspec import Meta, Struct
 
+from kfix.documents.checked import NotJsonError, ShapeError, read_json
 from kfix.documents.opening import read_file
-from kfix.documents.shapes import Int32, Int64, Moment, NotJsonError, ShapeError, StrictModel, read_json
 from kfix.errors import InvalidFileError, UsageError
 from kfix.model.cluster.offsets import LoggedOffset, SavedGroup, SavedOffsets, SavedSource, StoredOffset
 from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.numbers import LAST_MOMENT
 from kfix.private import write_private
 
 FORMAT: Final = "kfix.offsets"
 VERSION: Final = 1
-_Topic = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
-_Offset = Annotated[int, Field(ge=0, le=2**63 - 1)]
-_Partition = Annotated[int, Field(ge=0, le=2**31 - 1)]
+_Topic = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
+_Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+_Epoch = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+_Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+_Moment = Annotated[float, Meta(ge=0, le=LAST_MOMENT)]
+_Partition = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 
-class _OffsetShape(StrictModel):
+class _OffsetShape(Struct, forbid_unknown_fields=True):
     topic: _Topic
     partition: _Partition
     offset: _Offset
-    leader_epoch: Int32 = -1
+    leader_epoch: _Epoch = -1
     metadata: str = ""
-    committed_ms: Int64 = -1
+    committed_ms: _Int64 = -1
 
 
-class _GroupShape(StrictModel):
+class _GroupShape(Struct, forbid_unknown_fields=True):
     group: str
     partition: _Partition
     offsets: list[_OffsetShape]
 
 
-class _SourceShape(StrictModel):
+class _SourceShape(Struct, forbid_unknown_fields=True):
     partition: _Partition
     kind: Literal["leader", "replica", "log directory"]
     name: str
-    start: Int64
-    end: Int64
-    log_end: Int64
+    start: _Int64
+    end: _Int64
+    log_end: _Int64
     missing: list[str]
     pending: list[str]
 
 
-class SavedOffsetsShape(StrictModel):
+class SavedOffsetsShape(Struct, forbid_unknown_fields=True):
     """The file as JSON."""
 
     format: Literal["kfix.offsets"]
     version: Literal[1]
     kfix: str
-    saved_at: Moment
+    saved_at: _Moment
     cluster: str
     complete: bool
-    not_saved: list[str] = Field(default_factory=list)
     sources: list[_SourceShape]
     groups: list[_GroupShape]
+    not_saved: list[str] = []
 
 
 def encode_offsets(saved: SavedOffsets) -> dict[str, Any]:

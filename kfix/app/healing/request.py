@@ -105,7 +105,7 @@ def read_request(
     moves = () if moves_file is None else _moves(moves_file)
     saved = None
     if offsets_file is not None:
-        from kfix.adapters.saved.offsets import read_offsets  # noqa: PLC0415 - brings pydantic
+        from kfix.adapters.saved.offsets import read_offsets  # noqa: PLC0415 - only a plan that restores needs it
 
         saved = read_offsets(offsets_file)
     return HealRequest(runbook, args, rules, topic, finding, moves, moves_file, saved)

@@ -126,7 +126,8 @@ class ClusterWatch:
         """
         alive = {broker: snapshot.taken_at - (began - at) for broker, at in self._answered.items()}
         self._answered |= dict.fromkeys(snapshot.views, began)
-        return replace(snapshot, remembered_alive={**snapshot.remembered_alive, **alive}) if alive else snapshot
+        memory = replace(snapshot.memory, alive={**snapshot.memory.alive, **alive})
+        return replace(snapshot, memory=memory) if alive else snapshot
 
     def _judge(self, snapshot: Snapshot) -> float:
         self._count(snapshot)

@@ -96,7 +96,7 @@ def replay(
 
     `period` is (since, until) in seconds since the epoch. Raises UsageError if the folder holds no such recording.
     """
-    from kfix.adapters.recorder.reading import Recording  # noqa: PLC0415 - it loads pydantic, which a watch does not need
+    from kfix.adapters.recorder.reading import Recording  # noqa: PLC0415 - only who replays
 
     recording, judging, watched = Recording(folder), RoundJudge(options.judging), Watched()
     state = WatchState(str(folder), recording.since, options.judging.every, began=recording.since)

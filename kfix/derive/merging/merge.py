@@ -20,7 +20,8 @@
 - Groups: every broker that lists one; its state by the newest that knows it. They are complete if every live broker has
   listed its own.
 - A broker is silent if no vantage reached it; a source has failed if it responded nowhere. ZooKeeper is one source.
-- `taken_at` is that of the newest snapshot, `seconds` that of the longest; times are by the clock of each vantage.
+- `seconds` is that of the longest; times are by the clock of each vantage.
+- Everything else is that of the newest snapshot.
 
 Snapshots are ordered by time, vantage and file first, so the order in which they are given does not matter.
 """
@@ -52,10 +53,9 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
     addresses = dict(sorted(parts.union(s.addresses for s in now).items()))
     sources = tuple(parts.sources(now, zookeeper))
     origins = parts.origins_of(now)
-    merged = Snapshot(
-        taken_at=now[-1].taken_at,
+    merged = replace(
+        now[-1],
         seconds=max(s.seconds for s in now),
-        kfix=now[-1].kfix,
         cluster=parts.cluster(now, cluster_id),
         sources=sources,
         views=views,
@@ -81,15 +81,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         reassignments=next((s.reassignments for s in (ruling, *now[::-1]) if s.reassignments is not None), None),
         addresses=addresses,
         silent={b: why for b, why in sorted(parts.union(s.silent for s in now).items()) if b not in views},
-        remembered_groups=tuple(dict.fromkeys(g for s in now[::-1] for g in s.remembered_groups)),
-        remembered_brokers=dict(sorted(parts.union(s.remembered_brokers for s in now).items())),
-        remembered_alive=parts.latest(s.remembered_alive for s in now),
-        remembered_dead=parts.latest(s.remembered_dead for s in now),
-        remembered_well=parts.latest(s.remembered_well for s in now),
-        remembered_epochs=parts.latest(s.remembered_epochs for s in now),
-        remembered_applied=parts.earliest(s.remembered_applied for s in now),
-        remembered_moves=parts.union(s.remembered_moves for s in now),
-        remembered_at_risk=parts.union(s.remembered_at_risk for s in now),
+        memory=parts.memory(now),
         foreign=dict(sorted(parts.union(s.foreign for s in now).items())),
         outdated=tuple(outdated(now, gone)),
         origin=", ".join(s.origin for s in ordered if s.origin),

@@ -10,6 +10,7 @@ from kfix.derive.isolation import two_leaders
 from kfix.derive.merging.snapshots import Snapshots
 from kfix.derive.vantage import broker_called, has_answered, in_order
 from kfix.model.cluster.group_reading import GroupReading, by_group
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import (
     TOPIC_CONFIGS,
@@ -49,6 +50,22 @@ def earliest(parts: Iterable[Mapping[int, float]]) -> dict[int, float]:
     """Returns all entries in order; the smallest of several wins."""
     entries = sorted((key, -value) for part in parts for key, value in part.items())
     return {key: -value for key, value in entries}
+
+
+def memory(snapshots: Snapshots) -> Memory:
+    found = [s.memory for s in snapshots]
+    return Memory(
+        groups=tuple(dict.fromkeys(g for m in found[::-1] for g in m.groups)),
+        brokers=dict(sorted(union(m.brokers for m in found).items())),
+        seen=latest(m.seen for m in found),
+        alive=latest(m.alive for m in found),
+        dead=latest(m.dead for m in found),
+        well=latest(m.well for m in found),
+        epochs=latest(m.epochs for m in found),
+        applied=earliest(m.applied for m in found),
+        moves=union(m.moves for m in found),
+        at_risk=union(m.at_risk for m in found),
+    )
 
 
 def authority(snapshot: Snapshot) -> tuple[int, int, float]:

@@ -12,11 +12,9 @@ from kfix.adapters.fleet.mappings import StoredMapping, assignment_in, state_in,
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.rows import with_partitions
 from kfix.adapters.fleet.runs import StoredCluster, read_stored_document
-from kfix.adapters.saved.decode import decode
-from kfix.adapters.saved.shape import COLUMNS, SnapshotShape
+from kfix.adapters.saved.format import decode
 from kfix.derive.background import background_of
 from kfix.derive.casefile import CaseFile
-from kfix.documents.shapes import read_json
 from kfix.errors import UsageError
 from kfix.fleet.judging.partitions import StoredPartitions
 from kfix.fleet.judging.picked import Picked
@@ -60,8 +58,8 @@ def _opened(
 ) -> CaseFile:
     partitions = StoredPartitions(columns, document, expected, picked)
     raw = partitions.raw
-    # Written and read once more: only as JSON are a list and a row of a table the same to the strict shape.
-    bare = decode(read_json(json.dumps(document["snapshot"]), SnapshotShape, COLUMNS), str(document["origin"]))
+    # Written and read once more: only as JSON are a list and a row of a table the same.
+    bare = decode(json.dumps(document["snapshot"]), str(document["origin"]))
     snapshot = with_partitions(
         bare,
         {

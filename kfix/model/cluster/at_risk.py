@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kfix.model.declared import Int32, Moment
+
 
 class AtRisk(NamedTuple):
     """A partition of which not every replica was in sync, in the last snapshot that found it so, at `at`.
@@ -14,13 +16,13 @@ class AtRisk(NamedTuple):
     when a loss is forgotten whose holders are back, 0 if none was seen. Times are in seconds since the epoch.
     """
 
-    at: float
-    leader: int
-    epoch: int
-    version: int
-    holders: tuple[int, ...]
-    former: int = -1
-    former_epoch: int = -1
+    at: Moment
+    leader: Int32
+    epoch: Int32
+    version: Int32
+    holders: tuple[Int32, ...]
+    former: Int32 = -1
+    former_epoch: Int32 = -1
     end: int = -1
     visible: int = -1
-    until: float = 0.0
+    until: Moment = 0.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kfix.model.declared import Int16, Int32
+
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorProbe:
@@ -15,10 +17,10 @@ class CoordinatorProbe:
     """
 
     group: str
-    partition: int
-    find_error: int | None
-    coordinator: int | None
-    fetch_error: int | None
+    partition: Int32
+    find_error: Int16 | None
+    coordinator: Int32 | None
+    fetch_error: Int16 | None
     committed: int | None = None
     error: str = ""
     seconds: float = 0.0

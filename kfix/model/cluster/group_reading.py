@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kfix.model.cluster.naming import Endpoint, TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
+from kfix.model.declared import Int16, Int32, Moment
 
 _JOINING, RECONCILING = "PreparingRebalance", "Reconciling"
 DEAD, EMPTY = "Dead", "Empty"
@@ -45,7 +46,7 @@ class GroupMember(NamedTuple):
     instance: str
     assigned: tuple[TopicPartition, ...]
     target: tuple[TopicPartition, ...] | None = None
-    epoch: int | None = None
+    epoch: Int32 | None = None
 
 
 #: Kafka's states of a group that rebalances: it waits for its members to join, or for the assignment by one of them;
@@ -101,12 +102,13 @@ class LastGeneration:
 class GroupPartition(NamedTuple):
     """A partition that the group has committed an offset for, or that is assigned to one of its members.
 
-    `committed` is -1 if there is none; `commit_error` is Kafka's code of OffsetFetch with require_stable, such as 88.
+    `committed` is -1 if there is none, and of a share group its start offset; `commit_error` is Kafka's code of
+    OffsetFetch with require_stable, such as 88.
     `start`, `end` (high watermark) and `stable` (last stable offset) are by the leader; -1 with `log_error` if unknown.
     """
 
     committed: int
-    commit_error: int
+    commit_error: Int16
     start: int
     end: int
     stable: int
@@ -137,19 +139,19 @@ class GroupReading:
     """
 
     group: str
-    taken_at: float
-    coordinator: int | None
+    taken_at: Moment
+    coordinator: Int32 | None
     endpoint: Endpoint | None
     unconnected: str | None
     state: str = ""
     kind: str = ""
     members: tuple[GroupMember, ...] | None = None
     partitions: Mapping[TopicPartition, GroupPartition] | None = None
-    left_out: int = 0
+    left_out: Int32 = 0
     held: Mapping[TopicPartition, OpenBatch] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
     group_type: str = ""
-    epoch: int | None = None
+    epoch: Int32 | None = None
 
     @property
     def in_depth(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kfix.model.declared import Int32
+
 
 class LogEnd(NamedTuple):
     """The log of one replica, by ListOffsets with replica id -2: works without a leader (docs/facts/data-loss.md)."""
@@ -20,7 +22,7 @@ class EpochEnd(NamedTuple):
     snapshot from a vantage asks for the epoch before the leader's own and keeps the epoch that the answer names.
     """
 
-    leader: int
-    epoch: int
+    leader: Int32
+    epoch: Int32
     end: int
     error: str = ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kfix.model.declared import Int32, Moment
+
 
 class MoveSeen(NamedTuple):
     """A partition that is being reassigned, and how far its new replicas were.
@@ -12,6 +14,6 @@ class MoveSeen(NamedTuple):
     found the same ones first at `since` and last at `last`, in seconds since the epoch.
     """
 
-    since: float
-    last: float
-    ends: tuple[tuple[int, int], ...]
+    since: Moment
+    last: Moment
+    ends: tuple[tuple[Int32, int], ...]

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kfix.model.declared import Int32, Port
+
 
 class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
     topic: str
-    partition: int
+    partition: Int32
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
@@ -16,8 +20,10 @@ class TopicPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
+    """The address of a server."""
+
     host: str
-    port: int
+    port: Port
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kfix.model.cluster.naming import TopicPartition
+from kfix.model.declared import Int32
 
 
 class OpenTransaction(NamedTuple):
@@ -25,7 +26,7 @@ class LoggedGroup(NamedTuple):
     """
 
     name: str
-    offsets: int
+    offsets: Int32
     unserved: tuple[TopicPartition, ...] | None = None
     pending: tuple[TopicPartition, ...] | None = None
     members: tuple[str, ...] = ()
@@ -40,8 +41,8 @@ class OffsetsLog:
     leader returns no offset (OFFSET_NOT_AVAILABLE): as coordinator it serves none above its high watermark.
     """
 
-    partition: int
-    broker: int
+    partition: Int32
+    broker: Int32
     start: int
     log_end: int
     stable: int

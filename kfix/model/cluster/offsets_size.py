@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kfix.model.declared import Int32
+
 
 class OffsetsLogSize(NamedTuple):
     """One replica of an offsets partition. `size` is in bytes, by DescribeLogDirs of its broker; -1 if it was not read.
@@ -14,8 +16,8 @@ class OffsetsLogSize(NamedTuple):
     or the piece of its large log, was not read; "" otherwise.
     """
 
-    partition: int
-    broker: int
+    partition: Int32
+    broker: Int32
     size: int
     records: int = -1
     keys: int = -1

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kfix.model.cluster.naming import TopicPartition
+from kfix.model.declared import Int16, Int32
 
 #: The feature by which a partition keeps eligible leader replicas (KIP-966).
 ELR_FEATURE = "eligible.leader.replicas.version"
@@ -31,7 +32,7 @@ class QuorumReplica(NamedTuple):
     and the same node with another disk; "" if it is unknown or does not matter, as in a static quorum.
     """
 
-    node: int
+    node: Int32
     log_end: int
     fetched: float = -1.0
     caught_up: float = -1.0
@@ -44,7 +45,7 @@ class ControllerAnswer(NamedTuple):
     `node` is -1 if only its address is known. `refused`: nothing listens there. `error` is "" if it answered.
     """
 
-    node: int
+    node: Int32
     address: str
     active: bool = False
     refused: bool = False
@@ -61,8 +62,8 @@ class EligibleLeaders(NamedTuple):
     `last_known` led it last; it is elected if no other replica is eligible.
     """
 
-    replicas: tuple[int, ...]
-    last_known: tuple[int, ...]
+    replicas: tuple[Int32, ...]
+    last_known: tuple[Int32, ...]
 
 
 class OldLeader(NamedTuple):
@@ -72,8 +73,8 @@ class OldLeader(NamedTuple):
     has learned of its successor meanwhile.
     """
 
-    broker: int
-    epoch: int
+    broker: Int32
+    epoch: Int32
     error: str
 
     @property
@@ -105,27 +106,27 @@ class QuorumView:
     `clock_ahead` is this host's clock minus that of the active controller, in seconds; None: unknown.
     """
 
-    leader: int = -1
-    epoch: int = -1
+    leader: Int32 = -1
+    epoch: Int32 = -1
     high_watermark: int = -1
     voters: tuple[QuorumReplica, ...] = ()
     observers: tuple[QuorumReplica, ...] = ()
     controllers: tuple[ControllerAnswer, ...] = ()
-    through: int = -1
+    through: Int32 = -1
     forwarded: str = ""
-    offsets: Mapping[int, int] = field(default_factory=dict)
-    later: Mapping[int, int] = field(default_factory=dict)
+    offsets: Mapping[Int32, int] = field(default_factory=dict)
+    later: Mapping[Int32, int] = field(default_factory=dict)
     apart: float = 0.0
-    configured: Mapping[int, str] = field(default_factory=dict)
-    features: Mapping[str, int] = field(default_factory=dict)
-    fenced: tuple[int, ...] | None = None
+    configured: Mapping[Int32, str] = field(default_factory=dict)
+    features: Mapping[str, Int16] = field(default_factory=dict)
+    fenced: tuple[Int32, ...] | None = None
     ignored_zookeeper: str = ""
     eligible: Mapping[TopicPartition, EligibleLeaders] = field(default_factory=dict)
     topic_settings: Mapping[str, Mapping[str, str]] | None = None
-    supported: Mapping[int, int] = field(default_factory=dict)
+    supported: Mapping[Int32, Int16] = field(default_factory=dict)
     old_leaders: Mapping[TopicPartition, OldLeader] = field(default_factory=dict)
     migrating: tuple[str, ...] = ()
-    controller_settings: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    controller_settings: Mapping[Int32, Mapping[str, str]] = field(default_factory=dict)
     clock_ahead: int | None = None
 
     @property

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from kfix.model.cluster.at_risk import AtRisk
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.coordinator_probe import CoordinatorProbe as CoordinatorProbe  # noqa: PLC0414
 from kfix.model.cluster.group_reading import SHARE_GROUP, GroupReading
 from kfix.model.cluster.log_ends import EpochEnd as EpochEnd  # noqa: PLC0414
 from kfix.model.cluster.log_ends import LogEnd as LogEnd  # noqa: PLC0414
-from kfix.model.cluster.moves import MoveSeen
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
 from kfix.model.cluster.offsets_log import LoggedGroup as LoggedGroup  # noqa: PLC0414
@@ -28,6 +27,7 @@ from kfix.model.cluster.pasted import PastedText
 from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.traffic import Traffic
 from kfix.model.cluster.transactions import TransactionLog
+from kfix.model.declared import Int16, Int32, Moment, Shared, Unstored
 
 NO_LEADER = -1
 #: The setting of a broker that names the version in which brokers talk to each other.
@@ -55,22 +55,22 @@ class Mode(StrEnum):
 class PartitionView(NamedTuple):
     """A partition in the metadata cache of one broker (Metadata v7). `error` is Kafka's code, 5 for no leader."""
 
-    leader: int
-    leader_epoch: int
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    offline: tuple[int, ...]
-    error: int = 0
+    leader: Int32
+    leader_epoch: Int32
+    replicas: tuple[Int32, ...]
+    isr: tuple[Int32, ...]
+    offline: tuple[Int32, ...]
+    error: Int16 = 0
 
 
 class PartitionState(NamedTuple):
     """The znode `/brokers/topics/T/partitions/P/state`: the controllers' shared record of the partition."""
 
-    leader: int
-    leader_epoch: int
-    isr: tuple[int, ...]
-    controller_epoch: int
-    version: int
+    leader: Int32
+    leader_epoch: Int32
+    isr: tuple[Int32, ...]
+    controller_epoch: Int32
+    version: Int32
     mzxid: int
     mtime_ms: int
 
@@ -78,9 +78,9 @@ class PartitionState(NamedTuple):
 class Assignment(NamedTuple):
     """The replicas of a partition in order; the first is the preferred leader."""
 
-    replicas: tuple[int, ...]
-    adding: tuple[int, ...] = ()
-    removing: tuple[int, ...] = ()
+    replicas: tuple[Int32, ...]
+    adding: tuple[Int32, ...] = ()
+    removing: tuple[Int32, ...] = ()
 
     @property
     def contradicted(self) -> tuple[int, ...]:
@@ -111,11 +111,11 @@ class Source:
 class BrokerView:
     """The cluster as one broker reports it, asked over a separate connection."""
 
-    broker: int
-    controller: int
-    alive: Mapping[int, Endpoint]
-    racks: Mapping[int, str]
-    partitions: Mapping[TopicPartition, PartitionView]
+    broker: Int32
+    controller: Int32
+    alive: Mapping[Int32, Endpoint]
+    racks: Mapping[Int32, str]
+    partitions: Shared[Mapping[TopicPartition, PartitionView]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Registration:
     `registered_ms` is when ZooKeeper made the znode, by ZooKeeper's clock as all its times.
     """
 
-    broker: int
+    broker: Int32
     endpoint: Endpoint | None
     rack: str | None
     czxid: int
@@ -136,13 +136,13 @@ class Registration:
 class ControllerNode:
     """The znodes `/controller` and `/controller_epoch`. `broker` is None where `/controller` does not exist."""
 
-    broker: int | None
+    broker: Int32 | None
     elected_ms: int
     czxid: int
-    epoch: int
-    epoch_version: int
+    epoch: Int32
+    epoch_version: Int32
     epoch_mzxid: int
-    kraft_epoch: int = -1
+    kraft_epoch: Int32 = -1
 
     @property
     def is_kraft(self) -> bool:
@@ -188,13 +188,13 @@ class ZooKeeperView:
     connect: str
     server: str
     controller: ControllerNode
-    registrations: Mapping[int, Registration]
+    registrations: Mapping[Int32, Registration]
     assignments: Mapping[TopicPartition, Assignment]
     states: Mapping[TopicPartition, PartitionState]
-    reassigning: Mapping[TopicPartition, tuple[int, ...]]
+    reassigning: Mapping[TopicPartition, tuple[Int32, ...]]
     deleting: frozenset[str]
     topic_configs: Mapping[str, Mapping[str, str]]
-    isr_notifications: int = 0
+    isr_notifications: Int32 = 0
     preferred_election_pending: bool = False
     migrating: bool = False
     migrating_since_ms: int = 0
@@ -211,7 +211,7 @@ class Group:
     """
 
     name: str
-    listed_by: tuple[int, ...]
+    listed_by: tuple[Int32, ...]
     state: str = ""
     members: tuple[str, ...] = ()
     group_type: str = ""
@@ -230,18 +230,21 @@ class Sample:
     these leaders.
     """
 
-    taken_at: float
-    ends: Mapping[TopicPartition, Mapping[int, int]]
-    leaders: Mapping[TopicPartition, tuple[int, int, int]] = field(default_factory=dict)
+    taken_at: Moment
+    ends: Mapping[TopicPartition, Mapping[Int32, int]]
+    leaders: Mapping[TopicPartition, tuple[Int32, Int32, Int32]] = field(default_factory=dict)
     visible: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Vantage:
-    """One place that a snapshot was taken from: which servers it reached, and which not, with the error."""
+    """One place that a snapshot was taken from: which servers it reached, and which not, with the error.
+
+    A server is `broker 1` or `zookeeper HOST:PORT`; an address alone led to no broker.
+    """
 
     name: str
-    taken_at: float
+    taken_at: Moment
     reached: tuple[str, ...]
     unreached: Mapping[str, str]
 
@@ -258,8 +261,8 @@ class ClusterIdentity:
     mode: Mode
     bootstrap: str = ""
     zookeeper: str = ""
-    security: ClientSecurity = field(default_factory=ClientSecurity)
-    controllers: str = ""
+    security: Unstored[ClientSecurity] = field(default_factory=ClientSecurity)
+    controllers: Unstored[str] = ""
 
     @property
     def name(self) -> str:
@@ -291,37 +294,58 @@ class ReachedBy:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All sources, read in `seconds`. `origin` names the file of a snapshot that was not read live.
+    """What all sources answered at one time. Its fields and their types are the format of snapshot files (ADR 51).
 
-    `group_readings` are of the groups asked for by name and of some that rebalance, and of other groups the offsets
-    alone, with those of the first of two snapshots. `transaction_log`
-    names the producers of the open transactions that were seen; None if there was none. `ensemble` holds
-    every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None. `quorum` is that of
-    KRaft, even if no controller answers; None if none was asked. `migration` is that to which a cluster with ZooKeeper
-    migrates, by its controllers; None if ZooKeeper records no migration.
-    `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
-    was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} by
-    the headers of a pasted text, which may show some partitions only; None: every partition was read.
-    Of earlier snapshots, `remembered_alive` is when one had the answer of a broker, `remembered_dead` when it was dead,
-    `remembered_well` when it was in every ISR that it belongs to (KRaft only), `remembered_epochs` when the quorum was
-    last in each of its leader epochs, `remembered_applied` when no broker was first found to have applied more of the
-    metadata than this offset, `remembered_moves` how far the reassignments were, and `remembered_at_risk` who had every
-    record of the partitions that lacked replicas.
-    `foreign` are {address: id of another cluster} of servers that were asked as this cluster's and are none of it. No
-    file stores `pasted`, what only a pasted text has, `reached_by`, `traffic`, {address: what it was asked}, and
-    `not_kept`, why this host did not store the snapshot. `outdated` are sentences of a merged snapshot about sources
-    that answered one place and, later, another one not.
+    taken_at           when reading began
+    kfix               the version of kfix that read it
+    cluster            which cluster it is, and how it was named
+    sources            every source, with its error if it failed
+    views              the cluster according to the metadata of each broker that responded
+    zookeeper          what ZooKeeper records, read through one server; None if it was not read
+    quorum             the quorum of KRaft, even if no controller answers; None if none was asked
+    migration          the quorum to which a cluster with ZooKeeper migrates, by its controllers; None if ZooKeeper
+                       records no migration
+    broker_configs     the effective values of the settings that checks use, never a secret.
+                       `inter.broker.protocol.version (newest)` is the newest version that the broker supports
+    topic_configs      the same of topics
+    groups             the groups as the brokers listed them, which does not prove that they work
+    groups_complete    whether every live broker has listed its groups
+    probes             FindCoordinator and OffsetFetch of groups
+    offsets_logs       the logs of offsets partitions, where something was in doubt
+    group_readings     groups that were asked for by name and some that rebalance, in depth, and of other groups the
+                       offsets alone; with those of the first of two snapshots
+    transaction_log    the producers of the open transactions that were seen; None if there was none
+    offsets_sizes      the sizes of the replicas of the offsets partitions
+    log_ends           the log ends of replicas, where a finding needs them
+    visible            the high watermark at each broker that names itself leader
+    epoch_ends         where an older leader epoch ended: another broker truncates what it has beyond
+    ensemble           every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None
+    vantages           the places that the snapshot was merged from; a single one is listed only if it has a name
+    samples            earlier log ends
+    reassignments      the reassignments in progress, by the controller; None if they were not read
+    addresses          the address of each broker
+    silent             the brokers that did not respond, with the error
+    memory             what earlier snapshots show
+    foreign            {address: id of another cluster} of servers that were asked as this cluster's and are none of
+                       it; nothing of them is used
+    seconds            how long reading took
+    stated_partitions  {topic: partition count} by the headers of a pasted text, which may show some partitions only;
+                       None: every partition was read
+
+    No file stores `origin`, the file of a snapshot that was not read live, `pasted`, what only a pasted text has,
+    `reached_by`, `traffic`, {address: what it was asked}, `not_kept`, why this host did not store the snapshot, and
+    `outdated`, sentences of a merged snapshot about sources that answered one place and, later, another one not.
     """
 
-    taken_at: float
+    taken_at: Moment
     kfix: str
     cluster: ClusterIdentity
     sources: tuple[Source, ...]
-    views: Mapping[int, BrokerView]
+    views: Mapping[Int32, BrokerView]
     zookeeper: ZooKeeperView | None = None
     quorum: QuorumView | None = None
     migration: QuorumView | None = None
-    broker_configs: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    broker_configs: Mapping[Int32, Mapping[str, str]] = field(default_factory=dict)
     topic_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
     groups_complete: bool = False
@@ -330,33 +354,25 @@ class Snapshot:
     group_readings: tuple[GroupReading, ...] = ()
     transaction_log: TransactionLog | None = None
     offsets_sizes: tuple[OffsetsLogSize, ...] = ()
-    log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
-    visible: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
+    log_ends: Mapping[TopicPartition, Mapping[Int32, LogEnd]] = field(default_factory=dict)
+    visible: Mapping[TopicPartition, Mapping[Int32, int]] = field(default_factory=dict)
     epoch_ends: Mapping[TopicPartition, EpochEnd] = field(default_factory=dict)
     ensemble: tuple[ZooKeeperNode, ...] = ()
     vantages: tuple[Vantage, ...] = ()
     samples: tuple[Sample, ...] = ()
     reassignments: Mapping[TopicPartition, Assignment] | None = None
-    addresses: Mapping[int, Endpoint] = field(default_factory=dict)
-    silent: Mapping[int, str] = field(default_factory=dict)
-    remembered_groups: tuple[str, ...] = ()
-    remembered_brokers: Mapping[int, str] = field(default_factory=dict)
-    remembered_alive: Mapping[int, float] = field(default_factory=dict)
-    remembered_dead: Mapping[int, float] = field(default_factory=dict)
-    remembered_well: Mapping[int, float] = field(default_factory=dict)
-    remembered_epochs: Mapping[int, float] = field(default_factory=dict)
-    remembered_applied: Mapping[int, float] = field(default_factory=dict)
-    remembered_moves: Mapping[TopicPartition, MoveSeen] = field(default_factory=dict)
-    remembered_at_risk: Mapping[TopicPartition, AtRisk] = field(default_factory=dict)
+    addresses: Mapping[Int32, Endpoint] = field(default_factory=dict)
+    silent: Mapping[Int32, str] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
     foreign: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
-    origin: str = ""
-    stated_partitions: Mapping[str, int] | None = None
-    pasted: PastedText | None = None
-    reached_by: ReachedBy = field(default_factory=ReachedBy)
-    traffic: Mapping[str, Traffic] = field(default_factory=dict)
-    not_kept: str = ""
-    outdated: tuple[str, ...] = ()
+    stated_partitions: Mapping[str, Int32] | None = None
+    origin: Unstored[str] = ""
+    pasted: Unstored[PastedText | None] = None
+    reached_by: Unstored[ReachedBy] = field(default_factory=ReachedBy)
+    traffic: Unstored[Mapping[str, Traffic]] = field(default_factory=dict)
+    not_kept: Unstored[str] = ""
+    outdated: Unstored[tuple[str, ...]] = ()
 
     def reported_ends(self, tp: TopicPartition) -> dict[int, int]:
         """Returns {replica: its log end} of the replicas whose log end is known."""

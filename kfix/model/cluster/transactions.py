@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kfix.model.declared import Int16, Int32, Unstored
+
 #: The only status in which a new producer with the transactional.id aborts the transaction.
 ONGOING = "Ongoing"
 #: The coordinator has decided, and writes the markers that end the transaction in each partition.
@@ -30,7 +32,7 @@ class OpenBatch(NamedTuple):
 
     offset: int
     producer: int
-    epoch: int
+    epoch: Int16
     since_ms: int
     error: str = ""
 
@@ -44,8 +46,8 @@ class TransactionState(NamedTuple):
 
     transactional_id: str
     producer: int
-    epoch: int
-    timeout_ms: int
+    epoch: Int16
+    timeout_ms: Int32
     status: str
     started_ms: int
 
@@ -71,7 +73,7 @@ class TransactionLog:
 
     found: tuple[TransactionState, ...] = ()
     error: str = ""
-    earlier: tuple[TransactionState, ...] = ()
+    earlier: Unstored[tuple[TransactionState, ...]] = ()
 
     def of(self, producer: int) -> TransactionState | None:
         return _of(producer, self.found)

@@ -250,9 +250,12 @@ def test_the_embedded_audit_loads_no_spark_and_a_diagnosis_loads_no_parquet(demo
         (["audit", "--store", str(demo), "--collect", "no", "--fail-on", "never", "-q"], ("pyspark", "py4j")),
         (
             ["diagnose", "--from", "examples/snapshots/healthy.json.gz"],
-            ("pyarrow", "duckdb", "pyspark", "plotly", "jinja2"),
+            ("pyarrow", "duckdb", "pyspark", "plotly", "jinja2", "pydantic"),
         ),
-        (["--help"], ("pyarrow", "duckdb", "pyspark", "plotly", "jinja2", "yaml", "pydantic", "kfix_diagnostics")),
+        (
+            ["--help"],
+            ("pyarrow", "duckdb", "pyspark", "plotly", "jinja2", "yaml", "pydantic", "msgspec", "kfix_diagnostics"),
+        ),
     ):
         script = (
             f"import sys; sys.argv = ['kfix', *{words!r}]\n"

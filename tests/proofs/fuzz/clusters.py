@@ -22,7 +22,7 @@ from kfix.adapters.kafka import new_groups, resources, responses
 from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.pasted.reader import parse_pasted
 from kfix.adapters.saved import files
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import open_line, parse_connect

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.fleet.inventory.load import load_inventory
 from kfix.runbook.execution.run import abort
 from kfix.runbook.file.load import load_file

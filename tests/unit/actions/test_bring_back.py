@@ -12,6 +12,7 @@ from kfix.actions.registry import ALL as ACTIONS
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
 from kfix.model.cluster.at_risk import AtRisk
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.args import Args
 from kfix.probes.facts import FactReader
@@ -96,7 +97,7 @@ def test_a_disk_that_alone_has_records_is_copied_before_its_broker_starts() -> N
     made = INCIDENTS["under-min-isr"]()
     state = made.cluster.records.states[TopicPartition("orders", 0)]
     was = AtRisk(0.0, -1, state.leader_epoch - 1, -1, (2,))
-    said = with_snapshot("under-min-isr", remembered_at_risk={TopicPartition("orders", 0): was})
+    said = with_snapshot("under-min-isr", memory=Memory(at_risk={TopicPartition("orders", 0): was}))
     assert said.endswith("Copy the disk of broker 2 first: no other broker has its records (KFX809)")
 
 

@@ -25,6 +25,7 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.runbook.execution.clock import SystemClock
 from tests.places import ROOT
 from tests.unit.cli.test_contexts import FLEET
+from tests.unit.diagnostics.build import remembering
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
 from tests.waiting import seconds
 
@@ -105,7 +106,7 @@ def test_topics_and_groups_are_those_of_the_last_snapshot_of_the_named_cluster(h
 def test_a_name_that_a_shell_would_read_otherwise_is_not_offered(home: Path) -> None:
     snapshot = coordinator_stuck().snapshot()
     names = ("good", "a b", "$(reboot)", "x;y", "line\nend", "\x1b[2J", "q'")
-    keep(home, "orders-eu", replace(snapshot, remembered_groups=(*snapshot.remembered_groups, *names)))
+    keep(home, "orders-eu", remembering(snapshot, groups=(*snapshot.memory.groups, *names)))
     found = offered(home, "kfix diagnose -c orders-eu --group ")
     assert "good" in found
     assert not {*found} & {*names[1:]}

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
-from kfix.adapters.saved.store import Memory, remember
 from kfix.derive.casefile import open_case
+from kfix.derive.memory import remember
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.model.watch import TurnKind, Watched
@@ -68,7 +69,7 @@ def test_one_that_answered_an_earlier_snapshot_within_the_grace_may_be_restartin
     made.advance(20)
     made.kill(3)
     made.advance(12)
-    _, found = dead_broker(replace(made.snapshot(), remembered_alive=remember(before).alive))
+    _, found = dead_broker(replace(made.snapshot(), memory=Memory(alive=remember(before).alive)))
     assert found.severity is Severity.INFO
     assert "has been gone for at most 32 s" in found.summary
     assert found.headline == "broker 3 has been gone for at most 32 s, an alarm in 88 s"
@@ -156,14 +157,7 @@ class History:
             self.look(forget=bool(value))
 
     def look(self, *, forget: bool) -> None:
-        known = Memory() if forget else self.memory
-        snapshot = replace(
-            self.made.snapshot(),
-            remembered_alive=known.alive,
-            remembered_dead=known.dead,
-            remembered_well=known.well,
-            remembered_brokers=known.brokers,
-        )
+        snapshot = replace(self.made.snapshot(), memory=Memory() if forget else self.memory)
         self.memory = remember(snapshot)
         case = open_case(snapshot, GRACE)
         for broker in case.dead:

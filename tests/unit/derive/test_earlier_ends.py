@@ -8,6 +8,7 @@ import pytest
 
 from kfix.derive.at_risk import at_risk
 from kfix.derive.loss import led_outside, lost_since, sample_of, without_earlier_end, without_present_end
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import EpochEnd, LogEnd, PartitionView, Snapshot, TopicPartition
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW
@@ -48,7 +49,7 @@ def test_a_partition_that_waited_and_is_led_by_another_replica_has_lost_records_
         for broker, view in before.views.items()
     }
     rows = at_risk(before)
-    later = replace(before, views=views, taken_at=NOW + 100, remembered_at_risk=rows)
+    later = replace(before, views=views, taken_at=NOW + 100, memory=Memory(at_risk=rows))
     assert [lost.tp for lost in lost_since(later)] == [tp] * (leader == 3 and elections == 1)
     assert led_outside(later, rows) == (tp,) * (leader == 3 and elections == 2)
     assert led_outside(before, rows) == ()

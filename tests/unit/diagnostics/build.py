@@ -8,6 +8,7 @@ from typing import Any
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.cluster.group_reading import GroupReading
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -29,6 +30,11 @@ from kfix.model.cluster.snapshot import (
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
+
+
+def remembering(snapshot: Snapshot, **known: Any) -> Snapshot:
+    """Returns the snapshot with fields of its memory set."""
+    return replace(snapshot, memory=replace(snapshot.memory, **known))
 
 
 @dataclass
@@ -158,9 +164,11 @@ class Paper:
             log_ends={tp: {b: LogEnd(0, e) for b, e in ends.items()} for tp, ends in self.log_ends.items()},
             addresses={b: _endpoint(b) for b in self.brokers},
             silent=self.silent,
-            remembered_groups=self.remembered,
-            remembered_brokers=self.remembered_brokers,
-            remembered_alive={broker: NOW - age for broker, age in self._unseen()},
+            memory=Memory(
+                groups=self.remembered,
+                brokers=self.remembered_brokers,
+                alive={broker: NOW - age for broker, age in self._unseen()},
+            ),
         )
         return replace(made, **changes)
 

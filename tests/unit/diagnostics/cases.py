@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import Mode, Snapshot, ZooKeeperNode
 from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics import (
@@ -20,7 +20,7 @@ from tests.unit.diagnostics import (
     quorum_cases,
     throttle_cases,
 )
-from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.build import Paper, remembering
 from tests.unit.diagnostics.clusters import (
     G2,
     another_epoch_at_zookeeper,
@@ -160,12 +160,12 @@ SICK: dict[str, list[Sick]] = {
     "KFX404": [
         Sick(
             lambda: kraft_clusters.kraft().snapshot(
-                quorum=kraft_clusters.quorum(fenced=None), remembered_brokers={1: "h:1", 9: "h:9"}
+                quorum=kraft_clusters.quorum(fenced=None), memory=Memory(brokers={1: "h:1", 9: "h:9"})
             ),
             "broker 9",
             INFO,
         ),
-        Sick(lambda: replace(base().snapshot(), remembered_brokers={3: "h:1", 9: "h:9"}), "broker 9", INFO),
+        Sick(lambda: remembering(base().snapshot(), brokers={3: "h:1", 9: "h:9"}), "broker 9", INFO),
     ],
     "KFX501": [Sick(lambda: stuck_reassignment().snapshot(), "waits for broker 4", WARNING)],
     "KFX502": [Sick(lambda: deleting().kill(3).snapshot(), "topic old", WARNING)],
@@ -318,10 +318,10 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX403": [lambda: base().kill(1).snapshot(), lambda: no_zookeeper(base()).snapshot()],
     "KFX404": [
         # One that is dead and holds replicas is KFX401; one that is there is no riddle.
-        lambda: replace(base().kill(3).snapshot(), remembered_brokers={1: "h:1", 3: "h:3"}),
+        lambda: remembering(base().kill(3).snapshot(), brokers={1: "h:1", 3: "h:3"}),
         # On Kafka 4 a dead broker stays registered: this one was unregistered.
         lambda: kraft_clusters.kraft().snapshot(
-            quorum=kraft_clusters.quorum(fenced=()), remembered_brokers={1: "h:1", 9: "h:9"}
+            quorum=kraft_clusters.quorum(fenced=()), memory=Memory(brokers={1: "h:1", 9: "h:9"})
         ),
     ],
     "KFX501": [lambda: base().kill(3).snapshot()],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kfix.model.cluster.at_risk import AtRisk
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import (
     EpochEnd,
     LogEnd,
@@ -185,7 +186,7 @@ def led_uncleanly(*, returned: bool = False) -> Snapshot:
     part.write(leader=2, isr=(2, 3), age=30)
     if returned:
         paper.back(1, age=20, in_sync=True)
-    return paper.snapshot(remembered_at_risk={ORDERS: before})
+    return paper.snapshot(memory=Memory(at_risk={ORDERS: before}))
 
 
 def led_by_a_former_leader() -> Snapshot:
@@ -196,7 +197,7 @@ def led_by_a_former_leader() -> Snapshot:
     part.write(leader=2, isr=(2,), age=40)
     part.isr, part.version = (1, 2, 3), part.version + 1
     part.write(leader=1, isr=(1, 2, 3), age=30)
-    return paper.snapshot(remembered_at_risk={ORDERS: before})
+    return paper.snapshot(memory=Memory(at_risk={ORDERS: before}))
 
 
 def led_on() -> Snapshot:

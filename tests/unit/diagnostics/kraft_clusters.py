@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, OldLeader, QuorumReplica, QuorumView
 from kfix.model.cluster.snapshot import Assignment, Endpoint, EpochEnd, Mode, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import NOW, Paper
@@ -246,8 +247,10 @@ def unsteady(*, epoch: int = 12, epochs: Mapping[int, float], dead: Mapping[int,
     """`epochs` and `dead` are {leader epoch, or node: seconds since an earlier snapshot last found it so}."""
     return kraft().snapshot(
         quorum=quorum(epoch=epoch),
-        remembered_epochs={each: NOW - age for each, age in epochs.items()},
-        remembered_dead={each: NOW - age for each, age in dead.items()},
+        memory=Memory(
+            epochs={each: NOW - age for each, age in epochs.items()},
+            dead={each: NOW - age for each, age in dead.items()},
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics import kraft_clusters
@@ -36,7 +37,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(kraft_clusters.in_sync_and_fenced, "broker 2", WARNING),
         Sick(lambda: kraft_clusters.in_sync_and_fenced((2,)), "broker 2", WARNING),
         Sick(
-            lambda: kraft_clusters.broker_fenced_but_alive(remembered_well={1: NOW - 20}),
+            lambda: kraft_clusters.broker_fenced_but_alive(memory=Memory(well={1: NOW - 20})),
             "broker 1",
             INFO,
         ),

@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from kfix.derive.casefile import open_case
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding
 from kfix.report.findings.verdict import exit_code
@@ -18,7 +19,7 @@ from kfix_diagnostics._advice import ON_KRAFT
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from tests.each import for_each
 from tests.unit.diagnostics import kraft_clusters
-from tests.unit.diagnostics.build import NOW
+from tests.unit.diagnostics.build import NOW, remembering
 from tests.unit.diagnostics.cases import SICK
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.test_incidents import find
@@ -137,7 +138,7 @@ def test_a_silent_coordinator_is_searched_for_under_the_name_that_its_kafka_logs
 def test_an_earlier_snapshot_with_the_same_metadata_dates_the_loss_of_the_quorum(
     applied: dict[int, float], said: str
 ) -> None:
-    snapshot = replace(kraft_clusters.two_controllers_dead(), remembered_applied=applied)
+    snapshot = remembering(kraft_clusters.two_controllers_dead(), applied=applied)
     [lost] = [f for f in diagnose(snapshot).walk() if f.code == "KFX811"]
     assert lost.summary.endswith(said or "no leader can be elected"), lost.summary
     assert [e.age for e in lost.evidence if e.source == "earlier snapshots"] == ([1800.0] if said else [])
@@ -310,11 +311,11 @@ def test_no_remedy_moves_the_replicas_of_a_partition_whose_last_known_leader_is_
 
 def test_a_broker_that_was_found_dead_a_moment_ago_is_not_taken_for_one_that_restarts() -> None:
     """What was found dead again and again left before the first of these times; only an answer bounds that."""
-    gone = kraft_clusters.ghost(fetched=-1, remembered_dead={4: NOW - 5})
+    gone = kraft_clusters.ghost(fetched=-1, memory=Memory(dead={4: NOW - 5}))
     finding = find(diagnose(gone), "KFX405")
     assert "restart" not in finding.summary
     assert [remedy.runbook for remedy in finding.remedies] == ["", "remove-ghost-registration"]
-    young = kraft_clusters.ghost(fetched=-1, remembered_dead={4: NOW - 5}, remembered_alive={4: NOW - 20})
+    young = kraft_clusters.ghost(fetched=-1, memory=Memory(dead={4: NOW - 5}, alive={4: NOW - 20}))
     assert "may be restarting" in find(diagnose(young), "KFX405").summary
 
 
@@ -357,8 +358,7 @@ def test_times_of_a_clock_that_was_set_back_since_do_not_hide_a_restart() -> Non
     paper = kraft_clusters.kraft(base().kill(1))
     snapshot = paper.snapshot(
         quorum=kraft_clusters.quorum({1: -1.0}, offsets={2: kraft_clusters.HIGH, 3: kraft_clusters.HIGH}, fenced=(1,)),
-        remembered_well={1: NOW + 3600},
-        remembered_alive={1: NOW - 5},
+        memory=Memory(well={1: NOW + 3600}, alive={1: NOW - 5}),
     )
     assert open_case(snapshot).may_restart(1, None)
 

@@ -11,6 +11,7 @@ import pytest
 from kfix.app.snapshots import load_snapshot, save_snapshot
 from kfix.derive.coordinator import partition_of_group
 from kfix.model.cluster.group_reading import GroupPartition, GroupReading
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import CoordinatorProbe, Group, LoggedGroup, OffsetsLog, Snapshot
 from kfix.report.findings.group_story import group_json, group_text
 from kfix_diagnostics.engine import diagnose, settle_seconds
@@ -116,7 +117,7 @@ def test_a_group_that_no_source_names_is_unknown_and_not_healthy(probed: bool, s
 
 def test_a_misspelt_group_is_told_the_name_that_is_nearest() -> None:
     probe = CoordinatorProbe("paymnets", partition_of_group("paymnets", 50), 0, 1, 0, 0)
-    snapshot = base().snapshot(remembered_groups=("payments",), probes=(probe,))
+    snapshot = base().snapshot(memory=Memory(("payments",)), probes=(probe,))
     assert "Did you mean 'payments'?" in explain_group(snapshot, diagnose(snapshot), "paymnets").verdict
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kfix.adapters.saved import files
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.model.cluster.moves import MoveSeen
 from kfix.model.cluster.snapshot import Assignment, LogEnd, Sample, Snapshot, TopicPartition
@@ -16,7 +16,7 @@ from kfix.model.diagnosis.finding import Finding
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
 from tests.unit.diagnostics import kraft_clusters
-from tests.unit.diagnostics.build import DAY, NOW
+from tests.unit.diagnostics.build import DAY, NOW, remembering
 from tests.unit.diagnostics.clusters import base
 
 MOVED = TopicPartition("ledger", 0)
@@ -42,7 +42,7 @@ def seen_before(
     """`since` and `last` are seconds ago."""
     ends = {MOVED: end} | ({} if other is None else {OTHER: other})
     memory = {tp: MoveSeen(NOW - since, NOW - last, ((3, each),)) for tp, each in ends.items()}
-    return replace(snapshot, remembered_moves=memory)
+    return remembering(snapshot, moves=memory)
 
 
 def found(snapshot: Snapshot) -> Finding | None:
@@ -70,7 +70,7 @@ def test_one_snapshot_never_shows_it_and_an_earlier_one_with_the_same_log_end_do
         # The clock of this host was set back.
         seen_before(moving(), since=-60, last=-60),
         # Its broker was dead, and is back for five minutes.
-        replace(seen_before(moving(), since=9000), remembered_dead={3: NOW - 300}),
+        remembering(seen_before(moving(), since=9000), dead={3: NOW - 300}),
         # A log end that was not read shows no progress, and no lack of it.
         replace(seen_before(moving(), since=9000), log_ends={MOVED: {1: LogEnd(0, 900), 3: LogEnd(0, 0, "no answer")}}),
         # A throttle serves one reassignment after the other.
@@ -108,13 +108,13 @@ def stored(tmp_path: Path, snapshots: Mapping[float, int | None]) -> Snapshot:
         taken = moving(0 if end is None else end, at=NOW - ago)
         if end is None:
             taken = replace(taken, log_ends={})
-        snapshot = replace(taken, remembered_moves=store.recall("paper").moves)
+        snapshot = remembering(taken, moves=store.recall("paper").moves)
         store.keep(snapshot)
     return snapshot
 
 
 def test_the_store_dates_it_and_any_progress_dates_it_anew(tmp_path: Path) -> None:
-    assert stored(tmp_path / "a", {900: 40, 500: 40, 300: None, 0: 40}).remembered_moves == {
+    assert stored(tmp_path / "a", {900: 40, 500: 40, 300: None, 0: 40}).memory.moves == {
         MOVED: MoveSeen(NOW - 900, NOW - 500, ((3, 40),))
     }
     assert found(stored(tmp_path / "a", {0: 40})) is not None
@@ -125,20 +125,21 @@ def test_a_reassignment_that_has_ended_is_forgotten(tmp_path: Path) -> None:
     store = SnapshotStore(tmp_path)
     store.keep(moving())
     assert store.recall("paper").moves.keys() == {MOVED}
-    store.keep(replace(moving(), reassignments={}, remembered_moves=store.recall("paper").moves))
+    store.keep(replace(moving(), reassignments={}, memory=store.recall("paper")))
     assert store.recall("paper").moves == {}
 
 
 def test_it_survives_a_file_and_a_damaged_memory_is_passed_over(tmp_path: Path) -> None:
     snapshot = seen_before(moving(), since=900)
     path = tmp_path / "s.json"
-    assert files.parse(json.dumps(encode(snapshot)), path).remembered_moves == snapshot.remembered_moves
+    assert files.parse(json.dumps(encode(snapshot)), path).memory.moves == snapshot.memory.moves
     store = SnapshotStore(tmp_path)
     kept = store.keep(snapshot)
     assert kept is not None
     memory = kept.parent / "memory.json"
     raw = json.loads(memory.read_text())
-    damaged: list[object] = [7, {}, [7], [["t"]], [["t", 0, "x", 1, []]], [["t", 0, 1, 1, [[1]]]], [["t", 0, 1, 1, 5]]]
+    rows: list[object] = [7, [], ["x", 1, []], [1, 1, [[1]]], [1, 1, 5], [-1, 1, []]]
+    damaged: list[object] = [7, [7], {"t": 7}, {"t": {"x": [1, 1, []]}}, *({"t": {"0": row}} for row in rows)]
     for broken in damaged:
         memory.write_text(json.dumps(raw | {"moves": broken}))
         assert store.recall("paper").moves.keys() == {MOVED}, broken

@@ -11,11 +11,12 @@ from random import Random
 import pytest
 
 from kfix.adapters.saved import files
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.derive.at_risk import at_risk, compared_with
 from kfix.derive.loss import lost_since
 from kfix.model.cluster.at_risk import AtRisk
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import EpochEnd, Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import Confidence, Finding, Severity
 from kfix.report.findings.verdict import exit_code
@@ -57,7 +58,7 @@ class Story:
         gone = sorted({1, 2, 3} - self.paper.answering)
         view = kraft_clusters.quorum(dict.fromkeys(gone, 600.0), fenced=tuple(gone))
         quorum = {"quorum": view} if self.kraft else {}
-        taken = self.paper.snapshot(taken_at=self.at, remembered_at_risk=self.memory, **quorum)
+        taken = self.paper.snapshot(taken_at=self.at, memory=Memory(at_risk=self.memory), **quorum)
         if ends is not None and self.part.leader in ends:
             taken = replace(taken, visible={WHERE: {self.part.leader: ends[self.part.leader]}})
         if self.epoch_end is not None:
@@ -195,7 +196,7 @@ def test_an_authority_that_was_not_read_forgets_nothing() -> None:
     story = Story()
     story.stop_the_leader()
     taken = story.snapshot()
-    assert at_risk(replace(taken, zookeeper=None, remembered_at_risk=story.memory)) == story.memory
+    assert at_risk(replace(taken, zookeeper=None, memory=Memory(at_risk=story.memory))) == story.memory
 
 
 def test_the_store_remembers_it_for_the_next_snapshot_and_passes_over_a_damaged_row(tmp_path: Path) -> None:
@@ -205,32 +206,32 @@ def test_the_store_remembers_it_for_the_next_snapshot_and_passes_over_a_damaged_
     store = SnapshotStore(tmp_path)
     store.note(taken)
     assert store.recall("paper").at_risk == story.memory
-    later = replace(story.snapshot(), remembered_at_risk=story.memory)
+    later = replace(story.snapshot(), memory=Memory(at_risk=story.memory))
     path = tmp_path / "s.json"
-    assert files.parse(json.dumps(encode(later)), path).remembered_at_risk == story.memory
+    assert files.parse(json.dumps(encode(later)), path).memory.at_risk == story.memory
     kept = store.keep(later)
     assert kept is not None
     memory = kept.parent / "memory.json"
-    for damage in damaged(json.loads(memory.read_text())["at_risk"][0]):
+    for damage in damaged(json.loads(memory.read_text())["at_risk"]["ledger"]["0"]):
         memory.write_text(json.dumps(json.loads(memory.read_text()) | {"at_risk": damage}))
         assert store.recall("paper").at_risk == story.memory, damage
 
 
 def damaged(row: list[object]) -> Iterator[object]:
+    yield 7
     yield {"ledger": 0}
-    yield [row[:-1]]
+    yield {"ledger": {"x": row}}
+    yield {"ledger": {"0": row[:4]}}
     for column, value in (
-        (0, 7),
-        (1, "0"),
-        (2, -1.0),
-        (2, float("inf")),
-        (3, 2**31),
-        (6, 1),
-        (6, ["1"]),
-        (9, None),
-        (11, ""),
+        (0, -1.0),
+        (0, float("inf")),
+        (1, 2**31),
+        (4, 1),
+        (4, ["1"]),
+        (7, None),
+        (9, ""),
     ):
-        yield [[*row[:column], value, *row[column + 1 :]]]
+        yield {"ledger": {"0": [*row[:column], value, *row[column + 1 :]]}}
 
 
 # --- random histories: what the controller does, and who really had the records -----------------------------------
@@ -319,6 +320,6 @@ def test_an_earlier_snapshot_that_is_given_shows_a_loss_that_this_host_has_not_s
     story.memory = {}
     assert found(story.snapshot()) is None
     taken = story.snapshot()
-    assert WHERE in taken.remembered_at_risk, "it lacks replicas"
+    assert WHERE in taken.memory.at_risk, "it lacks replicas"
     assert found(taken) is None
     assert found(compared_with(before, taken)) is not None

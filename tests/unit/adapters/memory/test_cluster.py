@@ -261,7 +261,7 @@ def test_the_snapshot_tells_the_same_as_the_readings() -> None:
     assert snapshot.zookeeper.states[STUCK] == c.partition(STUCK).state
     assert snapshot.views[2].partitions[STUCK] == c.partition(STUCK).views[2]
     assert snapshot.silent == {}  # broker 1 is dead, which is no silence
-    assert snapshot.remembered_groups == ("payments",)
+    assert snapshot.memory.groups == ("payments",)
 
 
 def test_a_group_of_a_leaderless_partition_is_still_listed_by_nobody_who_lost_it() -> None:

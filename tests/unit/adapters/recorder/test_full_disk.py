@@ -13,7 +13,7 @@ import pytest
 from kfix.adapters.recorder.folder import SegmentFiles, segments
 from kfix.adapters.recorder.reading import Recording
 from kfix.adapters.recorder.ring import MOST_WAITING
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from tests.unit.adapters.recorder.test_ring import EVERY, Times, flapping, held, record
 
 

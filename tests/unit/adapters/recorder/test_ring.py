@@ -19,7 +19,7 @@ from kfix.adapters.recorder.frames import HEADER, heads
 from kfix.adapters.recorder.patches import difference, patched
 from kfix.adapters.recorder.reading import Recording
 from kfix.adapters.recorder.ring import Recorder, RingBounds
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.errors import HeldError, UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from tests.unit.diagnostics.build import NOW, Paper

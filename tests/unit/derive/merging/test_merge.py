@@ -7,6 +7,7 @@ from itertools import permutations
 import pytest
 
 from kfix.derive.merging.merge import merge
+from kfix.model.cluster.memory import Memory
 from kfix.model.cluster.snapshot import (
     Assignment,
     ClusterIdentity,
@@ -339,11 +340,11 @@ def test_the_cluster_has_every_address_and_the_mode_that_somebody_knows() -> Non
 
 def test_what_earlier_snapshots_remember_is_put_together() -> None:
     here, there = two()
-    here = replace(here, remembered_groups=("g", "h"), remembered_brokers={7: "old:1", 8: "b8:1"})
-    there = replace(there, remembered_groups=("h", "i"), remembered_brokers={7: "new:1"})
+    here = replace(here, memory=Memory(("g", "h"), {7: "old:1", 8: "b8:1"}))
+    there = replace(there, memory=Memory(("h", "i"), {7: "new:1"}))
     merged = merge([here, there])
-    assert merged.remembered_groups == ("h", "i", "g")
-    assert merged.remembered_brokers == {7: "new:1", 8: "b8:1"}
+    assert merged.memory.groups == ("h", "i", "g")
+    assert merged.memory.brokers == {7: "new:1", 8: "b8:1"}
 
 
 # --- readings of a group ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from kfix.adapters.kafka.security import Security
 from kfix.adapters.live.authority import ZooKeeperAuthority
 from kfix.adapters.live.kraft_authority import KraftAuthority
 from kfix.adapters.live.reader import LiveReader
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.adapters.target import Target
 from kfix.adapters.tls.settings import Tls
 from kfix.adapters.zookeeper.connect import parse_connect

@@ -1,21 +1,21 @@
-"""A snapshot with a wrong value is one line with the path of it, whatever the value is."""
+"""A snapshot file with a wrong value is one line with the path of it, whatever the value is."""
 
 import gzip
 import json
 from dataclasses import replace
 
+import jsonschema
 import pytest
 
 from kfix.adapters.saved import files
-from kfix.adapters.saved.encode import encode
+from kfix.adapters.saved.format import encode
 from kfix.adapters.saved.store import SnapshotStore
+from kfix.app.schemas import schema_of
 from kfix.documents import opening
 from kfix.errors import UsageError
-from kfix.model.cluster.snapshot import CoordinatorProbe, Group
 from tests.each import for_each
 from tests.unit.adapters.saved.test_store import whole
 from tests.unit.diagnostics.clusters import base
-from tests.unit.diagnostics.group_readings import reading, reconciling
 
 
 def told(change, tmp_path):
@@ -41,35 +41,48 @@ def at(*path):
 
 
 T = "__consumer_offsets"
-ROWS = ("views", "1", "partitions", T, 0)
-ROW = f"views.1.partitions.{T}[0]"
+ROWS = ("views", "1", "partitions", T, "0")
+ROW = f"views.1.partitions.{T}.0"
 
 
 @for_each(
     ("path", "value", "words"),
     [
         (
-            (*ROWS, 1),
+            (*ROWS, 0),
             [],
             f"{ROW}.leader: wanted a whole number, not a list",
         ),
-        ((*ROWS, 3), 7, f"{ROW}.replicas: wanted a list, not 7"),
+        ((*ROWS, 2), 7, f"{ROW}.replicas: wanted a list, not 7"),
         (
-            (*ROWS, 4, 0),
+            (*ROWS, 3, 0),
             "1",
             f"{ROW}.isr[0]: wanted a whole number, not '1'",
         ),
         (("views", "1", "racks", "1"), {}, "views.1.racks.1: wanted text, not an object"),
-        (("zookeeper", "states", T, 0, 2), 2**31, f"zookeeper.states.{T}[0].leader_epoch: 2147483648 is out of range"),
-        (("zookeeper", "registrations", 0, "rack"), {}, "zookeeper.registrations[0].rack: wanted text, not an object"),
+        (("zookeeper", "states", T, "0", 1), 2**31, f"zookeeper.states.{T}.0.leader_epoch: 2147483648 is out of range"),
+        (
+            ("zookeeper", "registrations", "1", "rack"),
+            {},
+            "zookeeper.registrations.1.rack: wanted text or null, not an object",
+        ),
         (("zookeeper", "isr_notifications"), True, "zookeeper.isr_notifications: wanted a whole number, not true"),
-        (("cluster", "mode"), "x", "cluster.mode: wanted 'zk', 'kraft' or 'unknown', not 'x'"),
+        (("cluster", "mode"), "x", "cluster.mode: wanted 'zk' or 'kraft' or 'unknown', not 'x'"),
         (("taken_at",), 10**30, "taken_at: 1000000000000000000000000000000 is out of range"),
         (("taken_at",), None, "taken_at: wanted a number, not null"),
         (("groups",), {}, "groups: wanted a list, not an object"),
-        (("log_ends", T, 0, 1, 2), 2**63, f"log_ends.{T}[0][1][2]: 9223372036854775808 is out of range"),
+        (("log_ends", T, "0", "1", 1), 2**63, f"log_ends.{T}.0.1.end: 9223372036854775808 is out of range"),
         (("addresses", "1", "port"), 70_000, "addresses.1.port: 70000 is out of range"),
-        (("sources", 0, "surplus"), 1, "sources[0]: has the unknown field 'surplus'"),
+        (("groups",), [7], "groups[0]: wanted an object, not 7"),
+        (("views", "2"), 7, "views.2: wanted an object, not 7"),
+        (("silent", "x y"), "t", "silent['x y'] (the key): wanted a whole number, not 'x y'"),
+        (("silent", str(2**31)), "t", "silent.2147483648 (the key): '2147483648' is out of range"),
+        (("views", "1", "broker"), 2, "views.1.broker: wanted 1, not 2"),
+        (("zookeeper", "registrations", "2", "broker"), 1, "zookeeper.registrations.2.broker: wanted 2, not 1"),
+        (("vantages", 0, "name"), " a", "vantages: ' a' is not a vantage name (1 to 40 printable characters)"),
+        ((*ROWS, 5), 2**15, f"{ROW}.error: 32768 is out of range"),
+        ((*ROWS[:-1], "0"), [1], f"{ROW}: wanted a list of 5 to 6 values, not of 1"),
+        (("stated_partitions", "t"), "x", "stated_partitions.t: wanted a whole number, not 'x'"),
         (("topic_configs", "t"), [], "topic_configs.t: wanted an object, not a list"),
     ],
 )
@@ -79,8 +92,8 @@ def test_the_value_is_named_by_its_path(tmp_path, path, value, words):
 
 def test_what_is_missing_is_named(tmp_path):
     assert told(lambda raw: raw.pop("sources"), tmp_path) == "the whole: lacks sources"
-    assert told(lambda raw: raw["views"]["1"]["partitions"][T][0].pop(), tmp_path) == (
-        f"views.1.partitions.{T}[0]: lacks error"
+    assert told(lambda raw: raw["zookeeper"]["controller"].pop("czxid"), tmp_path) == (
+        "zookeeper.controller: lacks czxid"
     )
 
 
@@ -120,13 +133,23 @@ def test_a_damaged_memory_is_no_memory(tmp_path, memory):
     assert store.recall("abc").groups == ()
 
 
+def test_the_published_schema_describes_a_file_and_refuses_a_damaged_one():
+    validator = jsonschema.Draft202012Validator(schema_of("snapshot"))
+    raw = json.loads(json.dumps(encode(whole())))
+    validator.validate(raw)
+    validator.validate(json.loads(json.dumps(encode(base().snapshot()))))
+    assert not validator.is_valid(raw | {"version": 2})
+    raw["addresses"]["1"]["port"] = 70_000
+    assert not validator.is_valid(raw)
+
+
 def test_equal_views_are_stored_once_and_share_their_partitions_again(tmp_path):
     snapshot = base().snapshot()
     shared = next(iter(snapshot.views.values())).partitions
     snapshot = replace(snapshot, views={b: replace(v, partitions=shared) for b, v in snapshot.views.items()})
     raw = encode(snapshot)["views"]
-    assert [bool(view["partitions"]) for view in raw.values()] == [True, False, False]
-    assert [view["same_as"] for view in raw.values()] == [None, 1, 1]
+    assert raw["1"]["partitions"]
+    assert [view["partitions"] for view in raw.values()][1:] == [1, 1]
     files.save(snapshot, tmp_path / "s.json")
     found = files.parse(files.read_text(tmp_path / "s.json"), tmp_path / "s.json")
     assert found.views == snapshot.views
@@ -136,24 +159,6 @@ def test_equal_views_are_stored_once_and_share_their_partitions_again(tmp_path):
 @pytest.mark.parametrize("broker", [1, 9])
 def test_a_view_that_is_said_to_equal_none_is_an_error(tmp_path, broker):
     def change(raw):
-        raw["views"]["1"]["same_as"] = broker
+        raw["views"]["1"]["partitions"] = broker
 
-    assert told(change, tmp_path) == f"views.1.same_as: there is no view of broker {broker} with partitions"
-
-
-def test_groups_of_every_type_and_made_up_probes_are_stored_and_older_files_are_read():
-    probes = (CoordinatorProbe("kfix-no-such-group-1", 1, 0, 1, 0), CoordinatorProbe("x", 2, 0, 1, 0, made_up=True))
-    groups = (Group("s", (1,), "Stable", (), "share"),)
-    snapshot = replace(base().snapshot(), probes=probes, groups=groups, group_readings=(reconciling(), reading()))
-    raw = json.loads(json.dumps(encode(snapshot)))
-    assert files.parse(json.dumps(raw), "s.json") == replace(snapshot, origin="s.json")
-    for probe in raw["probes"]:
-        del probe["made_up"]
-    del raw["groups"][0]["group_type"]
-    for each in raw["group_readings"]:
-        del each["group_type"], each["epoch"]
-        each["members"] = [member[:5] for member in each["members"]]
-    older = files.parse(json.dumps(raw), "s.json")
-    assert [probe.made_up for probe in older.probes] == [True, False], "only the name shows it there"
-    assert (older.groups[0].group_type, older.group_readings[0].epoch) == ("", None)
-    assert older.group_readings[0].members[0].target is None
+    assert told(change, tmp_path) == f"views.1.partitions: there is no view of broker {broker} with partitions"

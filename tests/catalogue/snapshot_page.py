@@ -1,0 +1,106 @@
+"""The generated reference of a snapshot file, read from the declaration; KFIX_UPDATE_GOLDEN=1 with test_pages.py."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from inspect import cleandoc
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from kfix.documents.declared import stored_fields
+from kfix.model.cluster.naming import TopicPartition
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.declared import SHARED, Int16, Int32, Moment, Port
+
+_PLAIN = {int: "int64", float: "number", str: "text", bool: "bool", type(None): "null"}
+_RANGES = {Int16: "int16", Int32: "int32", Moment: "seconds since the epoch", Port: "0 to 65535"}
+
+
+def snapshot_page() -> str:
+    """Returns docs/snapshot-fields.md."""
+    head = [
+        "# Fields of a snapshot file",
+        "",
+        "Generated from the declarations in `kfix/model/cluster/`. `kfix schema snapshot` prints a JSON Schema.",
+        "What holds for all: [snapshot-format.md](snapshot-format.md). The file is the object `Snapshot` with two more",
+        "fields, `format` and `version`. A field with a default may be missing. `None` is `null`.",
+    ]
+    return "\n".join([*head, *(line for kind in kinds() for line in _section(kind)), ""])
+
+
+def kinds() -> tuple[Any, ...]:
+    """Returns the types that a file consists of, in the order in which they occur."""
+    found: dict[Any, None] = {}
+
+    def collect(hint: Any) -> None:
+        if _is_record(hint) and hint not in found:
+            found[hint] = None
+            for each in stored_fields(hint).values():
+                collect(each)
+        for each in get_args(hint):
+            collect(each)
+
+    collect(Snapshot)
+    return tuple(found)
+
+
+def _is_record(hint: Any) -> bool:
+    return isinstance(hint, type) and (is_dataclass(hint) or hasattr(hint, "_fields"))
+
+
+def _section(kind: Any) -> Iterator[str]:
+    text, meanings = _documented(kind)
+    yield from ("", f"## {kind.__name__}", "", text)
+    if not is_dataclass(kind):
+        yield from ("", "A list of these values.")
+    last = " meaning |" if meanings else ""
+    yield from ("", f"| field | value | default |{last}", "|---|---|---|" + ("---|" if meanings else ""))
+    defaults = _defaults(kind)
+    for name, hint in stored_fields(kind).items():
+        meaning = f" {meanings[name]} |" if meanings else ""
+        yield f"| `{name}` | {_value(hint)} | {defaults.get(name, '')} |{meaning}"
+
+
+def _documented(kind: Any) -> tuple[str, Mapping[str, str]]:
+    """Returns the prose of a docstring, and {field: meaning} where it lists the fields."""
+    names = "|".join(stored_fields(kind))
+    field = re.compile(rf"^({names})  +(.*(?:\n +.*)*)$", re.MULTILINE)
+    doc = cleandoc(kind.__doc__)
+    meanings = {match[1]: " ".join(match[2].split()) for match in field.finditer(doc)}
+    prose = re.sub(r"\n{3,}", "\n\n", field.sub("", doc)).strip()
+    return prose, meanings
+
+
+def _defaults(kind: Any) -> dict[str, str]:
+    if not is_dataclass(kind):
+        return {name: _shown(value) for name, value in kind._field_defaults.items()}
+    made = {f.name: f.default if f.default_factory is MISSING else f.default_factory() for f in fields(kind)}
+    return {name: _shown(value) for name, value in made.items() if value is not MISSING}
+
+
+def _shown(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "`null`", False: "`false`", True: "`true`"}[value]
+    return f"`{value}`" if isinstance(value, (int, float)) else '`""`' if value == "" else "empty"
+
+
+def _value(hint: Any) -> str:  # noqa: PLR0911 - one return a kind
+    origin, args = get_origin(hint), get_args(hint)
+    if hint in _RANGES:
+        return _RANGES[hint]
+    if origin is Annotated:
+        return _value(args[0]) + (", or the broker with the same" if SHARED in args else "")
+    if origin in {Union, UnionType}:
+        return " or ".join(_value(each) for each in args)
+    if args and args[0] is TopicPartition and origin is not tuple:
+        return f"{{topic: {{partition: {_value(args[1])}}}}}"
+    if len(args) == 2 and origin is not tuple:
+        return f"{{{_value(args[0])}: {_value(args[1])}}}"
+    if args:
+        return f"[{', '.join('...' if each is ... else _value(each) for each in args)}]"
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return " or ".join(f"`{each.value}`" for each in hint)
+    return f"[{hint.__name__}](#{hint.__name__.lower()})" if _is_record(hint) else _PLAIN[hint]
