@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -39,7 +40,7 @@ def test_what_the_first_snapshot_did_not_show_is_not_settled(
     left: Iterator[Snapshot] = iter(snapshots)
     monkeypatch.setattr(module, "read_cluster", lambda *_, **__: next(left))
     monkeypatch.setattr(module, "state_folder", lambda: None)
-    monkeypatch.setattr(module.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
     found, snapshot = diagnose_live(Target(()), DiagnoseOptions())
     assert [finding.unsettled for finding in found.walk() if finding.code == "KFX101"] == unsettled
     assert snapshot.views == snapshots[-1].views
