@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kfix.adapters.kafka.api import Api, Request
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Rows, decoder
 from kfix.adapters.kafka.codes import GROUP, NO_ANSWER, TOPIC, TRANSACTIONAL_ID, name_of
-from kfix.adapters.kafka.requests import PartitionResult, by_topic
+from kfix.adapters.kafka.requests import PartitionResult, by_partition, by_topic
 from kfix.model.cluster.group_reading import GroupMember
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 
@@ -112,11 +112,7 @@ def offset_fetch(group: str) -> Request[Committed]:
     """Requests the offset of every partition for which one is committed."""
 
     def convert(topics: Rows, error: int) -> Committed:
-        return error, {
-            TopicPartition(topic, index): CommittedOffset(bad, offset)
-            for topic, partitions in topics
-            for index, offset, _, _, bad in partitions
-        }
+        return error, by_partition(topics, lambda offset, _epoch, _metadata, bad: CommittedOffset(bad, offset))
 
     return OFFSET_FETCH.ask(5, (group, None, False), convert)
 
@@ -128,11 +124,7 @@ def stable_offset_fetch(group: str, tps: tuple[TopicPartition, ...]) -> Request[
     """
 
     def convert(topics: Rows, error: int) -> Committed:
-        return error, {
-            TopicPartition(topic, index): CommittedOffset(bad, offset, epoch, metadata)
-            for topic, partitions in topics
-            for index, offset, epoch, metadata, bad in partitions
-        }
+        return error, by_partition(topics, lambda *stored: CommittedOffset(stored[-1], *stored[:-1]))
 
     return OFFSET_FETCH.ask(STABLE_OFFSETS, (group, list(by_topic(tps).items()), True), convert)
 
@@ -222,7 +214,7 @@ def offset_commit(group: str, offsets: Mapping[TopicPartition, StoredOffset]) ->
 
 OFFSET_DELETE = Api(
     47,
-    "group:str topics:[name:str partitions:i32s]",
+    "group:str topics:[name:str partitions:[index:i32]]",
     "error:i16 _throttle_ms:i32 topics:[name:str partitions:[index:i32 error:i16]]",
     operations={TOPIC: "Read", GROUP: "Delete"},
 )
@@ -234,7 +226,8 @@ def offset_delete(group: str, tps: tuple[TopicPartition, ...]) -> Request[Partit
     def convert(error: int, topics: Rows) -> PartitionResult:
         return PartitionResult(error, "") if error else _all_or_none(topics)
 
-    return OFFSET_DELETE.ask(0, (group, list(by_topic(tps).items())), convert)
+    topics = [(topic, [(index,) for index in indexes]) for topic, indexes in by_topic(tps).items()]
+    return OFFSET_DELETE.ask(0, (group, topics), convert)
 
 
 def _all_or_none(topics: Rows) -> PartitionResult:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kfix.adapters.kafka.api import Api, Request
 from kfix.adapters.kafka.codec import ProtocolError, Rows
 from kfix.adapters.kafka.codes import CLUSTER
-from kfix.adapters.kafka.requests import PartitionResult
+from kfix.adapters.kafka.requests import PartitionResult, by_partition
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 from kfix.model.numbers import LARGEST_PORT
 
@@ -206,8 +206,7 @@ def describe_topic_partitions(topics: tuple[str, ...], start: TopicPartition | N
     """Requests up to 2000 partitions of these topics, from `start` on, which the previous response names."""
 
     def convert(found: Rows, following: tuple[str, int] | None) -> EligiblePage:
-        rows = {TopicPartition(topic, n): EligibleReplicas(*row) for topic, listed in found for n, *row in listed}
-        return rows, None if following is None else TopicPartition(*following)
+        return by_partition(found, EligibleReplicas), None if following is None else TopicPartition(*following)
 
     return DESCRIBE_TOPIC_PARTITIONS.ask(0, ([(topic,) for topic in topics], _PARTITION_LIMIT, start), convert)
 

@@ -14,6 +14,7 @@ from kfix.adapters.kafka.api import Api, Request
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Row, Rows, decoder
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.group_messages import Committed, CommittedOffset, GroupDescription, describe_members
+from kfix.adapters.kafka.requests import by_partition
 from kfix.model.cluster.group_reading import CONSUMER_GROUP, DEAD, SHARE_GROUP, STREAMS_GROUP, GroupMember
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -120,11 +121,7 @@ def describe_share_offsets(group: str) -> Request[Committed]:
         if len(groups) != 1:
             raise ProtocolError(f"DescribeShareGroupOffsets returned {len(groups)} groups for one")
         [(topics, error)] = groups
-        return error, {
-            TopicPartition(topic, index): CommittedOffset(bad, start)
-            for topic, partitions in topics
-            for index, start, bad in partitions
-        }
+        return error, by_partition(topics, lambda start, bad: CommittedOffset(bad, start))
 
     return SHARE_OFFSETS.ask(0, ([(group,)],), convert)
 

@@ -8,16 +8,18 @@ flexible encoding. The requests about consumer groups and transactions are in `g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kfix.adapters.kafka.api import Api, Request
 from kfix.adapters.kafka.codec import Rows
 from kfix.adapters.kafka.codes import CLUSTER, NO_ANSWER, TOPIC
 from kfix.adapters.kafka.metadata import HEAD, MetadataResponse, Shared, decoded
 from kfix.model.cluster.snapshot import Assignment, TopicPartition
+
+T = TypeVar("T")
 
 BROKER_RESOURCE, TOPIC_RESOURCE = 4, 2
 LATEST, EARLIEST = -1, -2
@@ -95,12 +97,18 @@ def by_topic(tps: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return grouped
 
 
-METADATA = Api(3, "topics:strs? _create:bool", HEAD, reads=True)
+def by_partition(topics: Rows, make: Callable[..., T]) -> dict[TopicPartition, T]:
+    """Returns what `make` returns for each partition of a response with (topic, [(partition, ...)])."""
+    return {TopicPartition(topic, index): make(*row) for topic, rows in topics for index, *row in rows}
+
+
+METADATA = Api(3, "topics:[name:str]? _create:bool", HEAD, reads=True)
 
 
 def metadata(topics: tuple[str, ...] | None = None, shared: Shared | None = None) -> Request[MetadataResponse]:
     """Requests all topics by default. Auto-creation is disabled: reading must not create a topic."""
-    return METADATA.ask_raw(7, (topics,), lambda r: decoded(r, shared))
+    named = None if topics is None else [(topic,) for topic in topics]
+    return METADATA.ask_raw(7, (named,), lambda r: decoded(r, shared))
 
 
 LIST_OFFSETS = Api(
@@ -165,7 +173,7 @@ FETCH = Api(
     1,
     "_replica:i32=-1 _wait_ms:i32 _min_bytes:i32 most_bytes:i32 _isolation:i8 _session:i32 _session_epoch:i32=-1"
     " topics:[name:str partitions:[index:i32 _epoch:i32=-1 offset:i64 _log_start:i64=-1 most_bytes:i32]]"
-    " _forgotten:strs _rack:str",
+    " _forgotten:[name:str partitions:i32s] _rack:str",
     "_throttle_ms:i32 error:i16 _session:i32 topics:[_name:str partitions:[_index:i32 error:i16 high_watermark:i64"
     " _last_stable:i64 start:i64 _aborted:[_producer:i64 _first:i64] _replica:i32 records:blob]]",
     reads=True,
@@ -206,7 +214,7 @@ def produce(tp: TopicPartition, batch: bytes, timeout_ms: int) -> Request[Partit
 
 LIST_REASSIGNMENTS = Api(
     46,
-    "timeout_ms:i32 _topics:strs?",
+    "timeout_ms:i32 _topics:[name:str partitions:i32s]?",
     "_throttle_ms:i32 error:i16 _message:str topics:[name:str partitions:[index:i32 replicas:i32s adding:i32s"
     " removing:i32s]]",
     reads=True,
@@ -216,7 +224,7 @@ LIST_REASSIGNMENTS = Api(
 
 def list_reassignments(timeout_ms: int = 3000) -> Request[tuple[int, dict[TopicPartition, Assignment]]]:
     def convert(error: int, topics: Rows) -> tuple[int, dict[TopicPartition, Assignment]]:
-        return error, {TopicPartition(topic, index): Assignment(*ids) for topic, rows in topics for index, *ids in rows}
+        return error, by_partition(topics, Assignment)
 
     return LIST_REASSIGNMENTS.ask(0, (timeout_ms,), convert)
 
