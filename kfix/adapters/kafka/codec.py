@@ -2,7 +2,7 @@
 
 A declaration lists the fields of a struct in the order of the wire, as Kafka's own message definitions do:
 
-    _throttle_ms:i32 error:i16 topics:[name:str partitions:[index:i32 isr:i32s _rack:str?@3]] cursor:{topic:str}?
+    _throttle_ms:i32 error:i16 topics:[name:str partitions:[index:i32 voters:i32s _rack:str?@3]] cursor:{topic:str}?
 
     bool i8 i16 u16 i32 i64 uuid str blob, i32s and strs (arrays), [...] (an array of structs), {...} (a struct)
     ?     may be null; without it, null is read as an empty value

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol import admin, producer, schemas
 
-from kfix.adapters.kafka import codec, group_messages, kraft_messages, requests, sasl
+from kfix.adapters.kafka import codec, group_messages, kraft_messages, new_groups, requests, sasl
 from kfix.adapters.kafka.api import Api
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, decoder, encoder
 from kfix.lab.clients import asking
@@ -82,6 +82,13 @@ def test_every_declaration_is_compared():
     declared = {each for module in modules for each in vars(module).values() if isinstance(each, Api)}
     assert {each for each in declared if (each, "request") not in DEFINITIONS} == MISSING
     assert declared - {api for api, _ in USED} <= MISSING
+
+
+def test_only_these_apis_pass_a_read_only_connection():
+    modules = (requests, group_messages, kraft_messages, new_groups, sasl, asking)
+    declared = {each for module in modules for each in vars(module).values() if isinstance(each, Api)}
+    reading = {1, 2, 3, 9, 10, 15, 16, 17, 18, 23, 32, 35, 36, 46, 55, 60, 69, 75, 77, 89, 90}
+    assert {each for each in declared if each.reads} == reading
 
 
 DESCRIBE_PRODUCERS = Api(
