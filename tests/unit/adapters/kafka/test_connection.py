@@ -119,7 +119,7 @@ def test_a_server_that_is_no_broker_is_named_as_such(behaviour, words):
 def test_a_connection_that_failed_is_closed_so_that_no_late_response_is_taken(behaviour):
     with server(behaviour) as endpoint, BrokerConnection(endpoint, Security()) as line:
         with pytest.raises(UnreachableError):
-            line.call(requests.metadata(), responses.metadata, Deadline.after(0.3))
+            line.call(requests.metadata(), Deadline.after(0.3))
         assert line.accepted
         assert not line.is_open
 
