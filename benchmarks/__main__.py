@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.pairs import pairs, run
 from benchmarks.topics import create_topics, tool_command
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.errors import KfixError
@@ -117,11 +117,11 @@ class _Probe(threading.Thread):
 
     def _answers(self) -> bool:
         asked = next(iter(self._lines.values()))
-        found = asked.call(requests.find_coordinator(self._group), responses.find_coordinator, Deadline.after(2))
+        found = asked.call(group_messages.find_coordinator(self._group), Deadline.after(2))
         line = self._lines.get(found.endpoint.port)
         if found.error or line is None:
             return False
-        error, _ = line.call(requests.offset_fetch(self._group), responses.offset_fetch, Deadline.after(2))
+        error, _ = line.call(group_messages.offset_fetch(self._group), Deadline.after(2))
         return error == 0
 
 

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.errors import LabError, UnreachableError, UsageError
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.confluent import QUIET
@@ -64,7 +64,7 @@ def grow(lab: LabHandle, partitions: int, replicas: int, width: int, progress: C
 def _listed(lab: LabHandle, broker: int) -> Mapping[str, int] | None:
     """Returns {topic: number of partitions} as a broker lists them, or None if it does not answer."""
     try:
-        found = ask(lab.address(broker), requests.metadata(), responses.metadata, 10.0)
+        found = ask(lab.address(broker), requests.metadata(), 10.0)
     except UnreachableError:
         return None
     return Counter(tp.topic for tp in found.partitions)

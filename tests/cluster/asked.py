@@ -88,7 +88,7 @@ def request_logs(lab):
             to = Endpoint(host, int(port))
             known = {request.api_key, 18}
             with BrokerConnection(to, Security(), allowed=known, controller=role == "controller") as line:
-                line.call(request, lambda reader: reader, Deadline.after(5))
+                line.call(request, Deadline.after(5))
 
     logs = {(role, node): lab.store.log_file(role, node) for role, node, _ in nodes}
     began = {node: log.stat().st_size for node, log in logs.items()}

@@ -27,10 +27,10 @@ def strike():
     struck.append(pid)
 
 
-def strike_and_call(line, request, decode, deadline):
+def strike_and_call(line, request, deadline):
     if request.api_key == api_key and not struck:
         strike()
-    return call(line, request, decode, deadline)
+    return call(line, request, deadline)
 
 
 BrokerConnection.call = strike_and_call  # type: ignore[method-assign]

@@ -14,10 +14,10 @@ pid, api_key = int(sys.argv.pop(1)), int(sys.argv.pop(1))
 call = BrokerConnection.call
 
 
-def freeze_and_call(line, request, decode, deadline):
+def freeze_and_call(line, request, deadline):
     if request.api_key == api_key:
         os.kill(pid, signal.SIGSTOP)
-    return call(line, request, decode, deadline)
+    return call(line, request, deadline)
 
 
 BrokerConnection.call = freeze_and_call  # type: ignore[method-assign]

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages, requests
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab import Lab
 from kfix.lab.clients.access import LabClient
@@ -19,8 +19,8 @@ class Cluster:
     lab: Lab
     access: LabClient
 
-    def ask(self, broker, request, decode):
-        return ask(self.lab.address(broker), request, decode, 5.0)
+    def ask(self, broker, request):
+        return ask(self.lab.address(broker), request, 5.0)
 
     def views(self, where):
         """(leader, leader epoch) of each live broker's metadata."""
@@ -29,18 +29,16 @@ class Cluster:
 
     def end(self, broker, where, replica=requests.DEBUGGING_REPLICA):
         request = requests.list_offsets((where,), requests.LATEST, replica=replica)
-        return self.ask(broker, request, responses.list_offsets)[where]
+        return self.ask(broker, request)[where]
 
     def coordinators(self, group):
-        found = [
-            self.ask(broker, requests.find_coordinator(group), responses.find_coordinator)
-            for broker in self.access.live_ids()
-        ]
+        found = [self.ask(broker, group_messages.find_coordinator(group)) for broker in self.access.live_ids()]
         return {(each.error, each.broker) for each in found}
 
     def fetched(self, group, broker):
         """Error code, and how many offsets the group has committed."""
-        return self.ask(broker, requests.offset_fetch(group), responses.offset_fetch)
+        error, offsets = self.ask(broker, group_messages.offset_fetch(group))
+        return error, sum(each.offset >= 0 for each in offsets.values())
 
     def works(self, group):
         (error, broker), *others = self.coordinators(group)
@@ -48,11 +46,11 @@ class Cluster:
 
     def moves(self):
         controller = self.access.controller()
-        return self.ask(controller, requests.list_reassignments(), responses.list_reassignments)[1]
+        return self.ask(controller, requests.list_reassignments())[1]
 
     def broker_settings(self, broker, keys):
         request = requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), keys)
-        [found] = self.ask(broker, request, responses.describe_configs)
+        [found] = self.ask(broker, request)
         return found.values
 
     def picture(self):

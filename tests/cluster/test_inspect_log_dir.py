@@ -11,7 +11,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from kfix.adapters.disk.batches import batches, good_crc
 from kfix.adapters.disk.opening import DiskFile
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.lab.definition.recipes import recipe_of
 from kfix.lab.nodes.classpath import class_path
@@ -93,7 +93,7 @@ def test_the_groups_on_a_disk_are_those_that_the_coordinators_list(kfix, lab, cl
     lab.break_("healthy")
     listed = set()
     for broker in lab.broker_ids:
-        _, groups = cluster.ask(broker, requests.list_groups(), responses.list_groups)
+        _, groups = cluster.ask(broker, group_messages.list_groups())
         listed |= {name for name, _ in groups}
     partitions = len(cluster.access.assignment(OFFSETS_TOPIC))
     assert listed

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages
 from kfix.adapters.kafka.questions import ask_group
 from kfix.derive.coordinator import made_up_groups
 from kfix.lab import LabSpec
@@ -64,7 +64,7 @@ def sharer(lab):
 
 
 def coordinator(lab, group):
-    found = ask(lab.bootstrap_servers.split(",")[0], requests.find_coordinator(group), responses.find_coordinator, 5.0)
+    found = ask(lab.bootstrap_servers.split(",")[0], group_messages.find_coordinator(group), 5.0)
     return str(found.endpoint)
 
 

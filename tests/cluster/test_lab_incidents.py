@@ -2,12 +2,12 @@
 
 import pytest
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages, requests
+from kfix.adapters.kafka.group_messages import find_transaction_coordinator
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.errors import UsageError
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.moves import start_move
-from kfix.lab.clients.transactions import find_coordinator
 from kfix.lab.healing.health import trouble
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import alive, before_and_after, in_sync
@@ -90,9 +90,9 @@ def test_transactions_with_one_replica_stop_with_their_broker_alone(cluster, kil
     assignment = cluster.access.assignment(TRANSACTIONS_TOPIC)
     assert {len(replicas) for replicas in assignment.values()} == {1}
     for number, (holder,) in assignment.items():
-        request = find_coordinator(broken.details[f"transactional_id_{number}"])
+        request = find_transaction_coordinator(broken.details[f"transactional_id_{number}"])
         for broker in cluster.access.live_ids():
-            found = cluster.ask(broker, request, responses.find_coordinator)
+            found = cluster.ask(broker, request)
             expected = (COORDINATOR_NOT_AVAILABLE, -1) if holder in broken.dead else (0, holder)
             assert (found.error, found.broker) == expected
     assert len(broken.dead) == (0 if kill == "no" else 1)
@@ -106,16 +106,14 @@ def test_a_group_waits_for_the_transaction_of_a_dead_producer_and_mend_ends_it(c
     broken = cluster.lab.break_("pending-offsets")
     [(_, number)] = broken.partitions
     leader = cluster.access.state(OFFSETS_TOPIC, number).leader
-    asked = requests.stable_offset_fetch(broken.group, (TopicPartition("orders", 0), TopicPartition("orders", 1)))
-    _, offsets = cluster.ask(leader, asked, responses.stable_offset_fetch)
+    asked = group_messages.stable_offset_fetch(broken.group, (TopicPartition("orders", 0), TopicPartition("orders", 1)))
+    _, offsets = cluster.ask(leader, asked)
     assert [each.error for _, each in sorted(offsets.items())] == [88, 0]
     assert cluster.works(broken.group)
     cluster.lab.mend()
     where = TopicPartition(OFFSETS_TOPIC, number)
     ends = [
-        cluster.ask(leader, requests.list_offsets((where,), -1, replica=-1, isolation=level), responses.list_offsets)[
-            where
-        ].offset
+        cluster.ask(leader, requests.list_offsets((where,), -1, replica=-1, isolation=level))[where].offset
         for level in (0, 1)
     ]
     assert ends[0] == ends[1]
@@ -228,7 +226,7 @@ def test_a_weak_topic_has_its_settings_and_its_data(cluster):
     broken = cluster.lab.break_("weak-topic", megabytes=2)
     keys = ("min.insync.replicas", "unclean.leader.election.enable")
     request = requests.describe_configs(requests.TOPIC_RESOURCE, ("ledger",), keys)
-    [found] = cluster.ask(cluster.access.controller(), request, responses.describe_configs)
+    [found] = cluster.ask(cluster.access.controller(), request)
     assert found.values == dict(zip(keys, ("1", "true"), strict=True))
     assert {len(replicas) for replicas in cluster.access.assignment("ledger").values()} == {2}
     assert all(in_sync(cluster, TopicPartition(*each)) for each in broken.partitions)

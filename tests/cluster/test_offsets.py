@@ -5,7 +5,7 @@ import shlex
 
 from confluent_kafka import Consumer
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.test_inspect_log_dir import disk_of
@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 def positions(cluster, group, broker):
     """{partition: committed offset} of orders, as OffsetFetch returns them."""
     tps = tuple(TopicPartition("orders", number) for number in range(3))
-    error, found = cluster.ask(broker, requests.stable_offset_fetch(group, tps), responses.stable_offset_fetch)
+    error, found = cluster.ask(broker, group_messages.stable_offset_fetch(group, tps))
     assert error == 0
     return {tp.partition: each.offset for tp, each in found.items()}
 

@@ -9,7 +9,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.metadata import Shared, metadata
+from kfix.adapters.kafka.metadata import Shared, decoded
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.zookeeper import view as reading
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
@@ -107,6 +107,6 @@ def test_brokers_metadata_decoded_together_is_that_of_each_alone(lab):
             [answer] = line.exchange([requests.metadata()], Deadline.after(20))
             raws.append((answer.data, answer.at))
     shared = Shared()
-    together = [metadata(ByteReader(*raw), shared) for raw in raws]
-    assert together == [metadata(ByteReader(*raw)) for raw in raws]
+    together = [decoded(ByteReader(*raw), shared) for raw in raws]
+    assert together == [decoded(ByteReader(*raw)) for raw in raws]
     assert len(together[0].partitions) >= PARTITIONS

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import group_answers, requests
+from kfix.adapters.kafka import group_messages
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.model.cluster.snapshot import Endpoint
@@ -42,17 +42,17 @@ def consuming(lab, group):
 
 def described(cluster, broken):
     """State and member ids of the group, by its coordinator."""
-    asked = requests.describe_members(broken.group)
-    found = cluster.ask(broken.details["coordinator"], asked, group_answers.describe_members)
+    asked = group_messages.describe_members(broken.group)
+    found = cluster.ask(broken.details["coordinator"], asked)
     return found.state, {member.id for member in found.members}
 
 
 def leave(cluster, broken, member, instance=""):
     host, _, port = cluster.lab.address(broken.details["coordinator"]).rpartition(":")
-    allowed = requests.READ_ONLY | {requests.LEAVE_GROUP}
+    allowed = {group_messages.LEAVE_GROUP}
     with BrokerConnection(Endpoint(host, int(port)), Security(), allowed=allowed) as line:
-        asked = requests.leave_group(broken.group, member, instance)
-        return line.call(asked, group_answers.leave_group, Deadline.after(5))
+        asked = group_messages.leave_group(broken.group, member, instance)
+        return line.call(asked, Deadline.after(5))
 
 
 def as_printed(operator, broken):

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
+from kfix.adapters.kafka.group_messages import find_transaction_coordinator
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.lab.clients.transactions import find_coordinator
 from tests.cluster.seen import alive, throttles
 from tests.waiting import wait_until
 
@@ -138,16 +138,11 @@ def test_transactions_with_one_replica_are_raised_or_their_broker_is_named(opera
         is_spread(cluster, TRANSACTIONS_TOPIC)
         assert throttles(cluster) == {}
         cluster.lab.kill(cluster.access.assignment(TRANSACTIONS_TOPIC)[0][0])
-    from kfix.adapters.kafka import responses
 
     for writer in writers.values():
         wait_until(
             lambda each=writer: (
-                {
-                    cluster.ask(b, find_coordinator(each), responses.find_coordinator).error
-                    for b in cluster.access.live_ids()
-                }
-                == {0}
+                {cluster.ask(b, find_transaction_coordinator(each)).error for b in cluster.access.live_ids()} == {0}
             ),
             f"{writer} has a coordinator",
             20,

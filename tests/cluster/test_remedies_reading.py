@@ -54,7 +54,7 @@ def asked(cluster):
             host, _, port = cluster.lab.address(broker).rpartition(":")
             request = requests.alter_configs(BROKER_LOGGER, str(broker), {REQUESTS: word})
             with BrokerConnection(Endpoint(host, int(port)), Security(), allowed={request.api_key, 18}) as line:
-                line.call(request, lambda reader: reader, Deadline.after(5))
+                line.call(request, Deadline.after(5))
 
     def since(began):
         names = set()

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka import rights as needed
+from kfix.adapters.kafka import codes, group_messages, requests
+from kfix.adapters.kafka.api import Api, Request
 from kfix.adapters.live.changer import LiveChanger
 from kfix.adapters.live.reader import LiveReader
 from kfix.adapters.target import make_target
@@ -31,13 +31,13 @@ TP = TopicPartition("orders", 0)
 _STABLE, _END = 3, 5
 _PARTITIONS = (TP, TopicPartition(OFFSETS_TOPIC, 0), TopicPartition(TRANSACTIONS_TOPIC, 0))
 #: TOPIC_AUTHORIZATION_FAILED: no reader goes on after it.
-_REFUSED = needed.TOPIC
+_REFUSED = codes.TOPIC
 _HERE = Endpoint("localhost", 1)
 _RESOURCES = {
-    needed.CLUSTER: "CLUSTER",
-    needed.TOPIC: "TOPIC",
-    needed.GROUP: "GROUP",
-    needed.TRANSACTIONAL_ID: "TRANSACTIONAL_ID",
+    codes.CLUSTER: "CLUSTER",
+    codes.TOPIC: "TOPIC",
+    codes.GROUP: "GROUP",
+    codes.TRANSACTIONAL_ID: "TRANSACTIONAL_ID",
 }
 _OPERATIONS = {word: operation for operation, word in WORDS.items()}
 
@@ -128,38 +128,38 @@ class Line:
     endpoint, is_open = _HERE, True
 
     def __init__(self) -> None:
-        self.asked: set[int] = set()
+        self.asked: set[Api] = set()
 
     def supports(self, *_: object) -> bool:
         return True
 
-    def call(self, request: requests.Request, _decode: object, _deadline: object) -> Any:
+    def call(self, request: Request[Any], _deadline: object) -> Any:
         self.asked.add(request.api_key)
         if request.api_key == requests.LIST_OFFSETS:
             when, isolation = int.from_bytes(request.body[-8:], "big", signed=True), request.body[4]
             at = {requests.LATEST: _STABLE if isolation else _END, requests.EARLIEST: 0}.get(when)
             if at is None:  # by time: only the reader of transactions, which is a consumer, goes on from what it finds
                 at = 0 if request.body[:4] == b"\xff" * 4 else -1
-            return dict.fromkeys(_PARTITIONS, responses.PartitionOffset(0, at))
+            return dict.fromkeys(_PARTITIONS, requests.PartitionOffset(0, at))
         if request.api_key == requests.FETCH:
-            return responses.FetchedRecords(_REFUSED, -1, -1, b"")
-        if request.api_key == requests.FIND_COORDINATOR:
-            return responses.FoundCoordinator(0, 1, _HERE)
-        assert request.api_key == requests.OFFSET_FETCH, request.api_key
-        return 0, 0
+            return requests.FetchedRecords(_REFUSED, -1, -1, b"")
+        if request.api_key == group_messages.FIND_COORDINATOR:
+            return group_messages.FoundCoordinator(0, 1, _HERE)
+        assert request.api_key == group_messages.OFFSET_FETCH, request.api_key
+        return 0, {}
 
-    def call_many(self, asked: Collection[requests.Request], decode: object, deadline: object) -> list[Any]:
-        return [self.call(each, decode, deadline) for each in asked]
+    def call_many(self, asked: Collection[Request[Any]], deadline: object) -> list[Any]:
+        return [self.call(each, deadline) for each in asked]
 
 
-def _changer(asked: set[tuple[int, str]], kind: str) -> LiveChanger:
+def _changer(asked: set[tuple[Api, str]], kind: str) -> LiveChanger:
     """A changer that notes (API, what its resource is) instead of sending."""
     reader = SimpleNamespace(
         door=lambda: 1, coordinator=lambda _group: 1, transaction_coordinator=lambda _id: 1, leader=lambda _tp: 1
     )
     changer = LiveChanger(make_target("localhost:1", None, None), None, reader)  # type: ignore[arg-type]
 
-    def send(request: requests.Request, _decode: object, _broker: int) -> ChangeResult:
+    def send(request: Request[Any], _broker: int) -> ChangeResult:
         asked.add((request.api_key, kind))
         return ChangeResult(0, "NONE")
 
@@ -183,7 +183,7 @@ def _reader(line: Line) -> LiveReader:
 def rights_of(call: Called) -> frozenset[Right]:
     """Returns the rights that the requests of a call need besides those of a diagnosis."""
     if call in CHANGING:
-        asked: set[tuple[int, str]] = set()
+        asked: set[tuple[Api, str]] = set()
         CHANGING[call](_changer(asked, call.variant))
     elif call in READING_RECORDS:
         line = Line()
@@ -195,9 +195,9 @@ def rights_of(call: Called) -> frozenset[Right]:
         return frozenset()
     found: set[Right] = set()
     for api, kind in asked:
-        for (known, error), word in needed._OPERATIONS.items():
-            of_kind = {"topic": needed.TOPIC, "broker": needed.CLUSTER}.get(kind, error)
-            if known == api and error == of_kind:
+        for error, word in api.operations.items():
+            of_kind = {"topic": codes.TOPIC, "broker": codes.CLUSTER}.get(kind, error)
+            if error == of_kind:
                 resource = _RESOURCES[error]
                 name = CLUSTER if resource == "CLUSTER" else "*"
                 found.add(Right(_OPERATIONS[word], resource, name))

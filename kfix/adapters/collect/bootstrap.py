@@ -10,7 +10,7 @@ from kfix.adapters.collect.broker import ask_brokers, ask_configs
 from kfix.adapters.collect.tasks import Questions, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.responses import MetadataResponse
+from kfix.adapters.kafka.metadata import MetadataResponse
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.errors import UnreachableError

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codec import ByteReader
+from kfix.adapters.kafka import group_messages, requests
+from kfix.adapters.kafka.api import Request
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.kraft_messages import Features, describe_features, features
-from kfix.adapters.kafka.metadata import Shared
-from kfix.adapters.kafka.new_groups import GROUP_TYPES, ListedGroup, list_typed_groups, listed_groups
-from kfix.adapters.kafka.requests import Request
-from kfix.adapters.kafka.responses import MetadataResponse
+from kfix.adapters.kafka.group_messages import GROUP_TYPES, ListedGroup
+from kfix.adapters.kafka.kraft_messages import Features, describe_features
+from kfix.adapters.kafka.metadata import MetadataResponse, Shared
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL, BrokerView
 from kfix.wording import several
 
@@ -92,20 +91,20 @@ class BrokerAnswers:
 
 def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> MetadataResponse:
     """Returns cluster id and brokers, without partitions."""
-    return connection.call(requests.metadata(()), responses.metadata, deadline)
+    return connection.call(requests.metadata(()), deadline)
 
 
 def ask_configs(connection: BrokerConnection, broker: int, deadline: Deadline) -> Mapping[str, str]:
     """Returns the configs of a broker; empty where it refuses."""
-    described = connection.call(_configs_of(broker), responses.describe_configs, deadline)
+    described = connection.call(_configs_of(broker), deadline)
     return next((_settings(c) for c in described if not c.error), {})
 
 
-def _configs_of(broker: int) -> Request:
+def _configs_of(broker: int) -> Request[list[requests.DescribedConfig]]:
     return requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS, synonyms=True)
 
 
-def _settings(response: responses.DescribedConfig) -> dict[str, str]:
+def _settings(response: requests.DescribedConfig) -> dict[str, str]:
     newest = response.defaults.get(PROTOCOL)
     return response.values if newest is None else response.values | {NEWEST_PROTOCOL: newest}
 
@@ -117,16 +116,18 @@ def as_view(broker: int, response: MetadataResponse) -> BrokerView:
 def ask_broker(
     connection: BrokerConnection, broker: int, deadline: Deadline, shared: Shared, *, kraft: bool = False
 ) -> BrokerAnswers:
-    typed = connection.supports(requests.LIST_GROUPS, GROUP_TYPES, deadline)
-    asked = [requests.metadata(), _configs_of(broker), list_typed_groups() if typed else requests.list_groups()]
-    found = connection.exchange([*([describe_features()] if kraft else []), *asked], deadline)
-    metadata, configs, listed = found[-3:]
-    response = responses.metadata(metadata, shared)
+    typed = connection.supports(group_messages.LIST_GROUPS, GROUP_TYPES, deadline)
+    asked: list[Request[Any]] = [
+        *([describe_features()] if kraft else []),
+        requests.metadata(shared=shared),
+        _configs_of(broker),
+        group_messages.list_groups(typed=typed),
+    ]
+    *features, response, described, (error, groups) = connection.call_many(asked, deadline)
     problems = []
-    config = next(iter(responses.describe_configs(configs)), None)
+    config = next(iter(described), None)
     if config is None or config.error:
         problems.append(f"configs of broker {broker}: {name_of(config.error) if config else 'empty response'}")
-    error, groups = (listed_groups if typed else _untyped)(listed)
     if error:
         problems.append(f"groups on broker {broker}: {name_of(error)}")
     return BrokerAnswers(
@@ -135,13 +136,8 @@ def ask_broker(
         configs=_settings(config) if config else {},
         groups=None if error else tuple(groups),
         problems=tuple(problems),
-        features=features(found[0]) if kraft else None,
+        features=features[0] if features else None,
     )
-
-
-def _untyped(listed: ByteReader) -> tuple[int, list[ListedGroup]]:
-    error, groups = responses.list_groups(listed)
-    return error, [ListedGroup(name) for name, _ in groups]
 
 
 def ask_topic_configs(
@@ -152,7 +148,7 @@ def ask_topic_configs(
     A default is the broker's.
     """
     request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, (*TOPIC_KEYS, *_OWN_KEYS))
-    described = connection.call(request, responses.describe_configs, deadline)
+    described = connection.call(request, deadline)
     refused = _refused([c for c in described if c.error not in {0, _UNKNOWN_TOPIC}])
     described = [c for c in described if not c.error]
     effective = {c.name: {key: c.values[key] for key in TOPIC_KEYS if key in c.values} for c in described}
@@ -160,7 +156,7 @@ def ask_topic_configs(
     return effective, {topic: values for topic, values in own.items() if values}, refused
 
 
-def _refused(topics: Sequence[responses.DescribedConfig]) -> str:
+def _refused(topics: Sequence[requests.DescribedConfig]) -> str:
     """Returns the first of the errors, and how many other topics have one; "" if there is none."""
     if not topics:
         return ""

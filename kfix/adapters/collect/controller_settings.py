@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.derive.elections import UNCLEAN
@@ -68,7 +68,7 @@ def ask_controller_settings(line: BrokerConnection, node: int, deadline: Deadlin
     if not line.supports(requests.DESCRIBE_CONFIGS, 1, deadline):
         return {}
     request = requests.describe_configs(requests.BROKER_RESOURCE, (str(node),), _KEYS)
-    described = line.call(request, responses.describe_configs, deadline)
+    described = line.call(request, deadline)
     if not described or described[0].error:
         raise UnreachableError(name_of(described[0].error) if described else "an empty response")
     return dict(described[0].values)

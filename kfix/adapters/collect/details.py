@@ -21,11 +21,10 @@ from kfix.adapters.collect.offsets_log import MOST_ORPHANED, Part, ask_parts, or
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators, without_answer
 from kfix.adapters.collect.tasks import Questions, Task
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codes import NO_ANSWER, name_of
+from kfix.adapters.kafka import requests
+from kfix.adapters.kafka.codes import NO_ANSWER, TOPIC, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.new_groups import ListedGroup
-from kfix.adapters.kafka.rights import TOPIC
+from kfix.adapters.kafka.group_messages import ListedGroup
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import (
@@ -89,7 +88,7 @@ class Details:
             return None
 
         def ask(_: int, line: BrokerConnection) -> dict[TopicPartition, Assignment]:
-            error, found = line.call(requests.list_reassignments(), responses.list_reassignments, self._deadline)
+            error, found = line.call(requests.list_reassignments(), self._deadline)
             if error:
                 raise UnreachableError(f"reassignments: {name_of(error)}")
             return found

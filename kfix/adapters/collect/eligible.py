@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import kraft_messages, requests
+from kfix.adapters.kafka import kraft_messages
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.model.cluster.quorum import EligibleLeaders
 from kfix.model.cluster.snapshot import TopicPartition
@@ -33,7 +33,7 @@ def read_eligible(
     pages: list[Page] = []
 
     def ask() -> bool:
-        if not line.supports(requests.DESCRIBE_TOPIC_PARTITIONS, 0, deadline):
+        if not line.supports(kraft_messages.DESCRIBE_TOPIC_PARTITIONS, 0, deadline):
             return False
         pages.extend(eligible_pages(line, wanted, deadline))
         return True
@@ -61,7 +61,7 @@ def _pages(
     start: TopicPartition | None = None
     while True:
         request = kraft_messages.describe_topic_partitions(topics, start)
-        page, following = line.call(request, kraft_messages.topic_partitions, deadline)
+        page, following = line.call(request, deadline)
         yield {tp: EligibleLeaders(each.elr, each.last_known) for tp, each in page.items() if tp in wanted}
         if following is None or not page or following == start:
             return

@@ -15,12 +15,12 @@ from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.collect.transactions import MOST_HELD, ask_open_batches
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import connected, plain_reason
-from kfix.adapters.kafka import group_answers, requests, responses
+from kfix.adapters.kafka import group_messages, requests
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.group_answers import GroupDescription
-from kfix.adapters.kafka.new_groups import ask_group_description, describe_share_offsets, share_offsets
-from kfix.adapters.kafka.responses import CommittedOffset, FoundCoordinator, PartitionOffset
+from kfix.adapters.kafka.group_messages import CommittedOffset, FoundCoordinator, GroupDescription
+from kfix.adapters.kafka.new_groups import ask_group_description, describe_share_offsets
+from kfix.adapters.kafka.requests import PartitionOffset
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition, GroupReading, described_by
 from kfix.model.cluster.record import ClusterRecord
@@ -142,9 +142,9 @@ class GroupQuestions:
             led.setdefault(broker, []).append(name)
 
         def ask(broker: int) -> Callable[[], list[tuple[int, dict[TopicPartition, CommittedOffset]]]]:
-            asked = [requests.offset_fetch(name) for name in led[broker]]
+            asked = [group_messages.offset_fetch(name) for name in led[broker]]
             line = self.connections[broker]
-            return lambda: line.call_many(asked, group_answers.committed_offsets, self.deadline)
+            return lambda: line.call_many(asked, self.deadline)
 
         tasks = {b: self.questions.start(f"group offsets broker {b}", ask(b)) for b in led if b in self.connections}
         found: dict[str, dict[TopicPartition, CommittedOffset]] = {}
@@ -171,13 +171,13 @@ class GroupQuestions:
 
     def _named(self, group: str) -> FoundCoordinator | None:
         """Returns the coordinator that the first broker with an answer names."""
-        request = requests.find_coordinator(group)
+        request = group_messages.find_coordinator(group)
 
         def ask() -> FoundCoordinator:
             error = UnreachableError("no broker responds")
             for line in self.connections.values():
                 try:
-                    found = line.call(request, responses.find_coordinator, self.deadline)
+                    found = line.call(request, self.deadline)
                 except UnreachableError as problem:
                     error = problem
                     continue
@@ -216,7 +216,7 @@ class GroupQuestions:
         """Returns the committed offsets, with those of assigned partitions; stable where the broker can tell."""
 
         def ask() -> dict[TopicPartition, CommittedOffset]:
-            error, found = line.call(requests.offset_fetch(group), group_answers.committed_offsets, self.deadline)
+            error, found = line.call(group_messages.offset_fetch(group), self.deadline)
             if error:
                 raise UnreachableError(f"OffsetFetch: {name_of(error)}")
             assigned = (
@@ -224,11 +224,11 @@ class GroupQuestions:
             )
             wanted = dict.fromkeys(sorted(assigned | found.keys()), _UNREAD) | found
             named = tuple(sorted(wanted)[:MOST_PARTITIONS])
-            if not line.supports(requests.OFFSET_FETCH, requests.STABLE_OFFSETS, self.deadline):
+            if not line.supports(group_messages.OFFSET_FETCH, group_messages.STABLE_OFFSETS, self.deadline):
                 self._errors["stable offsets"] = "brokers before 2.5 cannot be asked for stable offsets"
             elif named:
-                request = requests.stable_offset_fetch(group, named)
-                error, stable = line.call(request, responses.stable_offset_fetch, self.deadline)
+                request = group_messages.stable_offset_fetch(group, named)
+                error, stable = line.call(request, self.deadline)
                 # An offset that is refused with 88 was committed before; it stays known.
                 refused = {tp: CommittedOffset(s.error, wanted[tp].offset) for tp, s in stable.items() if s.error}
                 wanted |= {} if error else refused
@@ -242,7 +242,7 @@ class GroupQuestions:
         """Returns where a share group begins to read; it commits no offsets."""
 
         def ask() -> dict[TopicPartition, CommittedOffset]:
-            error, found = line.call(describe_share_offsets(group), share_offsets, self.deadline)
+            error, found = line.call(describe_share_offsets(group), self.deadline)
             if error:
                 raise UnreachableError(f"DescribeShareGroupOffsets: {name_of(error)}")
             return {tp: found[tp] for tp in sorted(found)}
@@ -293,7 +293,7 @@ class GroupQuestions:
             requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
             for when, isolation in _EACH
         ]
-        return lambda: self.connections[broker].call_many(asked, responses.list_offsets, self.deadline)
+        return lambda: self.connections[broker].call_many(asked, self.deadline)
 
 
 def _within(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from kfix.adapters.collect.offsets_log import ask_parts, read_records
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.codes import TOPIC, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.new_groups import ask_group_description
-from kfix.adapters.kafka.rights import TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration, described_by
 from kfix.model.cluster.snapshot import TopicPartition

@@ -11,7 +11,7 @@ from kfix.adapters.collect.eligible import read_eligible
 from kfix.adapters.collect.quorum import SOURCE, Offsets, QuorumQuestion, ask_fenced, why_unread
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.ledger import Ledger
@@ -171,7 +171,7 @@ def ask_old_leader(
     line: BrokerConnection, broker: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
 ) -> dict[TopicPartition, OldLeader]:
     """Returns what the broker answers to the leader epochs of its successors, which it knows if it has stepped down."""
-    answers = line.call(requests.epoch_ends(epochs, current=True), responses.epoch_ends, deadline)
+    answers = line.call(requests.epoch_ends(epochs, current=True), deadline)
     return {
         tp: OldLeader(broker, epochs[tp], name_of(each.error) if each.error else "")
         for tp, each in answers.items()

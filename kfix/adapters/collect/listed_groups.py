@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.group_answers import GroupDescription
-from kfix.adapters.kafka.new_groups import NOT_FOUND, ListedGroup, ask_typed
-from kfix.adapters.kafka.responses import DescribedGroup
+from kfix.adapters.kafka.group_messages import DescribedGroup, GroupDescription, ListedGroup
+from kfix.adapters.kafka.new_groups import NOT_FOUND, ask_typed
 from kfix.model.cluster.group_reading import CONSUMER_GROUP, DEAD, SHARE_GROUP, STREAMS_GROUP
 from kfix.model.cluster.snapshot import Group
 
@@ -24,7 +23,7 @@ def describe_listed(line: BrokerConnection, listed: Sequence[ListedGroup], deadl
     chosen = listed[:MOST_DESCRIBED]
     typed = {kind: [each.name for each in chosen if each.type == kind] for kind in _OTHERS}
     rest = tuple(each.name for each in chosen if each.type not in {*_OTHERS, STREAMS_GROUP})
-    found = line.call(requests.describe_groups(rest), responses.describe_groups, deadline) if rest else []
+    found = line.call(group_messages.describe_groups(rest), deadline) if rest else []
     # A broker that lists no types may have groups of the consumer protocol all the same (3.7).
     untyped = {each.name for each in chosen if not each.type}
     doubtful = [each.name for each in found if not each.error and each.state == DEAD and each.name in untyped]

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.derive.views import distinct
@@ -197,14 +197,14 @@ def ask_visible(
 ) -> dict[TopicPartition, int]:
     """Returns high watermarks as consumers of this leader see them."""
     request = requests.list_offsets(tps, requests.LATEST, replica=-1)
-    found = connection.call(request, responses.list_offsets, deadline)
+    found = connection.call(request, deadline)
     return {tp: each.offset for tp, each in found.items() if not each.error}
 
 
 def ask_epoch_ends(
     connection: BrokerConnection, leader: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
 ) -> dict[TopicPartition, EpochEnd]:
-    ends = connection.call(requests.epoch_ends(epochs), responses.epoch_ends, deadline)
+    ends = connection.call(requests.epoch_ends(epochs), deadline)
     return {
         tp: EpochEnd(leader, epochs[tp], -1, name_of(s.error)) if s.error else EpochEnd(leader, epochs[tp], s.offset)
         for tp, s in ends.items()
@@ -215,7 +215,7 @@ def ask_ends_before(
     connection: BrokerConnection, leader: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
 ) -> dict[TopicPartition, EpochEnd]:
     """Like `ask_epoch_ends`, but returns the end of the latest epoch up to the requested one."""
-    ends = connection.call(requests.epoch_ends(epochs), responses.epoch_ends, deadline)
+    ends = connection.call(requests.epoch_ends(epochs), deadline)
     return {tp: EpochEnd(leader, s.leader_epoch, s.offset) for tp, s in ends.items() if not s.error and s.offset >= 0}
 
 
@@ -224,7 +224,6 @@ def ask_log_ends(
 ) -> dict[TopicPartition, LogEnd]:
     ends, starts = connection.call_many(
         [requests.list_offsets(tps, requests.LATEST), requests.list_offsets(tps, requests.EARLIEST)],
-        responses.list_offsets,
         deadline,
     )
     found = {}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages, requests
 from kfix.adapters.kafka.batches import batches_in
 from kfix.adapters.kafka.codec import ProtocolError
 from kfix.adapters.kafka.codes import name_of
@@ -19,7 +19,7 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.group_records import GroupRecords
 from kfix.adapters.kafka.questions import UNSTABLE
 from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
-from kfix.adapters.kafka.responses import PartitionOffset
+from kfix.adapters.kafka.requests import PartitionOffset
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.record import ClusterRecord
 from kfix.model.cluster.snapshot import (
@@ -123,7 +123,7 @@ def _ask_offsets(
         requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
         for when, isolation in ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
     ]
-    return line.call_many(asked, responses.list_offsets, deadline)
+    return line.call_many(asked, deadline)
 
 
 def orphaned_part(tp: TopicPartition, end: LogEnd) -> Part:
@@ -142,7 +142,7 @@ def read_records(line: BrokerConnection, part: Part, deadline: Deadline) -> tupl
     """Returns (the records of this part, the offset before which they were read, why reading ended early or "")."""
     found, at, left, error = GroupRecords(), part.first, part.most_bytes, ""
     while at < part.log_end and left > 0 and not error:
-        piece = line.call(requests.fetch(part.tp, at, min(left, _PIECE)), responses.fetch, deadline)
+        piece = line.call(requests.fetch(part.tp, at, min(left, _PIECE)), deadline)
         error, before = name_of(piece.error) if piece.error else "", at
         for batch, raw in batches_in(piece.batches):
             try:
@@ -178,12 +178,11 @@ def _compared(line: BrokerConnection, log: OffsetsLog, found: GroupRecords, dead
             held.setdefault(group, set()).update(TopicPartition(*place) for place in places)
     logged = {g.name: {TopicPartition(*place) for place in found.groups[g.name].offsets} for g in log.groups}
     names = [name for name in dict.fromkeys((*held, *logged)) if held.get(name) or logged.get(name)][:_MOST_GROUPS]
-    if not names or not line.supports(requests.OFFSET_FETCH, requests.STABLE_OFFSETS, deadline):
+    if not names or not line.supports(group_messages.OFFSET_FETCH, group_messages.STABLE_OFFSETS, deadline):
         return log
     asked = {name: tuple(sorted(held.get(name, set()) | logged.get(name, set()))) for name in names}
     answers = line.call_many(
-        [requests.stable_offset_fetch(name, tps) for name, tps in asked.items()],
-        responses.stable_offset_fetch,
+        [group_messages.stable_offset_fetch(name, tps) for name, tps in asked.items()],
         deadline,
     )
     groups = {g.name: g for g in log.groups}
@@ -193,7 +192,7 @@ def _compared(line: BrokerConnection, log: OffsetsLog, found: GroupRecords, dead
         pending = tuple(tp for tp, each in offsets.items() if each.error == UNSTABLE)
         # Without the records up to the end of the log, a later one may have deleted the offset.
         absent = (
-            tp for tp in logged.get(name, ()) if tp in offsets and offsets[tp] == responses.CommittedOffset(0, -1)
+            tp for tp in logged.get(name, ()) if tp in offsets and offsets[tp] == group_messages.CommittedOffset(0, -1)
         )
         unserved = tuple(sorted(absent)) if log.end >= log.log_end and not log.error else None
         before = groups.get(name, LoggedGroup(name, 0))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kfix.adapters.collect.logs import ask_log_ends
 from kfix.adapters.collect.offsets_saving import saved
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.batches import Batch, batches_in
 from kfix.adapters.kafka.codec import ProtocolError
 from kfix.adapters.kafka.codes import name_of
@@ -73,7 +73,7 @@ def _walk(
     while at < until:
         if left <= 0:
             return f"{tp}: more than {_MOST_BYTES >> 20} MB: not read from offset {at} on"
-        piece = line.call(requests.fetch(tp, at, _PIECE), responses.fetch, Deadline.after(timeout))
+        piece = line.call(requests.fetch(tp, at, _PIECE), Deadline.after(timeout))
         if piece.error:
             return f"{tp}: offset {at}: {name_of(piece.error)}"
         before = at

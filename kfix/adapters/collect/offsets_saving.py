@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from kfix.adapters.collect.logs import ask_log_ends
 from kfix.adapters.collect.offsets_log import coordinators
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.batches import batches_in
 from kfix.adapters.kafka.codec import ProtocolError
 from kfix.adapters.kafka.codes import name_of
@@ -113,7 +113,7 @@ def _read(
 ) -> PartitionOffsets:
     found, missing, at, high = GroupRecords(), list[str](), source.start, source.log_end
     while at < min(high, source.log_end):
-        piece = line.call(requests.fetch(tp, at, _PIECE), responses.fetch, Deadline.after(timeout))
+        piece = line.call(requests.fetch(tp, at, _PIECE), Deadline.after(timeout))
         if piece.error:
             missing.append(f"records from offset {at} on: {name_of(piece.error)}")
             break

@@ -12,13 +12,13 @@ from functools import partial
 
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, resources, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.batches import batches_in
 from kfix.adapters.kafka.codec import ProtocolError
-from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.codes import CLUSTER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
-from kfix.adapters.kafka.rights import CLUSTER, with_right
+from kfix.adapters.kafka.rights import with_right
 from kfix.derive.compaction import SAMPLED_SHARE, should_be_compacted
 from kfix.errors import UnreachableError
 from kfix.model.cluster.offsets_size import OffsetsLogSize
@@ -79,7 +79,7 @@ def _unknown(broker: int, asked: _Asked, error: str) -> list[OffsetsLogSize]:
 
 def _read(line: BrokerConnection, broker: int, asked: _Asked, deadline: Deadline) -> list[OffsetsLogSize]:
     tps, segment = asked.tps, asked.segment_bytes
-    _, dirs = line.call(requests.describe_log_dirs(with_room=False, tps=tps), resources.log_dirs, deadline)
+    _, dirs = line.call(requests.describe_log_dirs(with_room=False, tps=tps), deadline)
     if not dirs:  # version 1 has no error of its own
         return _unknown(broker, asked, with_right(name_of(CLUSTER), requests.DESCRIBE_LOG_DIRS, asked.principal))
     hosted = frozenset(tps)
@@ -94,7 +94,6 @@ def _read(line: BrokerConnection, broker: int, asked: _Asked, deadline: Deadline
         return list(found.values())
     starts, ends = line.call_many(
         [requests.list_offsets(tuple(sampled), when) for when in (requests.EARLIEST, requests.LATEST)],
-        responses.list_offsets,
         deadline,
     )
     for tp in sampled:
@@ -109,7 +108,7 @@ def _read(line: BrokerConnection, broker: int, asked: _Asked, deadline: Deadline
     return list(found.values())
 
 
-def _offset(answer: responses.PartitionOffset | None, principal: str) -> int:
+def _offset(answer: requests.PartitionOffset | None, principal: str) -> int:
     if answer is None or answer.error:
         why = "no offset" if answer is None else name_of(answer.error)
         raise UnreachableError(with_right(why, requests.LIST_OFFSETS, principal))
@@ -161,7 +160,7 @@ def _piece(log: _Log, at: int, most: int, deadline: Deadline) -> _Piece | None:
     """
     first, count, keys, last_ms, size = -1, 0, set[bytes | None](), -1, 0
     for _ in range(_PIECES):
-        piece = log.line.call(requests.fetch(log.tp, at, most), responses.fetch, deadline)
+        piece = log.line.call(requests.fetch(log.tp, at, most), deadline)
         if piece.error:
             raise UnreachableError(with_right(name_of(piece.error), requests.FETCH, log.principal))
         before = at

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages
 from kfix.adapters.kafka.codes import NO_ANSWER
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.derive.coordinator import made_up_groups, partition_of_group
@@ -47,9 +47,7 @@ def find_coordinators(
             break
         began = time.monotonic()
         try:
-            answers = asker.call_many(
-                [requests.find_coordinator(g) for g in open_questions], responses.find_coordinator, deadline
-            )
+            answers = asker.call_many([group_messages.find_coordinator(g) for g in open_questions], deadline)
         except UnreachableError as error:
             for group in open_questions:
                 found.setdefault(group, replace(groups[group], find_error=NO_ANSWER, error=str(error)))
@@ -67,15 +65,18 @@ def fetch_offsets(
     """Returns the probes of one coordinator with its responses to OffsetFetch."""
     began = time.monotonic()
     try:
-        answers = connection.call_many(
-            [requests.offset_fetch(p.group) for p in probes], responses.offset_fetch, deadline
-        )
+        answers = connection.call_many([group_messages.offset_fetch(p.group) for p in probes], deadline)
     except UnreachableError as error:
         return [without_answer(p, str(error)) for p in probes]
     seconds = round(time.monotonic() - began, 3)
     return [
-        replace(p, fetch_error=error, committed=committed, seconds=p.seconds + seconds)
-        for p, (error, committed) in zip(probes, answers, strict=True)
+        replace(
+            p,
+            fetch_error=error,
+            committed=sum(each.offset >= 0 for each in offsets.values()),
+            seconds=p.seconds + seconds,
+        )
+        for p, (error, offsets) in zip(probes, answers, strict=True)
     ]
 
 

@@ -18,7 +18,7 @@ from kfix.adapters.collect.sustained import DEPOSED_MS, clock_ahead, just_electe
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoint
-from kfix.adapters.kafka import kraft_messages, requests, responses
+from kfix.adapters.kafka import kraft_messages, requests
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum, Features
@@ -162,7 +162,7 @@ class QuorumQuestion:
         endpoint = own or brokers[view.through]
         with self._line(endpoint, controller=own is not None) as line:
             deadline = self._deadline.within(_FORWARDED)
-            error, found = line.call(requests.list_reassignments(), responses.list_reassignments, deadline)
+            error, found = line.call(requests.list_reassignments(), deadline)
         if error:
             raise UnreachableError(f"reassignments: {name_of(error)}")
         return found
@@ -190,7 +190,7 @@ class QuorumQuestion:
     def _features_of_controller(self, endpoint: Endpoint) -> Features:
         """Asked apart: nothing waits for it."""
         with self._line(endpoint, controller=True) as line:
-            return line.call(kraft_messages.describe_features(), kraft_messages.features, self._deadline)
+            return line.call(kraft_messages.describe_features(), self._deadline)
 
     def _refuse_another_cluster(self, endpoint: Endpoint, line: BrokerConnection) -> None:
         """Asked only where it is in doubt: a controller reports its cluster only to a client with `Alter` on it.
@@ -198,13 +198,12 @@ class QuorumQuestion:
         Raises UnreachableError if the controller is of another cluster, or if it does not report which it is of.
         """
         version = kraft_messages.OWN_CLUSTER
-        if not self._cluster_id or not line.supports(requests.DESCRIBE_CLUSTER, version, self._deadline):
+        if not self._cluster_id or not line.supports(kraft_messages.DESCRIBE_CLUSTER, version, self._deadline):
             return
-        decode = partial(kraft_messages.cluster, version=version)
-        found = line.call(kraft_messages.describe_own_cluster(), decode, self._deadline)
+        found = line.call(kraft_messages.describe_own_cluster(), self._deadline)
         if found.error:
             why = f"{endpoint}: the cluster of this controller is unknown: {name_of(found.error)}"
-            raise UnreachableError(with_right(why, requests.DESCRIBE_CLUSTER, self._target.security.principal))
+            raise UnreachableError(with_right(why, kraft_messages.DESCRIBE_CLUSTER, self._target.security.principal))
         if found.cluster_id != self._cluster_id:
             self.foreign[str(endpoint)] = found.cluster_id
             raise UnreachableError(f"{endpoint}: is a controller of another cluster, {found.cluster_id}")
@@ -225,7 +224,7 @@ class QuorumQuestion:
     def _offset(self, endpoint: Endpoint) -> int:
         with self._line(endpoint) as line:
             deadline = self._deadline.within(_FORWARDED)
-            return line.call(kraft_messages.describe_features(), kraft_messages.features, deadline).epoch
+            return line.call(kraft_messages.describe_features(), deadline).epoch
 
     def _find_active(self, patience: Deadline) -> None:
         """Finds the active controller among those that have answered, and asks the voters that only it names."""
@@ -325,10 +324,9 @@ def voters_in(text: str) -> dict[int, Endpoint]:
 def ask_fenced(line: BrokerConnection, deadline: Deadline) -> dict[int, Endpoint] | None:
     """Returns the brokers that are registered and fenced, None if the broker cannot report them (before 4.0)."""
     newest = kraft_messages.NEWEST_CLUSTER
-    if not line.supports(requests.DESCRIBE_CLUSTER, newest, deadline):
+    if not line.supports(kraft_messages.DESCRIBE_CLUSTER, newest, deadline):
         return None
-    decode = partial(kraft_messages.cluster, version=newest)
-    found = line.call(kraft_messages.describe_cluster(newest), decode, deadline)
+    found = line.call(kraft_messages.describe_cluster(newest), deadline)
     if found.error:
         raise UnreachableError(f"{line.endpoint}: brokers: {name_of(found.error)}")
     return {each.broker: each.endpoint for each in found.brokers if each.fenced}
@@ -350,11 +348,10 @@ def _and_through(view: QuorumView) -> str:
 
 def describe_at(line: BrokerConnection, deadline: Deadline) -> DescribedQuorum:
     """Returns the quorum as this server describes it: a controller, or a broker that forwards the request."""
-    version = line.newest(requests.DESCRIBE_QUORUM, kraft_messages.NEWEST_QUORUM, deadline)
+    version = line.newest(kraft_messages.DESCRIBE_QUORUM, kraft_messages.NEWEST_QUORUM, deadline)
     if version is None:
         raise UnreachableError(f"{line.endpoint}: does not support DescribeQuorum")
-    decode = partial(kraft_messages.quorum, version=version)
-    found = line.call(kraft_messages.describe_quorum(version), decode, deadline)
+    found = line.call(kraft_messages.describe_quorum(version), deadline)
     return replace(found, heard_at=time.time())
 
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 from kfix.adapters.collect.logs import ask_log_ends
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, resources
-from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka import requests
+from kfix.adapters.kafka.codes import CLUSTER, TOPIC, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.rights import CLUSTER, TOPIC, with_right
+from kfix.adapters.kafka.rights import with_right
 from kfix.derive.views import distinct
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import HIDDEN_TOPICS, BrokerView, Source
@@ -66,7 +66,7 @@ def with_rights(sources: Iterable[Source], principal: str) -> tuple[Source, ...]
 
 def refuse_hidden(line: BrokerConnection, known: frozenset[str], deadline: Deadline) -> None:
     """Raises UnreachableError if the broker has other topics than the known ones, or does not tell them."""
-    _, dirs = line.call(requests.describe_log_dirs(with_room=False), resources.log_dirs, deadline)
+    _, dirs = line.call(requests.describe_log_dirs(with_room=False), deadline)
     if not dirs:  # version 1 has no error of its own
         raise UnreachableError(f"log directories: {name_of(CLUSTER)}")
     unknown = {tp.topic: tp for each in dirs for tp in each.sizes if tp.topic not in known}

@@ -17,7 +17,7 @@ from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.new_groups import ListedGroup
+from kfix.adapters.kafka.group_messages import ListedGroup
 from kfix.derive.compaction import segment_bytes_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.views import distinct, offsets_partitions

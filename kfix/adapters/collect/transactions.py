@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.batches import batches_in
 from kfix.adapters.kafka.codec import ProtocolError
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
-from kfix.adapters.kafka.responses import PartitionOffset
+from kfix.adapters.kafka.requests import PartitionOffset
 from kfix.adapters.kafka.transaction_records import transaction_state
 from kfix.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.errors import UnreachableError
@@ -47,11 +47,11 @@ def ask_open_batches(
 ) -> dict[TopicPartition, OpenBatch]:
     """Returns the batch at these last stable offsets, each below the high watermark, from their leader."""
     asked = [requests.fetch(tp, offset, _BATCH_BYTES) for tp, offset in stable.items()]
-    answers = line.call_many(asked, responses.fetch, deadline)
+    answers = line.call_many(asked, deadline)
     return {tp: _open_batch(stable[tp], answer) for tp, answer in zip(stable, answers, strict=True)}
 
 
-def _open_batch(offset: int, answer: responses.FetchedRecords) -> OpenBatch:
+def _open_batch(offset: int, answer: requests.FetchedRecords) -> OpenBatch:
     if answer.error:
         return OpenBatch(offset, -1, -1, -1, f"Fetch: {name_of(answer.error)}")
     found = next((batch for batch, _ in batches_in(answer.batches) if batch.last >= offset), None)
@@ -95,7 +95,6 @@ def read_since(
             requests.list_offsets(asked, max(0, since_ms - _CLOCKS_APART_MS), replica=requests.CONSUMER),
             requests.list_offsets(asked, requests.LATEST, replica=requests.CONSUMER),
         ],
-        responses.list_offsets,
         deadline,
     )
     return {tp: _search(line, tp, begins.get(tp), ends.get(tp), deadline) for tp in asked}
@@ -118,7 +117,7 @@ def _search(
         if left <= 0 or deadline.left <= 0:
             search.error = f"{several(end.offset - at, 'record')} left unread"
             break
-        piece = line.call(requests.fetch(tp, at, min(left, _PIECE)), responses.fetch, deadline)
+        piece = line.call(requests.fetch(tp, at, min(left, _PIECE)), deadline)
         before = at
         if piece.error:
             search.error = name_of(piece.error)
@@ -205,7 +204,6 @@ def ask_open_batch(line: BrokerConnection, tp: TopicPartition, deadline: Deadlin
                 requests.list_offsets((tp,), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
                 for isolation in (0, 1)
             ],
-            responses.list_offsets,
             deadline,
         )
     )

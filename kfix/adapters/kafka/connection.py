@@ -1,4 +1,4 @@
-"""One TCP connection to ONE broker, which sends only the APIs that it was opened for.
+"""One TCP connection to ONE broker, which changes nothing unless it was opened for that API.
 
 After a timeout or an invalid response, the connection is closed and never used again: a late response must not be
 mistaken for that of the next request (docs/facts/kraft.md).
@@ -9,15 +9,16 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import connected
-from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
-from kfix.adapters.kafka.requests import READ_ONLY, Request
+from kfix.adapters.kafka.api import Api, Request
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError, encoder
+from kfix.adapters.kafka.kraft_messages import API_VERSIONS, DESCRIBE_QUORUM, api_versions
+from kfix.adapters.kafka.requests import METADATA, metadata
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.ledger import Ledger, LineCounts
 from kfix.errors import NoAnswerError, ReadOnlyViolationError, UnreachableError
@@ -27,12 +28,13 @@ T = TypeVar("T")
 #: The default of socket.request.max.bytes, and more than any response that kfix requests: the metadata of a million
 #: partitions has 60 MB.
 _LARGEST_ANSWER = 100 << 20
+_HEAD = "api_key:i16 version:i16 correlation:i32 client:str"
 #: The first two bytes of a TLS alert, where the length of a response is expected: its type, and TLS's major version.
 _TLS_ALERTS = {0x1503}
 
 
 class BrokerConnection:
-    """A connection that sends only the API keys in `allowed`, by default the read-only ones.
+    """A connection that sends requests that read, and of the others only those of the APIs in `allowed`.
 
     `controller`: to the listener of a KRaft controller, which has no Metadata API.
     """
@@ -42,7 +44,7 @@ class BrokerConnection:
         endpoint: Endpoint,
         security: Security,
         *,
-        allowed: frozenset[int] = READ_ONLY,
+        allowed: Collection[Api] = (),
         ledger: Ledger | None = None,
         controller: bool = False,
     ) -> None:
@@ -77,17 +79,17 @@ class BrokerConnection:
         self._socket = None
         self._let_in = False
 
-    def call(self, request: Request, decode: Callable[[ByteReader], T], deadline: Deadline) -> T:
-        return self.call_many([request], decode, deadline)[0]
+    def call(self, request: Request[T], deadline: Deadline) -> T:
+        return self.call_many([request], deadline)[0]
 
-    def call_many(self, asked: Sequence[Request], decode: Callable[[ByteReader], T], deadline: Deadline) -> list[T]:
+    def call_many(self, asked: Sequence[Request[T]], deadline: Deadline) -> list[T]:
         """Sends all requests, then reads all responses: Kafka answers the requests of a connection in order.
 
         Raises UnreachableError, and ReadOnlyViolationError for an API that is not allowed.
         """
         readers = self.exchange(asked, deadline)
         try:
-            return [decode(reader) for reader in readers]
+            return [request.decode(reader) for request, reader in zip(asked, readers, strict=True)]
         except ProtocolError as error:
             self.close()
             raise ProtocolError(f"{self.endpoint}: {error}") from None
@@ -106,7 +108,7 @@ class BrokerConnection:
         version = min(high, most)
         return version if max(low, at_least) <= version else None
 
-    def exchange(self, asked: Sequence[Request], deadline: Deadline) -> list[ByteReader]:
+    def exchange(self, asked: Sequence[Request[Any]], deadline: Deadline) -> list[ByteReader]:
         for request in asked:
             self._check_allowed(request)
         try:
@@ -123,12 +125,12 @@ class BrokerConnection:
         self._let_in = self._let_in or bool(asked)
         return readers
 
-    def _check_allowed(self, request: Request) -> None:
-        if request.api_key not in self._allowed:
+    def _check_allowed(self, request: Request[Any]) -> None:
+        if not request.api_key.reads and request.api_key not in self._allowed:
             raise ReadOnlyViolationError(
                 f"{self.endpoint}: refused to send API {request.api_key} on a read-only connection"
             )
-        if request.api_key == requests.METADATA and request.body[-1:] != b"\0":
+        if request.api_key == METADATA and request.body[-1:] != b"\0":
             raise ReadOnlyViolationError(f"{self.endpoint}: refused to send Metadata with topic auto-creation")
 
     def _open(self, deadline: Deadline) -> None:
@@ -141,35 +143,38 @@ class BrokerConnection:
         if self._security.mechanism:
             from kfix.adapters.kafka.sasl import authenticate  # noqa: PLC0415 - only a cluster with SASL needs it
 
-            exchange = lambda request: self._exchange([request], deadline)[0]  # noqa: E731 - used once
-            authenticate(self._security, exchange, str(self.endpoint), deadline.left)
+            authenticate(
+                self._security, lambda request: self._ask(request, deadline), str(self.endpoint), deadline.left
+            )
 
     def _check_versions(self, deadline: Deadline) -> None:
-        [reader] = self._exchange([requests.api_versions()], deadline)
-        self._ranges = responses.api_versions(reader)
+        self._ranges = self._ask(api_versions(), deadline)
         if self._controller:
-            if requests.DESCRIBE_QUORUM not in self._ranges or requests.METADATA in self._ranges:
+            if DESCRIBE_QUORUM not in self._ranges or METADATA in self._ranges:
                 raise ProtocolError(f"{self.endpoint}: not the listener of a KRaft controller")
             return
-        if requests.METADATA not in self._ranges:
+        if METADATA not in self._ranges:
             raise ProtocolError(
                 f"{self.endpoint}: not the listener of a broker (maybe of a KRaft controller): give the "
                 "address of a broker"
             )
-        low, high = self._ranges[requests.METADATA]
-        needed = requests.metadata().version
+        low, high = self._ranges[METADATA]
+        needed = metadata().version
         if not low <= needed <= high:
             raise ProtocolError(
                 f"{self.endpoint}: supports Metadata {low} to {high}, kfix needs {needed} (Kafka 2.1 or newer)",
             )
 
-    def _exchange(self, asked: Iterable[Request], deadline: Deadline) -> list[ByteReader]:
+    def _ask(self, request: Request[T], deadline: Deadline) -> T:
+        return request.decode(self._exchange([request], deadline)[0])
+
+    def _exchange(self, asked: Iterable[Request[Any]], deadline: Deadline) -> list[ByteReader]:
         first = self._correlation
         out, expected = [], []
         for request in asked:
             self._correlation += 1
             # ApiVersions has a flexible request and a plain header of the response, for clients of any version.
-            expected.append((self._correlation, request.flexible and request.api_key != requests.API_VERSIONS))
+            expected.append((self._correlation, request.flexible and request.api_key != API_VERSIONS))
             out.append(_frame(request, self._correlation))
         line = self._line(deadline)
         data = b"".join(out)
@@ -219,9 +224,7 @@ class BrokerConnection:
         return ""
 
 
-def _frame(request: Request, correlation: int) -> bytes:
-    head = Writer().i16(request.api_key).i16(request.version).i32(correlation).string(request.client)
-    if request.flexible:
-        head.no_tags()
-    body = head.done() + request.body
+def _frame(request: Request[Any], correlation: int) -> bytes:
+    head = encoder(_HEAD).write((request.api_key, request.version, correlation, request.client))
+    body = head + (b"\0" if request.flexible else b"") + request.body
     return struct.pack(">i", len(body)) + body

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kfix.adapters.kafka.batches import Batch
-from kfix.adapters.kafka.codec import ByteReader, ProtocolError
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError, decoder, versioned
 from kfix.adapters.kafka.records import Record
 from kfix.model.cluster.group_reading import CLASSIC_GROUP, CONSUMER_GROUP, SHARE_GROUP, STREAMS_GROUP
 from kfix.model.cluster.offsets import LoggedOffset, StoredOffset
@@ -28,6 +28,16 @@ _MEMBER_KEYS = {5: CONSUMER_GROUP, 10: SHARE_GROUP, 19: STREAMS_GROUP}
 _MARKER = struct.Struct(">hh")
 _COMMIT = 1
 MOST_MEMBERS = 200
+#: The newest version of the values of a committed offset and of a classic group, the only one that is flexible.
+NEWEST = 4
+OFFSET_KEY = "type:i16 group:str topic:str partition:i32"
+OFFSET_VALUE = "offset:i64 leader_epoch:i32=-1@3 metadata:str committed_ms:i64"
+#: A classic group, up to its members, and one of them.
+_GROUP = "_protocol_type:str generation:i32 _protocol:str _leader:str _changed_ms:i64@2"
+_MEMBER = (
+    "id:str _instance:str@3 _client:str _host:str _rebalance_ms:i32@1 _session_ms:i32 _subscription:blob"
+    " _assignment:blob"
+)
 
 #: Topic and partition of a committed offset.
 Where = tuple[str, int]
@@ -121,74 +131,33 @@ class GroupRecords:
     def _apply_group(self, group: RecordedGroup, kind: str, value: bytes | None) -> None:
         if value is None and group.type not in {"", kind}:
             return  # the group has become one of another type
-        classic = value if kind == CLASSIC_GROUP else None
         group.stored = value is not None
         group.type = "" if value is None else kind
-        group.members = None if classic is None else _members(classic)
-        group.member_ids = () if classic is None else _member_ids(classic)
-        group.generation = None if classic is None else _generation(classic)
-        if value is not None and classic is None:
-            group.members = len(group.joined)
+        group.members = None if value is None or kind == CLASSIC_GROUP else len(group.joined)
+        group.member_ids, group.generation = (), None
+        if value is not None and kind == CLASSIC_GROUP:
+            _apply_classic(group, value)
+
+
+def _apply_classic(group: RecordedGroup, value: bytes) -> None:
+    r = ByteReader(value)
+    version = r.i16()
+    if 0 <= version <= NEWEST:
+        [group.generation] = decoder(_GROUP, version, flexible=version >= NEWEST).read(r)
+        group.members = max(0, r.compact() if version >= NEWEST else r.i32())
+        group.member_ids = _member_ids(r, version, group.members)
 
 
 def _logged_offset(value: bytes) -> LoggedOffset | None:
     """Returns the committed offset, or None for unknown versions."""
-    read = ByteReader(value)
-    version = read.i16()
-    if not 0 <= version <= 4:
-        return None
-    offset = read.i64()
-    leader_epoch = read.i32() if version >= 3 else -1
-    metadata = read.compact_string() if version >= 4 else read.string()
-    return LoggedOffset(StoredOffset(offset, leader_epoch, metadata), read.i64())
+    found = versioned(OFFSET_VALUE, value, newest=NEWEST, flexible=NEWEST)
+    return None if found is None else LoggedOffset(StoredOffset(*found[:3]), found[3])
 
 
-def _members(value: bytes) -> int | None:
-    read = ByteReader(value)
-    return _count(read, read.i16())
-
-
-def _generation(value: bytes) -> int | None:
-    read = ByteReader(value)
-    version = read.i16()
-    if not 0 <= version <= 4:
-        return None
-    _ = read.compact_string() if version >= 4 else read.nullable_string()  # protocol type
-    return read.i32()
-
-
-def _count(read: ByteReader, version: int) -> int | None:
-    """Returns the number of members, and leaves the reader at the first of them; None for unknown versions."""
-    if not 0 <= version <= 4:
-        return None
-    text = read.compact_string if version >= 4 else read.nullable_string
-    text()  # protocol type
-    read.i32()  # generation
-    text()  # protocol
-    text()  # leader
-    if version >= 2:
-        read.i64()  # time of the last state change
-    return max(0, read.uvarint() - 1 if version >= 4 else read.i32())
-
-
-def _member_ids(value: bytes) -> tuple[str, ...]:
+def _member_ids(members: ByteReader, version: int, count: int) -> tuple[str, ...]:
     """Returns the ids of the members; those of the flexible version 4 are not read."""
-    read = ByteReader(value)
-    version = read.i16()
-    found: list[str] = []
+    one = decoder(_MEMBER, version)
     try:
-        count = _count(read, version) if version < 4 else None
-        for _ in range(min(count or 0, MOST_MEMBERS)):
-            found.append(read.string())
-            if version >= 3:
-                read.nullable_string()  # group.instance.id
-            read.string()  # client id
-            read.string()  # host
-            if version >= 1:
-                read.i32()  # rebalance timeout
-            read.i32()  # session timeout
-            read.blob()  # subscription
-            read.blob()  # assignment
+        return tuple(one.read(members)[0] for _ in range(min(count, MOST_MEMBERS) if version < NEWEST else 0))
     except ProtocolError:
         return ()
-    return tuple(found)

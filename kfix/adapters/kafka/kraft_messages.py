@@ -9,28 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
-from kfix.adapters.kafka.requests import (
-    API_VERSIONS,
-    DESCRIBE_CLUSTER,
-    DESCRIBE_QUORUM,
-    DESCRIBE_TOPIC_PARTITIONS,
-    Request,
-)
+from kfix.adapters.kafka.api import Api, Request
+from kfix.adapters.kafka.codec import ProtocolError, Rows
+from kfix.adapters.kafka.codes import CLUSTER
+from kfix.adapters.kafka.requests import PartitionResult, by_partition
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 from kfix.model.numbers import LARGEST_PORT
 
 METADATA_TOPIC = "__cluster_metadata"
 _BROKERS, _CONTROLLERS = 1, 2
 NEWEST_QUORUM, NEWEST_CLUSTER = 2, 2
-#: The first version of DescribeQuorum with the times of the last fetch, and the first with addresses.
-_TIMES, _ADDRESSES = 1, 2
-#: The first version of DescribeCluster that names the kind of the servers, and the first with fenced brokers.
-_KIND, _FENCED = 1, 2
-OWN_CLUSTER = _KIND
-_UUID = 16
+#: The first version of DescribeCluster that names the kind of the servers.
+OWN_CLUSTER = 1
 _PARTITION_LIMIT = 2000
-_SUPPORTED_TAG, _EPOCH_TAG, _FEATURES_TAG, _MIGRATION_TAG = 0, 1, 2, 3
 
 
 class VoterState(NamedTuple):
@@ -100,191 +91,131 @@ class Features:
     migrates: bool = False
 
 
-def describe_features() -> Request:
-    """Requests ApiVersions v3, which every broker since 2.4 supports."""
-    w = Writer().compact_string("kfix").compact_string("1").no_tags()
-    return Request(API_VERSIONS, 3, w.done(), flexible=True)
+API_VERSIONS = Api(
+    18,
+    "name:str@3 software_version:str@3",
+    "error:i16 versions:[key:i16 oldest:i16 newest:i16] _throttle_ms:i32@1"
+    " supported:[name:str lowest:i16 highest:i16]#0 epoch:i64=-1#1 finalized:[name:str highest:i16 _lowest:i16]#2"
+    " migrates:bool#3",
+    reads=True,
+    flexible=3,
+)
 
 
-def describe_quorum(version: int) -> Request:
-    def partition(w: Writer, index: int) -> None:
-        w.i32(index).no_tags()
-
-    def topic(w: Writer, name: str) -> None:
-        w.compact_string(name).compact_array((0,), partition).no_tags()
-
-    w = Writer().compact_array((METADATA_TOPIC,), topic).no_tags()
-    return Request(DESCRIBE_QUORUM, version, w.done(), flexible=True)
+def api_versions() -> Request[dict[int, tuple[int, int]]]:
+    """Requests the oldest and newest version of every API; the response names no features."""
+    return API_VERSIONS.ask(0, ("", ""), lambda error, ranges, *_: _versions(error, ranges))
 
 
-def describe_cluster(version: int) -> Request:
+def _versions(error: int, ranges: Rows) -> dict[int, tuple[int, int]]:
+    if error:
+        raise ProtocolError(f"ApiVersions returned error {error}")
+    return {key: (oldest, newest) for key, oldest, newest in ranges}
+
+
+def describe_features() -> Request[Features]:
+    """Requests ApiVersions v3, which every broker since 2.4 supports, and which reports the features in tagged fields;
+    an old broker leaves them out.
+    """
+
+    def convert(error: int, ranges: Rows, supported: Rows, epoch: int, finalized: Rows, migrates: bool) -> Features:
+        _versions(error, ranges)
+        return Features(epoch, dict(finalized), {name: highest for name, _, highest in supported}, migrates)
+
+    return API_VERSIONS.ask(3, ("kfix", "1"), convert)
+
+
+DESCRIBE_QUORUM = Api(
+    55,
+    "topics:[name:str partitions:[index:i32]]",
+    "error:i16 _message:str@2 topics:[_name:str partitions:[_index:i32 error:i16 _message:str@2 leader:i32 epoch:i32"
+    " high_watermark:i64"
+    " voters:[id:i32 directory:uuid@2 log_end:i64 fetched_ms:i64=-1@1 caught_up_ms:i64=-1@1]"
+    " observers:[id:i32 directory:uuid@2 log_end:i64 fetched_ms:i64=-1@1 caught_up_ms:i64=-1@1]]]"
+    " nodes:[id:i32 listeners:[_name:str host:str port:u16]]@2",
+    reads=True,
+    flexible=0,
+)
+
+
+def describe_quorum(version: int) -> Request[DescribedQuorum]:
+    return DESCRIBE_QUORUM.ask(version, ([(METADATA_TOPIC, [(0,)])],), _quorum)
+
+
+def _quorum(error: int, topics: Rows, nodes: Rows) -> DescribedQuorum:
+    """Returns the one partition that was requested."""
+    addresses = tuple((node, Endpoint(*listeners[0])) for node, listeners in nodes if listeners)
+    if error:
+        return DescribedQuorum(error, nodes=addresses)
+    found = [row for (partitions,) in topics for row in partitions]
+    if len(found) != 1:
+        raise ProtocolError(f"DescribeQuorum returned {len(found)} partitions for one")
+    [(code, leader, epoch, high, voters, observers)] = found
+    return DescribedQuorum(code, leader, epoch, high, _states(voters), _states(observers), addresses)
+
+
+def _states(rows: Rows) -> tuple[VoterState, ...]:
+    return tuple(VoterState(*each) for each in rows)
+
+
+DESCRIBE_CLUSTER = Api(
+    60,
+    "_operations:bool kind:i8@1 _fenced:bool=1@2",
+    "_throttle_ms:i32 error:i16 _message:str _kind:i8@1 cluster_id:str controller:i32"
+    " brokers:[id:i32 host:str port:i32 _rack:str fenced:bool@2]",
+    reads=True,
+    flexible=0,
+    operations={CLUSTER: "Alter"},  # of controllers; a broker answers without a right
+)
+
+
+def describe_cluster(version: int) -> Request[DescribedCluster]:
     """Requests the brokers; those that are fenced, too, from version 2 on.
 
     Controllers are never asked for by it: one names the leader that it believes in, which may be dead.
     """
-    w = Writer().i8(0)
-    if version >= _KIND:
-        w.i8(_BROKERS)
-    if version >= _FENCED:
-        w.i8(1)
-    return Request(DESCRIBE_CLUSTER, version, w.no_tags().done(), flexible=True)
+    return DESCRIBE_CLUSTER.ask(version, (_BROKERS,), _cluster)
 
 
-def describe_own_cluster() -> Request:
+def describe_own_cluster() -> Request[DescribedCluster]:
     """Requests the id of the cluster of a controller, at its own listener (version 1, Kafka 3.7)."""
-    return Request(DESCRIBE_CLUSTER, OWN_CLUSTER, Writer().i8(0).i8(_CONTROLLERS).no_tags().done(), flexible=True)
+    return DESCRIBE_CLUSTER.ask(OWN_CLUSTER, (_CONTROLLERS,), _cluster)
 
 
-def describe_topic_partitions(topics: tuple[str, ...], start: TopicPartition | None = None) -> Request:
+def _cluster(error: int, cluster_id: str, controller: int, brokers: Rows) -> DescribedCluster:
+    if any(not 0 <= port <= LARGEST_PORT for _, _, port, _ in brokers):
+        raise ProtocolError("a broker with an invalid port: not the Kafka protocol")
+    listed = tuple(ListedBroker(node, Endpoint(host, port), fenced) for node, host, port, fenced in brokers)
+    return DescribedCluster(error, cluster_id, controller, listed)
+
+
+DESCRIBE_TOPIC_PARTITIONS = Api(
+    75,
+    "topics:[name:str] limit:i32 start:{topic:str partition:i32}?",
+    "_throttle_ms:i32 topics:[_error:i16 name:str _id:uuid _internal:bool partitions:[_error:i16 index:i32 leader:i32"
+    " epoch:i32 _replicas:i32s isr:i32s elr:i32s last_known:i32s _offline:i32s] _operations:i32]"
+    " next:{topic:str partition:i32}?",
+    reads=True,
+    flexible=0,
+)
+#: What DescribeTopicPartitions reports, and where the next request has to start; None: these are all.
+EligiblePage = tuple[dict[TopicPartition, EligibleReplicas], TopicPartition | None]
+
+
+def describe_topic_partitions(topics: tuple[str, ...], start: TopicPartition | None = None) -> Request[EligiblePage]:
     """Requests up to 2000 partitions of these topics, from `start` on, which the previous response names."""
 
-    def topic(w: Writer, name: str) -> None:
-        w.compact_string(name).no_tags()
+    def convert(found: Rows, following: tuple[str, int] | None) -> EligiblePage:
+        return by_partition(found, EligibleReplicas), None if following is None else TopicPartition(*following)
 
-    w = Writer().compact_array(topics, topic).i32(_PARTITION_LIMIT)
-    if start is None:
-        w.i8(-1)
-    else:
-        w.i8(1).compact_string(start.topic).i32(start.partition).no_tags()
-    return Request(DESCRIBE_TOPIC_PARTITIONS, 0, w.no_tags().done(), flexible=True)
+    return DESCRIBE_TOPIC_PARTITIONS.ask(0, ([(topic,) for topic in topics], _PARTITION_LIMIT, start), convert)
 
 
-def features(r: ByteReader) -> Features:  # noqa: C901 - one branch for each tagged field
-    """Returns what ApiVersions v3 reports besides the versions: in tagged fields, which an old broker leaves out."""
-    error = r.i16()
-    if error:
-        raise ProtocolError(f"ApiVersions returned error {error}")
-
-    def versions() -> None:
-        _ = r.i16(), r.i16(), r.i16()
-        r.tags()
-
-    def feature() -> tuple[str, int]:
-        name, highest, _ = r.compact_string(), r.i16(), r.i16()
-        r.tags()
-        return name, highest
-
-    def supported_feature() -> tuple[str, int]:
-        name, _, highest = r.compact_string(), r.i16(), r.i16()
-        r.tags()
-        return name, highest
-
-    r.compact_array(versions)
-    r.i32()
-    epoch, found, supported, migrates = -1, dict[str, int](), dict[str, int](), False
-    for _ in range(r.uvarint()):
-        tag, size = r.uvarint(), r.uvarint()
-        end = r.at + size
-        if tag == _SUPPORTED_TAG:
-            supported = dict(r.compact_array(supported_feature))
-        elif tag == _EPOCH_TAG:
-            epoch = r.i64()
-        elif tag == _FEATURES_TAG:
-            found = dict(r.compact_array(feature))
-        elif tag == _MIGRATION_TAG:
-            migrates = r.boolean()
-        else:
-            r.take(size)
-        if r.at != end:
-            raise ProtocolError("a tagged field with a wrong length: not the Kafka protocol")
-    return Features(epoch, found, supported, migrates)
+UNREGISTER_BROKER = Api(
+    64, "broker:i32", "_throttle_ms:i32 error:i16 message:str", flexible=0, operations={CLUSTER: "Alter"}
+)
 
 
-def quorum(r: ByteReader, version: int) -> DescribedQuorum:
-    """Returns the one partition that was requested."""
-    error = r.i16()
-    named = version >= _ADDRESSES
-    if named:
-        r.compact_string()
-    found: list[DescribedQuorum] = []
-
-    def replica() -> VoterState:
-        node = r.i32()
-        directory = r.take(_UUID) if named else b""
-        end = r.i64()
-        times = (r.i64(), r.i64()) if version >= _TIMES else (-1, -1)
-        r.tags()
-        return VoterState(node, directory, end, *times)
-
-    def partition() -> None:
-        _, code = r.i32(), r.i16()
-        if named:
-            r.compact_string()
-        leader, epoch, high = r.i32(), r.i32(), r.i64()
-        voters, observers = r.compact_array(replica), r.compact_array(replica)
-        r.tags()
-        found.append(DescribedQuorum(code, leader, epoch, high, tuple(voters), tuple(observers)))
-
-    def topic() -> None:
-        r.compact_string()
-        r.compact_array(partition)
-        r.tags()
-
-    r.compact_array(topic)
-    nodes = tuple((n, e) for n, ends in r.compact_array(lambda: _node(r)) for e in ends[:1]) if named else ()
-    if error:
-        return DescribedQuorum(error, nodes=nodes)
-    if len(found) != 1:
-        raise ProtocolError(f"DescribeQuorum returned {len(found)} partitions for one")
-    [one] = found
-    return DescribedQuorum(one.error, one.leader, one.epoch, one.high_watermark, one.voters, one.observers, nodes)
-
-
-def _node(r: ByteReader) -> tuple[int, list[Endpoint]]:
-    def listener() -> Endpoint:
-        _, host, port = r.compact_string(), r.compact_string(), r.i16() & 0xFFFF
-        r.tags()
-        return Endpoint(host, port)
-
-    node, listeners = r.i32(), r.compact_array(listener)
-    r.tags()
-    return node, listeners
-
-
-def cluster(r: ByteReader, version: int) -> DescribedCluster:
-    r.i32()
-    error = r.i16()
-    r.compact_string()
-    if version >= _KIND:
-        r.i8()
-    cluster_id, controller = r.compact_string(), r.i32()
-
-    def broker() -> ListedBroker:
-        node, host, port = r.i32(), r.compact_string(), r.i32()
-        if not 0 <= port <= LARGEST_PORT:
-            raise ProtocolError("a broker with an invalid port: not the Kafka protocol")
-        r.compact_string()
-        fenced = r.boolean() if version >= _FENCED else False
-        r.tags()
-        return ListedBroker(node, Endpoint(host, port), fenced)
-
-    return DescribedCluster(error, cluster_id, controller, tuple(r.compact_array(broker)))
-
-
-def topic_partitions(r: ByteReader) -> tuple[dict[TopicPartition, EligibleReplicas], TopicPartition | None]:
-    """Returns the partitions, and where the next request has to start; None: these are all."""
-    r.i32()
-    found: dict[TopicPartition, EligibleReplicas] = {}
-
-    def ids() -> tuple[int, ...]:
-        return tuple(r.compact_array(r.i32))
-
-    def topic() -> None:
-        r.i16()
-        name = r.compact_string()
-        r.take(_UUID + 1)
-
-        def partition() -> None:
-            _, index, leader, epoch = r.i16(), r.i32(), r.i32(), r.i32()
-            ids()
-            found[TopicPartition(name, index)] = EligibleReplicas(leader, epoch, ids(), ids(), ids())
-            ids()
-            r.tags()
-
-        r.compact_array(partition)
-        r.i32()
-        r.tags()
-
-    r.compact_array(topic)
-    following = TopicPartition(r.compact_string(), r.i32()) if r.i8() >= 0 else None
-    return found, following
+def unregister_broker(broker: int) -> Request[PartitionResult]:
+    """Removes the registration of a broker (KRaft, any version); a broker forwards it to the active controller."""
+    return UNREGISTER_BROKER.ask(0, (broker,), PartitionResult)

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kfix.adapters.kafka.batches import Batch
-from kfix.adapters.kafka.codec import ByteReader
-from kfix.adapters.kafka.group_records import GroupRecords
+from kfix.adapters.kafka.codec import ByteReader, versioned
+from kfix.adapters.kafka.group_records import NEWEST, GroupRecords
 from kfix.adapters.kafka.records import Record
 from kfix.model.cluster.load_conflicts import KeyLeft, LoadConflict
 
@@ -20,8 +20,6 @@ _CLASSIC = 2
 _OFFSETS = frozenset({0, 1})
 #: Types of records of the consumer protocol; the last one is a regular expression that members subscribe to.
 _CONSUMER = frozenset({3, 4, 5, 6, 7, 8, 16})
-#: The newest version of the value of a committed offset, and of a classic group.
-_NEWEST = 4
 
 
 @dataclass(slots=True)
@@ -47,7 +45,7 @@ class LoadReplay:
     def _replay(self, raw: bytes, value: bytes | None, offset: int) -> None:
         key = ByteReader(raw)
         kind = key.i16()
-        if value is not None and kind in {_CLASSIC, *_OFFSETS} and ByteReader(value).i16() > _NEWEST:
+        if value is not None and kind in {_CLASSIC, *_OFFSETS} and ByteReader(value).i16() > NEWEST:
             self.unknown = self.unknown or f"offset {offset} has a record in a version that kfix does not know"
             return
         if kind == _CLASSIC:
@@ -58,15 +56,11 @@ class LoadReplay:
                 self.conflicts[raw] = LoadConflict(group, raw.hex(), kind, offset, first, self._classic[group])
 
     def _replay_classic(self, group: str, value: bytes | None, offset: int) -> None:
-        if value is not None and _protocol_type(value):
+        found = None if value is None else versioned("protocol_type:str", value, newest=NEWEST, flexible=NEWEST)
+        if found is not None and found[0]:
             self._classic[group] = offset
         else:
             self._classic.pop(group, None)
-
-
-def _protocol_type(value: bytes) -> str:
-    read = ByteReader(value)
-    return (read.compact_string() if read.i16() >= _NEWEST else read.nullable_string()) or ""
 
 
 def count_key(found: KeyLeft, key: bytes, records: Iterable[Record]) -> KeyLeft:

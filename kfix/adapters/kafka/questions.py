@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, resources, responses
+from kfix.adapters.kafka import group_messages, requests
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.new_groups import ask_group_description
-from kfix.adapters.kafka.responses import PartitionOffset
+from kfix.adapters.kafka.requests import PartitionOffset
 from kfix.errors import UnreachableError
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
@@ -33,7 +33,7 @@ def ask_configs_of(
 ) -> dict[str, ConfigValue]:
     """Returns configs of a resource. Raises UnreachableError if it does not exist or must not be read."""
     asked = requests.describe_configs(resource_type(kind), (name,), keys)
-    found = line.call(asked, responses.describe_configs, deadline)
+    found = line.call(asked, deadline)
     if not found or found[0].error:
         why = f"{name_of(found[0].error)} {found[0].message}".strip() if found else "an empty response"
         raise UnreachableError(f"configs of {kind} {name}: {why}")
@@ -50,9 +50,8 @@ def ask_log_dirs(line: BrokerConnection, broker: int, deadline: Deadline) -> Log
 
     Raises UnreachableError if all directories failed, or the broker refuses.
     """
-    with_room = line.supports(requests.DESCRIBE_LOG_DIRS, 4, deadline)
-    decode = resources.log_dirs_with_room if with_room else resources.log_dirs
-    error, dirs = line.call(requests.describe_log_dirs(with_room=with_room), decode, deadline)
+    with_room = line.supports(requests.DESCRIBE_LOG_DIRS, requests.WITH_ROOM, deadline)
+    error, dirs = line.call(requests.describe_log_dirs(with_room=with_room), deadline)
     if error:
         raise UnreachableError(f"broker {broker}: log directories: {name_of(error)}")
     if not dirs:
@@ -78,7 +77,7 @@ def ask_log_tail(line: BrokerConnection, tp: TopicPartition, deadline: Deadline)
     ListOffsets LATEST does not return the epoch of the last record, a search by time does (docs/facts/data-loss.md).
     """
     asked = [requests.list_offsets((tp,), when) for when in (requests.LATEST, requests.EARLIEST)]
-    latest, earliest = (each.get(tp) for each in line.call_many(asked, responses.list_offsets, deadline))
+    latest, earliest = (each.get(tp) for each in line.call_many(asked, deadline))
     if latest is None or earliest is None:
         return LogTail(-1, -1, -1, "the response of the broker lacks this partition")
     if latest.error or earliest.error:
@@ -93,10 +92,10 @@ def ask_group(line: BrokerConnection, group: str, tps: tuple[TopicPartition, ...
 
     Raises UnreachableError if the broker refuses, or is older than 2.5 and cannot show pending offsets.
     """
-    if not line.supports(requests.OFFSET_FETCH, requests.STABLE_OFFSETS, deadline):
+    if not line.supports(group_messages.OFFSET_FETCH, group_messages.STABLE_OFFSETS, deadline):
         raise UnreachableError(f"{line.endpoint}: group {group}: the broker is older than Kafka 2.5")
     described = ask_group_description(line, group, deadline)
-    error, found = line.call(requests.stable_offset_fetch(group, tps), responses.stable_offset_fetch, deadline)
+    error, found = line.call(group_messages.stable_offset_fetch(group, tps), deadline)
     first = described.error or error or next((e.error for e in found.values() if e.error not in {0, UNSTABLE}), 0)
     if first or set(found) != set(tps):
         why = name_of(first) if first else "the response lacks a partition"
@@ -116,7 +115,7 @@ def _last_epoch(line: BrokerConnection, tp: TopicPartition, end: int, deadline: 
     """
 
     def first_since(time_ms: int) -> PartitionOffset:
-        found = line.call(requests.list_offsets((tp,), time_ms), responses.list_offsets, deadline).get(tp)
+        found = line.call(requests.list_offsets((tp,), time_ms), deadline).get(tp)
         if found is None or found.error:
             raise UnreachableError(f"{line.endpoint}: {tp}: {name_of(found.error) if found else 'an empty response'}")
         return found
@@ -141,7 +140,7 @@ def ask_stable_end(line: BrokerConnection, tp: TopicPartition, deadline: Deadlin
         requests.list_offsets((tp,), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
         for isolation in (0, _READ_COMMITTED)
     ]
-    high, stable = (each.get(tp) for each in line.call_many(asked, responses.list_offsets, deadline))
+    high, stable = (each.get(tp) for each in line.call_many(asked, deadline))
     if high is None or stable is None:
         raise UnreachableError(f"{line.endpoint}: {tp}: the response lacks this partition")
     if high.error or stable.error:

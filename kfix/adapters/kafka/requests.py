@@ -1,59 +1,25 @@
-"""The requests that kfix sends: API keys, pinned versions, and which of them change a cluster.
+"""The requests about partitions, their records and replicas, and configs: declarations, and what each response reports.
 
 The versions are the newest non-flexible ones that all brokers from 2.4 to 4.3 support (docs/facts/client-apis.md,
 docs/facts/kraft.md), so nothing is negotiated, with two exceptions: DescribeLogDirs returns the free space from version
 4 on, and what only newer brokers have is in `kraft_messages` and `new_groups`. The reassignment APIs only exist in
-flexible encoding.
+flexible encoding. The requests about consumer groups and transactions are in `group_messages`.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import repeat
+from typing import NamedTuple, TypeVar
 
-from kfix.adapters.kafka.codec import Writer
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.adapters.kafka.api import Api, Request
+from kfix.adapters.kafka.codec import Rows
+from kfix.adapters.kafka.codes import CLUSTER, NO_ANSWER, TOPIC
+from kfix.adapters.kafka.metadata import HEAD, MetadataResponse, Shared, decoded
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
 
-if TYPE_CHECKING:
-    from kfix.model.cluster.offsets import StoredOffset
-
-PRODUCE = 0
-FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 1, 2, 3, 8, 9, 10
-LEAVE_GROUP, DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 13, 15, 16, 17, 18
-INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
-DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
-ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS, OFFSET_DELETE = 43, 44, 45, 46, 47
-DESCRIBE_QUORUM, DESCRIBE_CLUSTER, UNREGISTER_BROKER, DESCRIBE_TOPIC_PARTITIONS = 55, 60, 64, 75
-CONSUMER_GROUP_DESCRIBE, SHARE_GROUP_DESCRIBE, STREAMS_GROUP_DESCRIBE, SHARE_OFFSETS = 69, 77, 89, 90
-
-#: The APIs that a read-only connection sends. All others are refused before a byte is sent.
-READ_ONLY = frozenset(
-    {
-        FETCH,
-        LIST_OFFSETS,
-        METADATA,
-        OFFSET_FETCH,
-        FIND_COORDINATOR,
-        DESCRIBE_GROUPS,
-        LIST_GROUPS,
-        OFFSET_FOR_LEADER_EPOCH,
-        SASL_HANDSHAKE,
-        API_VERSIONS,
-        DESCRIBE_CONFIGS,
-        DESCRIBE_LOG_DIRS,
-        SASL_AUTHENTICATE,
-        LIST_REASSIGNMENTS,
-        DESCRIBE_QUORUM,
-        DESCRIBE_CLUSTER,
-        DESCRIBE_TOPIC_PARTITIONS,
-        CONSUMER_GROUP_DESCRIBE,
-        SHARE_GROUP_DESCRIBE,
-        STREAMS_GROUP_DESCRIBE,
-        SHARE_OFFSETS,
-    }
-)
+T = TypeVar("T")
 
 BROKER_RESOURCE, TOPIC_RESOURCE = 4, 2
 LATEST, EARLIEST = -1, -2
@@ -61,260 +27,324 @@ LATEST, EARLIEST = -1, -2
 #: Source: docs/facts/data-loss.md.
 DEBUGGING_REPLICA = -2
 CONSUMER = -1
-#: The first version of OffsetFetch that can require stable offsets (Kafka 2.5); it only has the flexible encoding.
-STABLE_OFFSETS = 7
-#: The first version of InitProducerId that names the producer id and epoch which it expects.
-EXPECTED_PRODUCER = 3
+#: The first version of DescribeLogDirs with the total and usable bytes of each directory (Kafka 3.3).
+WITH_ROOM = 4
 #: The only client.id from which brokers accept records for internal topics (docs/facts/consumer-groups.md).
 INTERNAL_CLIENT = "__admin_client"
-_ALL_IN_SYNC = -1
+_NO_RESOURCE = "the response of the broker lacks the resource"
+#: The source of a built-in default in DescribeConfigs.
+_DEFAULT = 5
+
+
+class PartitionOffset(NamedTuple):
+    """An offset. `timestamp` (ms) and `leader_epoch` are those of the batch found by time, -1 for LATEST."""
+
+    error: int
+    offset: int
+    timestamp: int = -1
+    leader_epoch: int = -1
+
+
+Offsets = dict[TopicPartition, PartitionOffset]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    api_key: int
-    version: int
-    body: bytes
-    flexible: bool = False
-    client: str = "kfix"
+class FetchedRecords:
+    """Raw record batches of one partition, the last of which may be cut off; offsets are -1 after an error."""
+
+    error: int
+    high_watermark: int
+    start: int
+    batches: bytes
 
 
-def api_versions() -> Request:
-    return Request(API_VERSIONS, 0, b"")
+@dataclass(frozen=True, slots=True)
+class PartitionResult:
+    error: int
+    message: str
 
 
-def metadata(topics: tuple[str, ...] | None = None) -> Request:
+@dataclass(frozen=True, slots=True)
+class DescribedConfig:
+    """Sensitive values are left out: the broker sends them as null, and they never enter a snapshot.
+
+    `sources` has the source of every key: topic (1), broker (2), cluster-wide default (3), server.properties (4),
+    default (5). `defaults` are the built-in defaults, if synonyms were requested.
+    """
+
+    name: str
+    error: int
+    message: str
+    values: dict[str, str]
+    sources: dict[str, int]
+    defaults: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirUsage:
+    """One log directory. Sizes and `usable` are in bytes; `usable` is None where the broker does not report it."""
+
+    path: str
+    error: int
+    sizes: dict[TopicPartition, int]
+    usable: int | None = None
+
+
+def by_topic(tps: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    grouped: dict[str, list[int]] = {}
+    for topic, partition in tps:
+        grouped.setdefault(topic, []).append(partition)
+    return grouped
+
+
+def by_partition(topics: Rows, make: Callable[..., T]) -> dict[TopicPartition, T]:
+    """Returns what `make` returns for each partition of a response with (topic, [(partition, ...)])."""
+    return {TopicPartition(topic, index): make(*row) for topic, rows in topics for index, *row in rows}
+
+
+METADATA = Api(3, "topics:[name:str]? _create:bool", HEAD, reads=True)
+
+
+def metadata(topics: tuple[str, ...] | None = None, shared: Shared | None = None) -> Request[MetadataResponse]:
     """Requests all topics by default. Auto-creation is disabled: reading must not create a topic."""
-    w = Writer().array(topics, Writer.string)
-    return Request(METADATA, 7, w.i8(0).done())
+    named = None if topics is None else [(topic,) for topic in topics]
+    return METADATA.ask_raw(7, (named,), lambda r: decoded(r, shared))
 
 
-def find_coordinator(group: str) -> Request:
-    """Creates a missing `__consumer_offsets` (KafkaApis.scala:1395), so send it only if the topic exists."""
-    return Request(FIND_COORDINATOR, 1, Writer().string(group).i8(0).done())
-
-
-def find_transaction_coordinator(transactional_id: str) -> Request:
-    """Creates a missing `__transaction_state`, so send it only if the topic exists."""
-    return Request(FIND_COORDINATOR, 1, Writer().string(transactional_id).i8(1).done())
-
-
-def offset_fetch(group: str) -> Request:
-    return Request(OFFSET_FETCH, 5, Writer().string(group).i32(-1).done())
-
-
-def stable_offset_fetch(group: str, tps: tuple[TopicPartition, ...]) -> Request:
-    """Requests the committed offsets of named partitions, and error 88 for those that an open transaction holds.
-
-    A request without names leaves such a partition out if it has no earlier offset (docs/facts/consumer-groups.md).
-    """
-
-    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
-        w.compact_string(item[0]).compact_array(item[1], Writer.i32).no_tags()
-
-    w = Writer().compact_string(group).compact_array(_by_topic(tps), topic).i8(1).no_tags()
-    return Request(OFFSET_FETCH, STABLE_OFFSETS, w.done(), flexible=True)
-
-
-def fetch(tp: TopicPartition, offset: int, most_bytes: int) -> Request:
-    """Requests records from an offset on, uncommitted ones too, from the leader or any other replica, without waiting.
-
-    Up to `most_bytes` bytes, and at least one batch. Not within a fetch session: the broker keeps nothing.
-    """
-
-    def partition(w: Writer, index: int) -> None:
-        w.i32(index).i32(-1).i64(offset).i64(-1).i32(most_bytes)
-
-    def topic(w: Writer, item: TopicPartition) -> None:
-        w.string(item.topic).array((item.partition,), partition)
-
-    w = Writer().i32(CONSUMER).i32(0).i32(0).i32(most_bytes).i8(0).i32(0).i32(-1)
-    return Request(FETCH, 11, w.array((tp,), topic).array((), Writer.string).string("").done())
-
-
-def produce(tp: TopicPartition, batch: bytes, timeout_ms: int) -> Request:
-    """Appends a batch to a partition of an internal topic, acknowledged by all replicas in sync."""
-
-    def partition(w: Writer, index: int) -> None:
-        w.i32(index).blob(batch)
-
-    def topic(w: Writer, item: TopicPartition) -> None:
-        w.string(item.topic).array((item.partition,), partition)
-
-    w = Writer().string(None).i16(_ALL_IN_SYNC).i32(timeout_ms).array((tp,), topic)
-    return Request(PRODUCE, 7, w.done(), client=INTERNAL_CLIENT)
-
-
-def list_groups() -> Request:
-    return Request(LIST_GROUPS, 2, b"")
-
-
-def describe_groups(groups: tuple[str, ...]) -> Request:
-    return Request(DESCRIBE_GROUPS, 2, Writer().array(groups, Writer.string).done())
-
-
-def describe_members(group: str) -> Request:
-    """Requests one group with the group.instance.id of its members (version 4 on)."""
-    return Request(DESCRIBE_GROUPS, 4, Writer().array((group,), Writer.string).i8(0).done())
-
-
-def describe_configs(
-    kind: int, names: tuple[str, ...], keys: tuple[str, ...] | None, *, synonyms: bool = False
-) -> Request:
-    """Requests these keys, or all with None.
-
-    With `synonyms`, the response contains all sources of a key, including the built-in default of the broker.
-    """
-
-    def resource(w: Writer, name: str) -> None:
-        w.i8(kind).string(name).array(keys, Writer.string)
-
-    return Request(DESCRIBE_CONFIGS, 1, Writer().array(names, resource).i8(int(synonyms)).done())
-
-
-def alter_configs(kind: int, name: str, changes: Mapping[str, str | None]) -> Request:
-    """Changes each key on its own: SET (0), or DELETE (1) for `None`. Other keys stay as they are (KIP-339)."""
-
-    def config(w: Writer, item: tuple[str, str | None]) -> None:
-        w.string(item[0]).i8(1 if item[1] is None else 0).string(item[1])
-
-    def resource(w: Writer, items: list[tuple[str, str | None]]) -> None:
-        w.i8(kind).string(name).array(items, config)
-
-    return Request(INCREMENTAL_ALTER_CONFIGS, 0, Writer().array([list(changes.items())], resource).i8(0).done())
-
-
-def describe_log_dirs(*, with_room: bool, tps: tuple[TopicPartition, ...] | None = None) -> Request:
-    """Requests all partitions, or in version 1 these ones. `with_room` uses version 4 (Kafka 3.3), with total and
-    usable bytes per directory.
-    """
-    if with_room:
-        return Request(DESCRIBE_LOG_DIRS, 4, Writer().compact_array(None, Writer.i32).no_tags().done(), flexible=True)
-
-    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
-        w.string(item[0]).array(item[1], Writer.i32)
-
-    return Request(DESCRIBE_LOG_DIRS, 1, Writer().array(None if tps is None else _by_topic(tps), topic).done())
-
-
-#: partition, leader epoch, timestamp
-_OFFSET_OF = struct.Struct(">iiq")
+LIST_OFFSETS = Api(
+    2,
+    "replica:i32 isolation:i8 topics:[name:str partitions:[index:i32 leader_epoch:i32 time_ms:i64]]",
+    "_throttle_ms:i32 topics:[name:str partitions:[index:i32 error:i16 time_ms:i64 offset:i64 leader_epoch:i32]]",
+    reads=True,
+)
 
 
 def list_offsets(
     tps: tuple[TopicPartition, ...], timestamp: int, *, replica: int = DEBUGGING_REPLICA, isolation: int = 0
-) -> Request:
+) -> Request[Offsets]:
     """`isolation` applies only to consumers (`replica` -1): 0 requests the high watermark, 1 the last stable offset."""
-    pack = _OFFSET_OF.pack
-
-    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
-        w.string(item[0]).i32(len(item[1])).raw(b"".join([pack(index, -1, timestamp) for index in item[1]]))
-
-    w = Writer().i32(replica).i8(isolation).array(_by_topic(tps), topic)
-    return Request(LIST_OFFSETS, 5, w.done())
+    rows = by_topic(tps).items()
+    topics = [(topic, list(zip(indexes, repeat(-1), repeat(timestamp)))) for topic, indexes in rows]
+    return LIST_OFFSETS.ask(5, (replica, isolation, topics), _offsets)
 
 
-def epoch_ends(epochs: Mapping[TopicPartition, int], *, current: bool = False) -> Request:
+def _offsets(topics: Rows) -> Offsets:
+    return {
+        TopicPartition(topic, index): PartitionOffset(error, offset, time_ms, epoch)
+        for topic, partitions in topics
+        for index, error, time_ms, offset, epoch in partitions
+    }
+
+
+OFFSET_FOR_LEADER_EPOCH = Api(
+    23,
+    "topics:[name:str partitions:[index:i32 current_epoch:i32 epoch:i32]]",
+    "_throttle_ms:i32 topics:[name:str partitions:[error:i16 index:i32 epoch:i32 end:i64]]",
+    reads=True,
+)
+
+
+def epoch_ends(epochs: Mapping[TopicPartition, int], *, current: bool = False) -> Request[Offsets]:
     """Requests where these leader epochs ended. Only a replica that considers itself leader answers.
 
+    The response has the end offset of the requested epoch, or of the largest one below it, given by `leader_epoch`.
     With `current`, they are sent as the epochs of the current leaders, too: a leader of an older epoch refuses with 75.
 
     Source: docs/facts/data-loss.md.
     """
 
-    def partition(w: Writer, tp: TopicPartition) -> None:
-        w.i32(tp.partition).i32(epochs[tp] if current else -1).i32(epochs[tp])
+    def row(topic: str, index: int) -> tuple[int, int, int]:
+        epoch = epochs[TopicPartition(topic, index)]
+        return index, epoch if current else -1, epoch
 
-    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
-        w.string(item[0]).array([TopicPartition(item[0], index) for index in item[1]], partition)
-
-    return Request(OFFSET_FOR_LEADER_EPOCH, 2, Writer().array(_by_topic(tuple(epochs)), topic).done())
-
-
-def list_reassignments(timeout_ms: int = 3000) -> Request:
-    return Request(LIST_REASSIGNMENTS, 0, Writer().i32(timeout_ms).uvarint(0).no_tags().done(), flexible=True)
+    topics = [(topic, [row(topic, index) for index in indexes]) for topic, indexes in by_topic(epochs).items()]
+    return OFFSET_FOR_LEADER_EPOCH.ask(2, (topics,), _epoch_ends)
 
 
-def elect_leaders(tp: TopicPartition, *, unclean: bool, timeout_ms: int) -> Request:
-    def topic(w: Writer, item: TopicPartition) -> None:
-        w.string(item.topic).array((item.partition,), Writer.i32)
-
-    w = Writer().i8(1 if unclean else 0).array((tp,), topic).i32(timeout_ms)
-    return Request(ELECT_LEADERS, 1, w.done())
-
-
-def alter_reassignment(tp: TopicPartition, replicas: tuple[int, ...] | None, timeout_ms: int) -> Request:
-    def partition(w: Writer, index: int) -> None:
-        w.i32(index).compact_array(replicas, Writer.i32).no_tags()
-
-    def topic(w: Writer, item: TopicPartition) -> None:
-        w.compact_string(item.topic).compact_array((item.partition,), partition).no_tags()
-
-    w = Writer().i32(timeout_ms).compact_array((tp,), topic).no_tags()
-    return Request(ALTER_REASSIGNMENTS, 0, w.done(), flexible=True)
+def _epoch_ends(topics: Rows) -> Offsets:
+    return {
+        TopicPartition(topic, index): PartitionOffset(error, end, -1, epoch)
+        for topic, partitions in topics
+        for error, index, epoch, end in partitions
+    }
 
 
-def offset_commit(group: str, offsets: Mapping[TopicPartition, StoredOffset]) -> Request:
-    """Commits as a consumer outside the group (generation -1, no member); refused while the group has members."""
-
-    def partition(w: Writer, item: tuple[TopicPartition, StoredOffset]) -> None:
-        tp, stored = item
-        w.i32(tp.partition).i64(stored.offset).i32(stored.leader_epoch).string(stored.metadata)
-
-    def topic(w: Writer, name: str) -> None:
-        w.string(name).array([item for item in offsets.items() if item[0].topic == name], partition)
-
-    w = Writer().string(group).i32(-1).string("").string(None)
-    return Request(OFFSET_COMMIT, 7, w.array(tuple(dict.fromkeys(tp.topic for tp in offsets)), topic).done())
+FETCH = Api(
+    1,
+    "_replica:i32=-1 _wait_ms:i32 _min_bytes:i32 most_bytes:i32 _isolation:i8 _session:i32 _session_epoch:i32=-1"
+    " topics:[name:str partitions:[index:i32 _epoch:i32=-1 offset:i64 _log_start:i64=-1 most_bytes:i32]]"
+    " _forgotten:[name:str partitions:i32s] _rack:str",
+    "_throttle_ms:i32 error:i16 _session:i32 topics:[_name:str partitions:[_index:i32 error:i16 high_watermark:i64"
+    " _last_stable:i64 start:i64 _aborted:[_producer:i64 _first:i64] _replica:i32 records:blob]]",
+    reads=True,
+    operations={TOPIC: "Read"},
+)
 
 
-def offset_delete(group: str, tps: tuple[TopicPartition, ...]) -> Request:
-    """Deletes committed offsets (KIP-496, Kafka 2.4)."""
+def fetch(tp: TopicPartition, offset: int, most_bytes: int) -> Request[FetchedRecords]:
+    """Requests records from an offset on, uncommitted ones too, from the leader or any other replica, without waiting.
 
-    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
-        w.string(item[0]).array(item[1], Writer.i32)
-
-    return Request(OFFSET_DELETE, 0, Writer().string(group).array(_by_topic(tps), topic).done())
-
-
-def leave_group(group: str, member: str, instance: str) -> Request:
-    """Removes one member from its group (KIP-345, Kafka 2.4). `instance` is "" for a dynamic member.
-
-    The coordinator removes a static member by its group.instance.id, and refuses with FENCED_INSTANCE_ID if another
-    member id has that instance by now.
+    Up to `most_bytes` bytes, and at least one batch. Not within a fetch session: the broker keeps nothing.
     """
-
-    def identity(w: Writer, _: None) -> None:
-        w.string(member).string(instance or None)
-
-    return Request(LEAVE_GROUP, 3, Writer().string(group).array((None,), identity).done())
+    return FETCH.ask(11, (most_bytes, [(tp.topic, [(tp.partition, offset, most_bytes)])]), _fetched)
 
 
-def init_producer_id(transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> Request:
-    """Takes a transactional.id over, which aborts its open transaction (version 3, Kafka 2.5; only flexible).
+def _fetched(error: int, topics: Rows) -> FetchedRecords:
+    found = [FetchedRecords(*row) for (partitions,) in topics for row in partitions]
+    return FetchedRecords(error, -1, -1, b"") if error or not found else found[0]
 
-    The coordinator refuses it (47) unless the transactional.id still has this producer id. It compares the epoch only
-    if no transaction is open: with one, another epoch aborts it as well (docs/facts/consumer-groups.md).
+
+PRODUCE = Api(
+    0,
+    "_transactional_id:str? _acks:i16=-1 timeout_ms:i32 topics:[name:str partitions:[index:i32 records:blob]]",
+    "topics:[_name:str partitions:[_index:i32 error:i16 _base:i64 _append_ms:i64 _log_start:i64]] _throttle_ms:i32",
+    operations={TOPIC: "Write"},
+)
+
+
+def produce(tp: TopicPartition, batch: bytes, timeout_ms: int) -> Request[PartitionResult]:
+    """Appends a batch to a partition of an internal topic, acknowledged by all replicas in sync."""
+
+    def convert(topics: Rows) -> PartitionResult:
+        errors = [error for (partitions,) in topics for (error,) in partitions]
+        return PartitionResult(errors[0], "") if len(errors) == 1 else PartitionResult(NO_ANSWER, "an empty response")
+
+    return PRODUCE.ask(7, (timeout_ms, [(tp.topic, [(tp.partition, batch)])]), convert, INTERNAL_CLIENT)
+
+
+LIST_REASSIGNMENTS = Api(
+    46,
+    "timeout_ms:i32 _topics:[name:str partitions:i32s]?",
+    "_throttle_ms:i32 error:i16 _message:str topics:[name:str partitions:[index:i32 replicas:i32s adding:i32s"
+    " removing:i32s]]",
+    reads=True,
+    flexible=0,
+)
+
+
+def list_reassignments(timeout_ms: int = 3000) -> Request[tuple[int, dict[TopicPartition, Assignment]]]:
+    def convert(error: int, topics: Rows) -> tuple[int, dict[TopicPartition, Assignment]]:
+        return error, by_partition(topics, Assignment)
+
+    return LIST_REASSIGNMENTS.ask(0, (timeout_ms,), convert)
+
+
+ALTER_REASSIGNMENTS = Api(
+    45,
+    "timeout_ms:i32 topics:[name:str partitions:[index:i32 replicas:i32s?]]",
+    "_throttle_ms:i32 error:i16 message:str topics:[_name:str partitions:[_index:i32 error:i16 message:str]]",
+    flexible=0,
+    operations={CLUSTER: "Alter"},
+)
+
+
+def alter_reassignment(
+    tp: TopicPartition, replicas: tuple[int, ...] | None, timeout_ms: int
+) -> Request[PartitionResult]:
+    return ALTER_REASSIGNMENTS.ask(0, (timeout_ms, [(tp.topic, [(tp.partition, replicas)])]), _changed)
+
+
+ELECT_LEADERS = Api(
+    43,
+    "unclean:i8 topics:[name:str partitions:i32s] timeout_ms:i32",
+    "_throttle_ms:i32 error:i16 topics:[_name:str partitions:[_index:i32 error:i16 message:str]]",
+    operations={CLUSTER: "Alter"},
+)
+
+
+def elect_leaders(tp: TopicPartition, *, unclean: bool, timeout_ms: int) -> Request[PartitionResult]:
+    values = int(unclean), [(tp.topic, (tp.partition,))], timeout_ms
+    return ELECT_LEADERS.ask(1, values, lambda error, topics: _changed(error, "", topics))
+
+
+def _changed(error: int, message: str, topics: Rows) -> PartitionResult:
+    """Returns the result of the one partition, or the error of the whole request."""
+    found = [PartitionResult(*row) for (partitions,) in topics for row in partitions]
+    return PartitionResult(error, message) if error or not found else found[0]
+
+
+DESCRIBE_CONFIGS = Api(
+    32,
+    "resources:[type:i8 name:str keys:strs?] synonyms:bool",
+    "_throttle_ms:i32 resources:[error:i16 message:str _type:i8 name:str configs:[key:str value:str? _read_only:bool"
+    " source:i8 sensitive:bool synonyms:[_key:str value:str? source:i8]]]",
+    reads=True,
+    operations={TOPIC: "DescribeConfigs", CLUSTER: "DescribeConfigs"},
+)
+
+
+def describe_configs(
+    kind: int, names: tuple[str, ...], keys: tuple[str, ...] | None, *, synonyms: bool = False
+) -> Request[list[DescribedConfig]]:
+    """Requests these keys, or all with None.
+
+    With `synonyms`, the response contains all sources of a key, including the built-in default of the broker.
     """
-    w = Writer().compact_string(transactional_id).i32(timeout_ms).i64(producer).i16(epoch).no_tags()
-    return Request(INIT_PRODUCER_ID, EXPECTED_PRODUCER, w.done(), flexible=True)
+    values = [(kind, name, keys) for name in names], synonyms
+    return DESCRIBE_CONFIGS.ask(1, values, lambda resources: [_described(*each) for each in resources])
 
 
-def unregister_broker(broker: int) -> Request:
-    """Removes the registration of a broker (KRaft, any version); a broker forwards it to the active controller."""
-    return Request(UNREGISTER_BROKER, 0, Writer().i32(broker).no_tags().done(), flexible=True)
+def _described(error: int, message: str, name: str, configs: Rows) -> DescribedConfig:
+    values, sources, defaults = {}, {}, {}
+    for key, text, source, sensitive, synonyms in configs:
+        sources[key] = source
+        default = next((value for value, origin in synonyms if origin == _DEFAULT), None)
+        if text is not None and not sensitive:
+            values[key] = text
+        if default is not None and not sensitive:
+            defaults[key] = default
+    return DescribedConfig(name, error, message, values, sources, defaults)
 
 
-def sasl_handshake(mechanism: str) -> Request:
-    return Request(SASL_HANDSHAKE, 1, Writer().string(mechanism).done())
+INCREMENTAL_ALTER_CONFIGS = Api(
+    44,
+    "resources:[type:i8 name:str configs:[key:str operation:i8 value:str?]] _validate_only:bool",
+    "_throttle_ms:i32 resources:[error:i16 message:str _type:i8 _name:str]",
+    operations={CLUSTER: "AlterConfigs", TOPIC: "AlterConfigs"},
+)
 
 
-def sasl_authenticate(token: bytes) -> Request:
-    return Request(SASL_AUTHENTICATE, 0, Writer().blob(token).done())
+def alter_configs(kind: int, name: str, changes: Mapping[str, str | None]) -> Request[PartitionResult]:
+    """Changes each key on its own: SET (0), or DELETE (1) for `None`. Other keys stay as they are (KIP-339)."""
+
+    def convert(resources: Rows) -> PartitionResult:
+        return PartitionResult(*resources[0]) if resources else PartitionResult(NO_ANSWER, _NO_RESOURCE)
+
+    configs = [(key, int(value is None), value) for key, value in changes.items()]
+    return INCREMENTAL_ALTER_CONFIGS.ask(0, ([(kind, name, configs)],), convert)
 
 
-def _by_topic(tps: tuple[TopicPartition, ...]) -> list[tuple[str, list[int]]]:
-    grouped: dict[str, list[int]] = {}
-    for tp in tps:
-        grouped.setdefault(tp.topic, []).append(tp.partition)
-    return list(grouped.items())
+DESCRIBE_LOG_DIRS = Api(
+    35,
+    "topics:[name:str partitions:i32s]?",
+    "_throttle_ms:i32 error:i16@3 dirs:[error:i16 path:str topics:[name:str partitions:[index:i32 size:i64 _lag:i64"
+    " _future:bool]] _total:i64@4 usable:i64=-1@4]",
+    reads=True,
+    flexible=2,
+)
+
+
+def describe_log_dirs(
+    *, with_room: bool, tps: tuple[TopicPartition, ...] | None = None
+) -> Request[tuple[int, list[LogDirUsage]]]:
+    """Requests all partitions, or these ones. The response is (error, directories); version 1 has no such error, so
+    that it is 0. `with_room` uses version 4 (Kafka 3.3), with total and usable bytes per directory.
+    """
+    topics = None if tps is None else list(by_topic(tps).items())
+    return DESCRIBE_LOG_DIRS.ask(WITH_ROOM if with_room else 1, (topics,), _log_dirs)
+
+
+def _log_dirs(error: int, dirs: Rows) -> tuple[int, list[LogDirUsage]]:
+    return error, [
+        LogDirUsage(path, bad, _sizes(topics), usable if usable >= 0 else None) for bad, path, topics, usable in dirs
+    ]
+
+
+def _sizes(topics: Rows) -> dict[TopicPartition, int]:
+    """Returns the size of each replica. A future log (AlterReplicaLogDirs in progress) takes space, too: both count."""
+    sizes: dict[TopicPartition, int] = {}
+    for topic, partitions in topics:
+        for index, size in partitions:
+            tp = TopicPartition(topic, index)
+            sizes[tp] = sizes.get(tp, 0) + size
+    return sizes

@@ -9,11 +9,10 @@ import hmac
 import json
 import secrets
 from collections.abc import Callable
+from typing import Any
 
-from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codec import ByteReader
+from kfix.adapters.kafka.api import Api, Request
 from kfix.adapters.kafka.codes import name_of
-from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.kerberos.settings import Kerberos, KerberosError
 from kfix.adapters.oauth.settings import OAuth
@@ -27,7 +26,18 @@ _OLD_KEY = "; the key in the broker's keytab may not be that of the KDC, or the 
 #: Tokens of Kerberos, and the two messages about the security layer.
 _MOST_ROUNDS = 8
 
-Exchange = Callable[[Request], ByteReader]
+Exchange = Callable[[Request[Any]], Any]
+
+SASL_HANDSHAKE = Api(17, "mechanism:str", "error:i16 mechanisms:strs", reads=True)
+SASL_AUTHENTICATE = Api(36, "token:blob", "error:i16 message:str answer:blob", reads=True)
+
+
+def handshake(mechanism: str) -> Request[tuple[int, list[str]]]:
+    return SASL_HANDSHAKE.ask(1, (mechanism,), lambda error, offered: (error, offered))
+
+
+def send_token(token: bytes) -> Request[tuple[int, str, bytes]]:
+    return SASL_AUTHENTICATE.ask(0, (token,), lambda error, message, answer: (error, message, answer))
 
 
 class AuthenticationError(UnreachableError):
@@ -36,7 +46,7 @@ class AuthenticationError(UnreachableError):
 
 def authenticate(security: Security, exchange: Exchange, where: str, seconds: float) -> None:
     """Raises AuthenticationError. `seconds` limits what is asked besides the broker, as for a token."""
-    error, offered = responses.sasl_handshake(exchange(requests.sasl_handshake(security.mechanism)))
+    error, offered = exchange(handshake(security.mechanism))
     if error and not offered:
         raise AuthenticationError(f"{where}: {name_of(error)}: this listener does not use SASL (security.protocol)")
     if error:
@@ -59,13 +69,13 @@ def authenticate(security: Security, exchange: Exchange, where: str, seconds: fl
 
 
 def _send(exchange: Exchange, token: bytes, where: str, security: Security) -> bytes:
-    error, message, answer = responses.sasl_authenticate(exchange(requests.sasl_authenticate(token)))
+    error, message, answer = exchange(send_token(token))
     if error:
         hint = _OLD_KEY if security.kerberos is not None else ""
         raise AuthenticationError(
             f"{where}: authentication refused for user {security.username!r}: {message or name_of(error)}{hint}"
         )
-    return answer
+    return bytes(answer)
 
 
 def _oauth(security: Security, settings: OAuth, exchange: Exchange, where: str, seconds: float) -> None:

@@ -7,10 +7,14 @@ transaction.version 2 (KIP-890). A record without a value deletes its key.
 
 from __future__ import annotations
 
-from kfix.adapters.kafka.codec import ByteReader
+from kfix.adapters.kafka.codec import ByteReader, versioned
 from kfix.adapters.kafka.records import Record
 from kfix.model.cluster.transactions import TransactionState
 
+_VALUE = (
+    "producer:i64 epoch:i16 timeout_ms:i32 status:i8 _partitions:[_topic:str _indexes:i32s] _updated_ms:i64"
+    " started_ms:i64"
+)
 _STATUS = (
     "Empty",
     "Ongoing",
@@ -21,13 +25,6 @@ _STATUS = (
     "Dead",
     "PrepareEpochFence",
 )
-
-
-def _partitions(r: ByteReader) -> None:
-    """Reads past the partitions of one topic."""
-    r.compact_string()
-    r.compact_array(r.i32)
-    r.tags()
 
 
 def transaction_state(record: Record) -> tuple[str, TransactionState | None] | None:
@@ -43,15 +40,9 @@ def transaction_state(record: Record) -> tuple[str, TransactionState | None] | N
     name = key.string()
     if record.value is None:
         return name, None
-    r = ByteReader(record.value)
-    version = r.i16()
-    if version not in (0, 1):
+    found = versioned(_VALUE, record.value, newest=1, flexible=1)
+    if found is None:
         return None
-    producer, epoch, timeout, status = r.i64(), r.i16(), r.i32(), r.i8()
-    if version == 0:
-        r.array(lambda: (r.string(), r.array(r.i32)))
-    else:
-        r.compact_array(lambda: _partitions(r))
-    r.i64()  # time of the last update
+    producer, epoch, timeout, status, since = found
     word = _STATUS[status] if 0 <= status < len(_STATUS) else f"status {status}"
-    return name, TransactionState(name, producer, epoch, timeout, word, r.i64())
+    return name, TransactionState(name, producer, epoch, timeout, word, since)

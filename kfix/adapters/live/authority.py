@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from typing import Protocol, TypeVar
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.live.lines import BrokerLines
@@ -136,15 +136,13 @@ class ZooKeeperAuthority:
         if controller is None:
             raise UnreachableError("there is no active controller, so reassignments cannot be read")
         end = Deadline.after(self._target.timeout)
-        error, found = lines.ask(
-            controller, lambda line: line.call(requests.list_reassignments(), responses.list_reassignments, end), end
-        )
+        error, found = lines.ask(controller, lambda line: line.call(requests.list_reassignments(), end), end)
         if error:
             raise UnreachableError(f"broker {controller}: reassignments: {name_of(error)}")
         return found
 
     def view(self, line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> PartitionView | None:
-        return line.call(requests.metadata((tp.topic,)), responses.metadata, deadline).partitions.get(tp)
+        return line.call(requests.metadata((tp.topic,)), deadline).partitions.get(tp)
 
     def door(self) -> int | None:
         return self.controller().broker

@@ -7,16 +7,15 @@ and one without an answer, or with the answer of a controller that has stepped d
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import group_answers, questions, requests, resources, responses
-from kfix.adapters.kafka.codec import ByteReader
+from kfix.adapters.kafka import group_messages, kraft_messages, questions, requests
+from kfix.adapters.kafka.api import Request
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.requests import Request
-from kfix.adapters.kafka.responses import PartitionResult
+from kfix.adapters.kafka.requests import PartitionResult
 from kfix.adapters.kafka.rights import missing_right
 from kfix.adapters.kafka.tombstones import tombstone
 from kfix.adapters.target import Target
@@ -49,11 +48,11 @@ class LiveChanger:
 
     def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
         request = requests.elect_leaders(tp, unclean=unclean, timeout_ms=self._timeout_ms)
-        return self._send_to_controller(request, responses.elect_leaders)
+        return self._send_to_controller(request)
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
         request = requests.alter_reassignment(tp, replicas, timeout_ms=self._timeout_ms)
-        return self._send_to_controller(request, responses.alter_reassignment)
+        return self._send_to_controller(request)
 
     def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
         if self._connect is None:
@@ -66,11 +65,11 @@ class LiveChanger:
         """Sends broker configs to the broker itself, since only that broker validates them."""
         request = requests.alter_configs(questions.resource_type(kind), name, changes)
         if kind is ResourceKind.TOPIC:
-            return self._send_to_controller(request, resources.altered_configs)
+            return self._send_to_controller(request)
         broker = broker_id(name)
         if broker is None:
             return ChangeResult(42, "NOT_SENT", f"{name!r} is not a broker id")
-        return self._send_to_controller(request, resources.altered_configs, broker)
+        return self._send_to_controller(request, broker)
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
         """Sends deletions first, and no commit unless they succeeded; the coordinator checks that no member exists."""
@@ -81,10 +80,10 @@ class LiveChanger:
         stored = {tp: each for tp, each in offsets.items() if each is not None}
         deleted = tuple(tp for tp, each in offsets.items() if each is None)
         if deleted:
-            result = self._send(requests.offset_delete(group, deleted), responses.offset_delete, coordinator)
+            result = self._send(group_messages.offset_delete(group, deleted), coordinator)
             if not stored or not result.accepted:
                 return result
-        result = self._send(requests.offset_commit(group, stored), responses.offset_commit, coordinator)
+        result = self._send(group_messages.offset_commit(group, stored), coordinator)
         # After a deletion, a refused commit leaves a change behind.
         return result if result.accepted or not deleted else ChangeResult(NO_ANSWER, result.name, result.message)
 
@@ -94,20 +93,20 @@ class LiveChanger:
             coordinator = self._reader.coordinator(group)
         except UnreachableError as error:
             return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
-        return self._send(requests.leave_group(group, member, instance), group_answers.leave_group, coordinator)
+        return self._send(group_messages.leave_group(group, member, instance), coordinator)
 
     def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
         try:
             coordinator = self._reader.transaction_coordinator(transactional_id)
         except UnreachableError as error:
             return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
-        request = requests.init_producer_id(transactional_id, producer, epoch, timeout_ms)
-        return self._send(request, responses.init_producer_id, coordinator)
+        request = group_messages.init_producer_id(transactional_id, producer, epoch, timeout_ms)
+        return self._send(request, coordinator)
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         if self._connect is not None:
             return ChangeResult(NOT_SENT, "NOT_SENT", "with ZooKeeper a registration ends with its session")
-        return self._send_to_controller(requests.unregister_broker(broker), responses.unregister_broker)
+        return self._send_to_controller(kraft_messages.unregister_broker(broker))
 
     def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
         if tp.topic != OFFSETS_TOPIC:
@@ -117,27 +116,25 @@ class LiveChanger:
         except UnreachableError as error:
             return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
         batch = tombstone(key, int(time.time() * 1000))
-        return self._send(requests.produce(tp, batch, self._timeout_ms), responses.produce, leader)
+        return self._send(requests.produce(tp, batch, self._timeout_ms), leader)
 
     @property
     def _timeout_ms(self) -> int:
         return int(self._target.timeout * 1000)
 
-    def _send_to_controller(
-        self, request: Request, decode: Callable[[ByteReader], PartitionResult], broker: int | None = None
-    ) -> ChangeResult:
+    def _send_to_controller(self, request: Request[PartitionResult], broker: int | None = None) -> ChangeResult:
         """`broker` is the one that has to take the request itself, and on KRaft forwards it then."""
         if self._connect is not None and (taken_over := self._taken_over()) is not None:
             return taken_over
         if self._connect is not None and broker is not None:
-            return self._send(request, decode, broker)
+            return self._send(request, broker)
         try:
             door = self._reader.door()
         except UnreachableError as error:
             return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
         if door is None:
             return ChangeResult(41, name_of(41), "there is no active controller (/controller does not exist)")
-        result = self._send(request, decode, door if broker is None else broker)
+        result = self._send(request, door if broker is None else broker)
         if self._connect is None and result.name == name_of(NOT_SENT):
             return ChangeResult(NO_ANSWER, result.name, "the active controller stepped down meanwhile")
         return result
@@ -150,16 +147,15 @@ class LiveChanger:
             return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
         return ChangeResult(NOT_SENT, "NOT_SENT", why) if why else None
 
-    def _send(self, request: Request, decode: Callable[[ByteReader], PartitionResult], broker: int) -> ChangeResult:
+    def _send(self, request: Request[PartitionResult], broker: int) -> ChangeResult:
         address = self._reader.address(broker)
         if address is None:
             return ChangeResult(NOT_SENT, "NOT_SENT", f"broker {broker} is not registered, or its address is unknown")
-        allowed = requests.READ_ONLY | {request.api_key}
-        with BrokerConnection(address, self._target.security, allowed=allowed) as line:
+        with BrokerConnection(address, self._target.security, allowed=(request.api_key,)) as line:
             try:
                 # Tests the connection before the change is sent, so that a refused one is "not sent" instead of
                 # "unknown".
-                metadata = line.call(requests.metadata(()), responses.metadata, Deadline.after(self._target.timeout))
+                metadata = line.call(requests.metadata(()), Deadline.after(self._target.timeout))
             except UnreachableError as error:
                 return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
             here = self._reader.identity().id
@@ -168,7 +164,7 @@ class LiveChanger:
                 return ChangeResult(NOT_SENT, "NOT_SENT", why)
             try:
                 # The broker may use its whole timeout; allow 2 s more for the response to arrive.
-                result = line.call(request, decode, Deadline.after(self._target.timeout + 2))
+                result = line.call(request, Deadline.after(self._target.timeout + 2))
             except UnreachableError as error:
                 return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
         why = missing_right(request.api_key, result.error, self._target.security.principal)

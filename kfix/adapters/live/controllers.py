@@ -15,7 +15,7 @@ from typing import TypeVar
 from kfix.adapters.collect.quorum import describe_at
 from kfix.adapters.collect.sustained import unsustained
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum
@@ -80,7 +80,7 @@ class Controllers:
         if not lines:
             raise UnreachableError("no active controller answers, so reassignments cannot be read")
         until = deadline.within(_FORWARDED)
-        error, found = lines[0].call(requests.list_reassignments(), responses.list_reassignments, until)
+        error, found = lines[0].call(requests.list_reassignments(), until)
         if error:
             raise UnreachableError(f"{lines[0].endpoint}: reassignments: {name_of(error)}")
         return found

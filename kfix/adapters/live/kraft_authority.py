@@ -16,10 +16,10 @@ from typing import NamedTuple
 from kfix.adapters.collect.quorum import ask_fenced
 from kfix.adapters.collect.quorum_rows import last_fetch
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import kraft_messages, requests, responses
+from kfix.adapters.kafka import kraft_messages, requests
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.kraft_messages import DescribedQuorum, EligibleReplicas
-from kfix.adapters.kafka.responses import MetadataResponse
+from kfix.adapters.kafka.metadata import MetadataResponse
 from kfix.adapters.live.controllers import Controllers
 from kfix.adapters.live.hidden_topics import hidden_topics
 from kfix.adapters.live.lines import BrokerLines
@@ -115,7 +115,7 @@ class KraftAuthority:
             return False
         with BrokerConnection(endpoint, self._target.security) as line:
             try:
-                line.call(kraft_messages.describe_features(), kraft_messages.features, end.within(_FOLLOWS))
+                line.call(kraft_messages.describe_features(), end.within(_FOLLOWS))
             except UnreachableError:
                 return line.accepted
             return True
@@ -254,14 +254,14 @@ class KraftAuthority:
         """Returns who may lead these partitions; empty where the broker does not know the request (before 3.7)."""
 
         def ask(line: BrokerConnection) -> dict[TopicPartition, EligibleReplicas]:
-            if not line.supports(requests.DESCRIBE_TOPIC_PARTITIONS, 0, end):
+            if not line.supports(kraft_messages.DESCRIBE_TOPIC_PARTITIONS, 0, end):
                 return {}
             topics = tuple(sorted({tp.topic for tp in wanted}))
             found: dict[TopicPartition, EligibleReplicas] = {}
             start: TopicPartition | None = None
             while True:
                 request = kraft_messages.describe_topic_partitions(topics, start)
-                page, start = line.call(request, kraft_messages.topic_partitions, end)
+                page, start = line.call(request, end)
                 found |= {tp: each for tp, each in page.items() if tp in wanted}
                 if start is None or not page or len(found) == len(wanted):
                     return found
@@ -276,8 +276,8 @@ def _in_doubt(view: PartitionView) -> bool:
 
 def _ask(line: BrokerConnection, topics: tuple[str, ...] | None, deadline: Deadline) -> tuple[int, MetadataResponse]:
     """Returns the metadata offset that the broker had applied, and then its metadata, which is of no older moment."""
-    offset = line.call(kraft_messages.describe_features(), kraft_messages.features, deadline).epoch
-    return offset, line.call(requests.metadata(topics), responses.metadata, deadline)
+    offset = line.call(kraft_messages.describe_features(), deadline).epoch
+    return offset, line.call(requests.metadata(topics), deadline)
 
 
 def _reading(

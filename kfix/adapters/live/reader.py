@@ -12,9 +12,9 @@ from kfix.adapters.collect.logs import ask_log_ends
 from kfix.adapters.collect.offsets_replay import find_key, replay_partition
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import questions, requests, responses
+from kfix.adapters.kafka import group_messages, questions, requests
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
-from kfix.adapters.kafka.responses import FoundCoordinator
+from kfix.adapters.kafka.group_messages import FoundCoordinator
 from kfix.adapters.kafka.rights import with_right
 from kfix.adapters.live.authority import RecordAuthority
 from kfix.adapters.live.lines import BrokerLines
@@ -108,7 +108,7 @@ class LiveReader:
         end = self._deadline()
         answers = self._lines.ask_each(
             sorted(self.registered_brokers()),
-            lambda line: line.call(requests.metadata(), responses.metadata, end).partitions,
+            lambda line: line.call(requests.metadata(), end).partitions,
             end,
         )
         found = self._authority.every_partition()
@@ -218,7 +218,7 @@ class LiveReader:
         if probe.coordinator is None or not probe.answers:
             error = next((each for each in (probe.find_error, probe.fetch_error) if each), NO_ANSWER)
             why = f"group {group}: its coordinator does not answer: {probe.error or name_of(error)}"
-            raise UnreachableError(with_right(why, requests.FIND_COORDINATOR, self._target.security.principal))
+            raise UnreachableError(with_right(why, group_messages.FIND_COORDINATOR, self._target.security.principal))
         return probe.coordinator, TopicPartition(OFFSETS_TOPIC, probe.partition)
 
     def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
@@ -259,17 +259,15 @@ class LiveReader:
         Raises UnreachableError if there is none, or if it is older than 2.5; it names a right that is missing.
         """
         self._transactions_partition(transactional_id)
-        end, request = self._deadline(), requests.find_transaction_coordinator(transactional_id)
-        answers = self._lines.ask_each(
-            sorted(self.registered_brokers()), lambda line: line.call(request, responses.find_coordinator, end), end
-        )
+        end, request = self._deadline(), group_messages.find_transaction_coordinator(transactional_id)
+        answers = self._lines.ask_each(sorted(self.registered_brokers()), lambda line: line.call(request, end), end)
         found = named_coordinator(answers.values())
         if found.error:
             why = f"transactional.id {transactional_id}: FindCoordinator: {name_of(found.error)}"
-            raise UnreachableError(with_right(why, requests.INIT_PRODUCER_ID, self._target.security.principal))
+            raise UnreachableError(with_right(why, group_messages.INIT_PRODUCER_ID, self._target.security.principal))
         new = self._lines.ask(
             found.broker,
-            lambda line: line.supports(requests.INIT_PRODUCER_ID, requests.EXPECTED_PRODUCER, end),
+            lambda line: line.supports(group_messages.INIT_PRODUCER_ID, group_messages.EXPECTED_PRODUCER, end),
             end,
         )
         if not new:

@@ -18,8 +18,9 @@ from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kfix.adapters.kafka import requests, resources, responses
-from kfix.adapters.kafka.codec import Writer
+from kfix.adapters.kafka import requests
+from kfix.adapters.kafka.codec import encoder
+from kfix.adapters.kafka.group_records import OFFSET_KEY, OFFSET_VALUE
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.clients.asking import ask
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from types import TracebackType
 
-    from kfix.adapters.kafka.responses import MetadataResponse
+    from kfix.adapters.kafka.metadata import MetadataResponse
     from kfix.lab.definition.state import Assignment
 
 _NO_LEADER_YET = -1
@@ -198,7 +199,7 @@ class LabClient(ABC):
     def metadata(self, broker: int) -> MetadataResponse | None:
         """Returns None if the broker does not answer: one that is starting, stopped or dead is not an error here."""
         try:
-            return ask(self.addresses()[broker], requests.metadata(), responses.metadata, 2.0)
+            return ask(self.addresses()[broker], requests.metadata(), 2.0)
         except (UnreachableError, KeyError):
             return None
 
@@ -283,7 +284,8 @@ class LabClient(ABC):
 
     def write_newer_group(self, partition: int, group: str) -> None:
         """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""
-        key, value = Writer().i16(3).string(group).done(), Writer().i16(0).i32(7).i8(0).done()
+        key = encoder("type:i16 group:str").write((3, group))
+        value = encoder("version:i16 epoch:i32", flexible=True).write((0, 7))
         write_internal(self._bootstrap(), TopicPartition(OFFSETS_TOPIC, partition), key, value)
 
     def write_commits(
@@ -295,14 +297,15 @@ class LabClient(ABC):
         for number in range(count):
             (topic, partition), offset = list(offsets.items())[number % len(offsets)]
             at = end - hours * 3_600_000 + hours * 3_600_000 * number // count
-            key = Writer().i16(1).string(group).string(topic).i32(partition).done()
-            rows.append((key, Writer().i16(3).i64(offset).i32(-1).string("").i64(at).done(), at))
+            key = encoder(OFFSET_KEY).write((1, group, topic, partition))
+            value = encoder(f"version:i16 {OFFSET_VALUE}", 3).write((3, offset, -1, "", at))
+            rows.append((key, value, at))
         write_internal_rows(self._bootstrap(), where, rows)
 
     def partition_size(self, broker: int, where: TopicPartition) -> int:
         """Returns the bytes of a replica on its disk."""
         request = requests.describe_log_dirs(with_room=False, tps=(where,))
-        _, dirs = ask(self.addresses()[broker], request, resources.log_dirs, 5.0)
+        _, dirs = ask(self.addresses()[broker], request, 5.0)
         return sum(each.sizes.get(where, 0) for each in dirs)
 
     def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:

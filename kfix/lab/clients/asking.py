@@ -2,64 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka.codec import ByteReader, Writer
+from kfix.adapters.kafka.api import Api, Request
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, READ_ONLY, Request
+from kfix.adapters.kafka.group_messages import INIT_PRODUCER_ID, OFFSET_COMMIT
+from kfix.adapters.kafka.kraft_messages import UNREGISTER_BROKER
+from kfix.adapters.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS
 from kfix.adapters.kafka.security import Security
-from kfix.model.cluster.snapshot import Endpoint, TopicPartition
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from kfix.model.cluster.snapshot import Endpoint
 
 T = TypeVar("T")
 
-OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID = 8, 11, 14, 22
-UPDATE_FEATURES, UNREGISTER_BROKER, CONSUMER_GROUP_HEARTBEAT = 57, 64, 68
-_ALLOWED = READ_ONLY | {
-    *(OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID),
-    *(ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, UNREGISTER_BROKER),
-    *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES),
-}
-_FROM_OUTSIDE = -1  # the generation of a commit from outside the group, and the default retention
+JOIN_GROUP = Api(
+    11,
+    "group:str session_ms:i32 rebalance_ms:i32 _member:str instance:str?@5 type:str protocols:[name:str content:blob]",
+    "_throttle_ms:i32 error:i16 generation:i32 _protocol:str _leader:str member:str",
+)
+SYNC_GROUP = Api(
+    14,
+    "group:str generation:i32 member:str instance:str?@3 assignments:[member:str content:blob]",
+    "_throttle_ms:i32 error:i16",
+)
+UPDATE_FEATURES = Api(
+    57,
+    "timeout_ms:i32 updates:[name:str level:i16 kind:i8] _validate_only:bool",
+    "_throttle_ms:i32 error:i16",
+    flexible=0,
+)
+CONSUMER_GROUP_HEARTBEAT = Api(
+    68,
+    "group:str member:str epoch:i32 _instance:str? _rack:str? rebalance_ms:i32 topics:strs? _assignor:str?"
+    " owned:[topic:uuid partitions:i32s]?",
+    "_throttle_ms:i32 error:i16 message:str _member:str epoch:i32",
+    flexible=0,
+)
+_ALLOWED = frozenset(
+    {
+        *(OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID),
+        *(ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, UNREGISTER_BROKER),
+        *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES),
+    }
+)
 
 
-def ask(
-    address: str, request: Request, decode: Callable[[ByteReader], T], seconds: float, security: Security | None = None
-) -> T:
+def ask(address: str, request: Request[T], seconds: float, security: Security | None = None) -> T:
     """Sends a request over a connection of its own. Raises UnreachableError if there is no answer in time."""
     with connected_to(address, security) as line:
-        return line.call(request, decode, Deadline.after(seconds))
+        return line.call(request, Deadline.after(seconds))
 
 
 def connected_to(address: str, security: Security | None = None) -> BrokerConnection:
     """Returns a connection to a broker that opens with its first request; close it."""
     host, _, port = address.rpartition(":")
     return BrokerConnection(Endpoint(host, int(port)), security or Security(), allowed=_ALLOWED)
-
-
-def offset_commit(group: str, offsets: Mapping[TopicPartition, int]) -> Request:
-    """Returns a commit from outside the group, as an operator's offset reset sends it."""
-
-    def topic(w: Writer, item: tuple[TopicPartition, int]) -> None:
-        (name, partition), offset = item
-        w.string(name).i32(1).i32(partition).i64(offset).string("")
-
-    w = Writer().string(group).i32(_FROM_OUTSIDE).string("").i64(_FROM_OUTSIDE)
-    return Request(OFFSET_COMMIT, 2, w.array(list(offsets.items()), topic).done())
-
-
-def committed(r: ByteReader) -> int:
-    """Returns the first error code of the response to `offset_commit`, else 0."""
-
-    def partition() -> int:
-        r.i32()
-        return r.i16()
-
-    def topic() -> list[int]:
-        r.string()
-        return r.array(partition)
-
-    return next((error for errors in r.array(topic) for error in errors if error), 0)

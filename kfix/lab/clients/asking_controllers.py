@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import kraft_messages
-from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.security import Security
 from kfix.errors import UnreachableError
-from kfix.lab.clients.asking import UNREGISTER_BROKER, UPDATE_FEATURES, ask
+from kfix.lab.clients.asking import UPDATE_FEATURES, ask
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-T = TypeVar("T")
 
 _SECONDS = 1.0
 #: How UpdateFeatures may change a level.
@@ -46,9 +42,7 @@ def quorum_seen_by(address: str, seconds: float = _SECONDS, security: Security |
     """Returns what a controller answers as the active one; None if it is another one. Raises UnreachableError."""
     host, _, port = address.rpartition(":")
     with BrokerConnection(Endpoint(host, int(port)), security or Security(), controller=True) as line:
-        found = line.call(
-            kraft_messages.describe_quorum(0), lambda r: kraft_messages.quorum(r, 0), Deadline.after(seconds)
-        )
+        found = line.call(kraft_messages.describe_quorum(0), Deadline.after(seconds))
     if found.error:
         return None
     return QuorumState(
@@ -76,36 +70,27 @@ def active_controller(
 
 def applied_offset(address: str, seconds: float = _SECONDS) -> int:
     """Returns how far a broker has applied the quorum's log (`finalized_features_epoch`). Raises UnreachableError."""
-    return ask(address, kraft_messages.describe_features(), kraft_messages.features, seconds).epoch
+    return ask(address, kraft_messages.describe_features(), seconds).epoch
 
 
 def eligible_replicas(address: str, topics: Iterable[str], seconds: float = 5.0) -> dict[TopicPartition, Eligible]:
     """Returns the eligible leader replicas and last known leaders as a broker knows them. Raises UnreachableError."""
     asked = kraft_messages.describe_topic_partitions(tuple(sorted(topics)))
-    found, _ = ask(address, asked, kraft_messages.topic_partitions, seconds)
+    found, _ = ask(address, asked, seconds)
     return {tp: Eligible(each.elr, each.last_known) for tp, each in found.items()}
 
 
 def unregister(address: str, broker: int, seconds: float = 10.0) -> int:
     """Removes the registration of a dead broker. Returns the error code. Raises UnreachableError."""
-    request = Request(UNREGISTER_BROKER, 0, Writer().i32(broker).no_tags().done(), flexible=True)
-    return ask(address, request, _unregistered, seconds)
+    return ask(address, kraft_messages.unregister_broker(broker), seconds).error
 
 
 def set_feature(address: str, name: str, level: int, seconds: float = 10.0) -> int:
     """Sets the level of a feature, downwards only if that is safe. Returns the error code. Raises UnreachableError."""
+    error = 0
     for kind in (_UPGRADE, _SAFE_DOWNGRADE):
-
-        def update(w: Writer, _: None, kind: int = kind) -> None:
-            w.compact_string(name).i16(level).i8(kind).no_tags()
-
-        w = Writer().i32(int(seconds * 1000)).compact_array((None,), update).i8(0).no_tags()
-        error = ask(address, Request(UPDATE_FEATURES, 1, w.done(), flexible=True), _unregistered, seconds)
+        values = int(seconds * 1000), [(name, level, kind)]
+        error = ask(address, UPDATE_FEATURES.ask(1, values, int), seconds)
         if not error:
-            return 0
+            break
     return error
-
-
-def _unregistered(r: ByteReader) -> int:
-    r.i32()
-    return r.i16()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages
 from kfix.errors import UnreachableError
-from kfix.lab.clients.asking import ask, committed, offset_commit
+from kfix.lab.clients.asking import ask
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE, UNSTABLE_OFFSET_COMMIT
 from kfix.lab.waiting import wait_for
+from kfix.model.cluster.offsets import StoredOffset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,18 +32,18 @@ class Groups:
 
     def coordinator(self, partition: int, via: int) -> tuple[int, int]:
         """Returns error code and coordinator as broker `via` reports them; no answer counts as not available."""
-        request = requests.find_coordinator(self.by_partition[partition])
+        request = group_messages.find_coordinator(self.by_partition[partition])
         try:
-            found = ask(self.access.addresses()[via], request, responses.find_coordinator, _ANSWER_SECONDS)
+            found = ask(self.access.addresses()[via], request, _ANSWER_SECONDS)
         except (UnreachableError, KeyError):
             return COORDINATOR_NOT_AVAILABLE, -1
         return found.error, found.broker
 
     def coordinator_address(self, partition: int, via: int) -> str:
         """Returns HOST:PORT of the coordinator, as broker `via` reports it; "" if it does not answer."""
-        request = requests.find_coordinator(self.by_partition[partition])
+        request = group_messages.find_coordinator(self.by_partition[partition])
         try:
-            found = ask(self.access.addresses()[via], request, responses.find_coordinator, _ANSWER_SECONDS)
+            found = ask(self.access.addresses()[via], request, _ANSWER_SECONDS)
         except (UnreachableError, KeyError):
             return ""
         return str(found.endpoint)
@@ -52,9 +53,10 @@ class Groups:
         error, broker = self.coordinator(partition, self._answering())
         if error:
             return error
-        request = offset_commit(self.by_partition[partition], offsets)
+        stored = {where: StoredOffset(offset) for where, offset in offsets.items()}
+        request = group_messages.offset_commit(self.by_partition[partition], stored)
         try:
-            return ask(self.access.addresses()[broker], request, committed, _COMMIT_SECONDS)
+            return ask(self.access.addresses()[broker], request, _COMMIT_SECONDS).error
         except UnreachableError:
             return COORDINATOR_NOT_AVAILABLE
 
@@ -71,17 +73,18 @@ class Groups:
         error, broker = self.coordinator(partition, self._answering())
         if error:
             return False
-        request = requests.stable_offset_fetch(self.by_partition[partition], (where,))
-        error, offsets = ask(self.access.addresses()[broker], request, responses.stable_offset_fetch, _ANSWER_SECONDS)
+        request = group_messages.stable_offset_fetch(self.by_partition[partition], (where,))
+        error, offsets = ask(self.access.addresses()[broker], request, _ANSWER_SECONDS)
         return error == 0 and offsets[where].error == UNSTABLE_OFFSET_COMMIT
 
     def fetch(self, partition: int, broker: int) -> tuple[int, int]:
         """Returns error code and number of committed offsets, as one broker answers."""
-        request = requests.offset_fetch(self.by_partition[partition])
+        request = group_messages.offset_fetch(self.by_partition[partition])
         try:
-            return ask(self.access.addresses()[broker], request, responses.offset_fetch, _ANSWER_SECONDS)
+            error, offsets = ask(self.access.addresses()[broker], request, _ANSWER_SECONDS)
         except UnreachableError:
             return COORDINATOR_NOT_AVAILABLE, 0
+        return error, sum(each.offset >= 0 for each in offsets.values())
 
     def commit_all(self, offsets: Mapping[TopicPartition, int]) -> None:
         for partition, group in self.by_partition.items():

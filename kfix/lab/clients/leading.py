@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.errors import UnreachableError
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.groups import NOT_LEADER
@@ -27,7 +27,7 @@ def answers_as_leader(
     """Returns {partition: error code that a consumer gets, 0 for none}; empty if the broker does not answer."""
     request = requests.list_offsets(tuple(partitions), requests.LATEST, replica=_CONSUMER)
     try:
-        found = ask(access.addresses()[broker], request, responses.list_offsets, _ANSWER_SECONDS)
+        found = ask(access.addresses()[broker], request, _ANSWER_SECONDS)
     except (UnreachableError, KeyError):
         return {}
     return {where: each.error for where, each in found.items()}
@@ -54,7 +54,7 @@ def stable_end(access: LabClient, leader: int, where: TopicPartition) -> tuple[i
     ]
     try:
         at = access.addresses()[leader]
-        found = [ask(at, each, responses.list_offsets, _ANSWER_SECONDS)[where] for each in asked]
+        found = [ask(at, each, _ANSWER_SECONDS)[where] for each in asked]
     except (UnreachableError, KeyError):
         return None
     return None if any(each.error for each in found) else (found[0].offset, found[1].offset)
@@ -65,7 +65,7 @@ def log_ends(access: LabClient, where: TopicPartition, brokers: Iterable[int]) -
     ends = {}
     for broker in brokers:
         request = requests.list_offsets((where,), requests.LATEST)
-        found = ask(access.addresses()[broker], request, responses.list_offsets, _ANSWER_SECONDS)[where]
+        found = ask(access.addresses()[broker], request, _ANSWER_SECONDS)[where]
         if found.error == 0:
             ends[broker] = found.offset
     return ends
@@ -76,6 +76,6 @@ def all_replicated(access: LabClient, where: TopicPartition, leader: int) -> boo
     ends = set()
     for replica in (_CONSUMER, requests.DEBUGGING_REPLICA):
         request = requests.list_offsets((where,), requests.LATEST, replica=replica)
-        found = ask(access.addresses()[leader], request, responses.list_offsets, _ANSWER_SECONDS)[where]
+        found = ask(access.addresses()[leader], request, _ANSWER_SECONDS)[where]
         ends.add((found.error, found.offset))
     return len(ends) == 1 and all(error == 0 for error, _ in ends)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.clients.asking import ask
 from kfix.lab.waiting import wait_for
@@ -27,7 +27,7 @@ def start_move(access: LabClient, where: TopicPartition, replicas: tuple[int, ..
         taker = access.taker()
         if taker is None:
             return False
-        result = ask(access.addresses()[taker], request, responses.alter_reassignment, _ANSWER_SECONDS)
+        result = ask(access.addresses()[taker], request, _ANSWER_SECONDS)
         if result.error not in {0, _NOT_CONTROLLER}:
             raise LabError(f"the reassignment of {where} to {replicas} was refused: {result.error} {result.message}")
         return result.error == 0
@@ -40,7 +40,7 @@ def moves(access: LabClient) -> Mapping[TopicPartition, Assignment]:
     taker = access.taker()
     try:
         address = access.addresses()[-1 if taker is None else taker]
-        _, found = ask(address, requests.list_reassignments(), responses.list_reassignments, _ANSWER_SECONDS)
+        _, found = ask(address, requests.list_reassignments(), _ANSWER_SECONDS)
     except (UnreachableError, KeyError):
         return {}
     return found

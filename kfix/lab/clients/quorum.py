@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from kfix.adapters.kafka import requests, resources, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.requests import BROKER_RESOURCE, TOPIC_RESOURCE
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.clients.access import LabClient, RecordedState
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
-    from kfix.adapters.kafka.responses import MetadataResponse
+    from kfix.adapters.kafka.metadata import MetadataResponse
     from kfix.adapters.kafka.security import Security
     from kfix.lab.clients.asking_controllers import QuorumState
     from kfix.lab.definition.state import Assignment
@@ -122,7 +122,7 @@ class QuorumClient(LabClient):
         address = self.addresses().get(-1 if target is None else target)
         if address is None:
             raise LabError(f"no broker takes the config of {kind} {name}", hint="kfix lab status")
-        result = ask(address, request, resources.altered_configs, _SECONDS)
+        result = ask(address, request, _SECONDS)
         if result.error:
             raise LabError(f"the config of {kind} {name} was refused: {result.error} {result.message}")
 
@@ -202,7 +202,7 @@ class QuorumClient(LabClient):
             return {}
         request = requests.describe_configs(kind, names, None)
         try:
-            found = ask(self.addresses()[broker], request, responses.describe_configs, _SECONDS)
+            found = ask(self.addresses()[broker], request, _SECONDS)
         except UnreachableError:
             return {}
         own = {TOPIC_RESOURCE: _TOPIC_SOURCE, BROKER_RESOURCE: _BROKER_SOURCE}[kind]

@@ -6,10 +6,9 @@ import uuid
 from typing import TYPE_CHECKING
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests
-from kfix.adapters.kafka.codec import ByteReader, Writer
-from kfix.adapters.kafka.new_groups import GROUP_TYPES, ask_group_description, list_typed_groups, listed_groups
-from kfix.adapters.kafka.requests import Request
+from kfix.adapters.kafka import group_messages, requests
+from kfix.adapters.kafka.group_messages import GROUP_TYPES
+from kfix.adapters.kafka.new_groups import ask_group_description
 from kfix.errors import LabError
 from kfix.lab.clients.asking import CONSUMER_GROUP_HEARTBEAT, ask, connected_to
 from kfix.model.cluster.group_reading import CONSUMER_GROUP
@@ -17,7 +16,7 @@ from kfix.model.cluster.group_reading import CONSUMER_GROUP
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kfix.adapters.kafka.group_answers import GroupDescription
+    from kfix.adapters.kafka.group_messages import GroupDescription
 
 #: The resource type of the settings of a group (KIP-848).
 _GROUP_RESOURCE = 32
@@ -39,9 +38,9 @@ def reset_members(address: str, group: str) -> None:
 
 def _configure(address: str, group: str, changes: Mapping[str, str | None]) -> None:
     request = requests.alter_configs(_GROUP_RESOURCE, group, changes)
-    error, message = ask(address, request, _altered, _SECONDS)
-    if error:
-        raise LabError(f"group {group}: IncrementalAlterConfigs returned error {error} {message}")
+    result = ask(address, request, _SECONDS)
+    if result.error:
+        raise LabError(f"group {group}: IncrementalAlterConfigs returned error {result.error} {result.message}")
 
 
 def supports_consumer_groups(address: str) -> bool:
@@ -53,20 +52,17 @@ def consumer_groups_at(address: str) -> list[str]:
     """Returns the groups of the consumer protocol that a broker lists; none where it does not know the protocol."""
     with connected_to(address) as line:
         deadline = Deadline.after(_SECONDS)
-        if not line.supports(requests.LIST_GROUPS, GROUP_TYPES, deadline):
+        if not line.supports(group_messages.LIST_GROUPS, GROUP_TYPES, deadline):
             return []
-        _, groups = line.call(list_typed_groups(), listed_groups, deadline)
+        _, groups = line.call(group_messages.list_groups(typed=True), deadline)
     return [each.name for each in groups if each.type == CONSUMER_GROUP]
 
 
 def join_consumer_group(address: str, group: str, topic: str) -> tuple[str, int]:
     """Returns (id, epoch) of a new member of a group of the consumer protocol, which has all that is free."""
     member = str(uuid.uuid4())
-    w = Writer().compact_string(group).compact_string(member).i32(_JOINS)
-    w.uvarint(0).uvarint(0).i32(PATIENCE_MS)  # no group.instance.id, no rack; the rebalance timeout
-    w.compact_array((topic,), Writer.compact_string).uvarint(0)  # the subscription; the assignor is the broker's choice
-    w.compact_array((), Writer.i32).no_tags()  # it has no partition yet
-    return member, _heartbeat(address, group, Request(CONSUMER_GROUP_HEARTBEAT, 0, w.done(), flexible=True))
+    # It has no partition yet, and leaves the choice of the assignor to the broker.
+    return member, _heartbeat(address, group, (group, member, _JOINS, PATIENCE_MS, (topic,), ()))
 
 
 def stay_in_group(address: str, group: str, member: str, epoch: int) -> int:
@@ -74,9 +70,7 @@ def stay_in_group(address: str, group: str, member: str, epoch: int) -> int:
 
     A coordinator computes an assignment once a second at most, with the next heartbeat.
     """
-    w = Writer().compact_string(group).compact_string(member).i32(epoch)
-    w.uvarint(0).uvarint(0).i32(-1).uvarint(0).uvarint(0).uvarint(0).no_tags()
-    return _heartbeat(address, group, Request(CONSUMER_GROUP_HEARTBEAT, 0, w.done(), flexible=True))
+    return _heartbeat(address, group, (group, member, epoch, -1, None, None))
 
 
 def describe_any(address: str, group: str) -> GroupDescription:
@@ -85,21 +79,9 @@ def describe_any(address: str, group: str) -> GroupDescription:
         return ask_group_description(line, group, Deadline.after(_SECONDS))
 
 
-def _heartbeat(address: str, group: str, request: Request) -> int:
-    error, message, epoch = ask(address, request, _answered, _SECONDS)
+def _heartbeat(address: str, group: str, values: tuple[object, ...]) -> int:
+    request = CONSUMER_GROUP_HEARTBEAT.ask(0, values, lambda *found: found)
+    error, message, epoch = ask(address, request, _SECONDS)
     if error:
         raise LabError(f"group {group}: the heartbeat returned error {error} {message}")
-    return epoch
-
-
-def _answered(r: ByteReader) -> tuple[int, str, int]:
-    """Returns (error, its message, epoch of the member)."""
-    r.i32()
-    error, message, _ = r.i16(), r.compact_string(), r.compact_string()
-    return error, message, r.i32()
-
-
-def _altered(r: ByteReader) -> tuple[int, str]:
-    r.i32()
-    found = r.array(lambda: (r.i16(), r.nullable_string() or "", r.i8(), r.string()))
-    return next(((error, message) for error, message, *_ in found if error), (0, ""))
+    return int(epoch)

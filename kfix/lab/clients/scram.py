@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.security import Security
 from kfix.errors import UnreachableError
 from kfix.lab.clients.asking import ask
@@ -36,7 +36,7 @@ def await_logins(addresses: Iterable[str], ways: Iterable[Security]) -> None:
 
 def _accepts(address: str, security: Security) -> bool:
     try:
-        ask(address, requests.metadata(()), responses.metadata, 2.0, security)
+        ask(address, requests.metadata(()), 2.0, security)
     except UnreachableError:
         return False
     return True

@@ -5,32 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codec import ByteReader, Writer
-from kfix.adapters.kafka.requests import Request
+from kfix.adapters.kafka.api import Request
+from kfix.adapters.kafka.group_messages import INIT_PRODUCER_ID, find_transaction_coordinator
 from kfix.errors import UnreachableError
-from kfix.lab.clients.asking import INIT_PRODUCER_ID, ask
+from kfix.lab.clients.asking import ask
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
 
 if TYPE_CHECKING:
     from kfix.lab.clients.access import LabClient
 
-_OF_TRANSACTIONS = 1
 _TIMEOUT_MS = 60_000
 _ANSWER_SECONDS = 5.0
 
 
-def find_coordinator(transactional_id: str) -> Request:
-    return Request(requests.FIND_COORDINATOR, 1, Writer().string(transactional_id).i8(_OF_TRANSACTIONS).done())
-
-
-def init_producer_id(transactional_id: str) -> Request:
-    return Request(INIT_PRODUCER_ID, 1, Writer().string(transactional_id).i32(_TIMEOUT_MS).done())
-
-
-def producer_error(r: ByteReader) -> int:
-    r.i32()
-    return r.i16()
+def init_producer_id(transactional_id: str) -> Request[int]:
+    """Requests a producer id in version 1, which names none that it expects. The response is the error."""
+    return INIT_PRODUCER_ID.ask(1, (transactional_id, _TIMEOUT_MS, None, None), int)
 
 
 @dataclass(frozen=True)
@@ -42,9 +32,9 @@ class Transactions:
 
     def coordinator(self, partition: int, via: int) -> tuple[int, int]:
         """Returns error code and coordinator as broker `via` reports them; no answer counts as not available."""
-        request = find_coordinator(self.by_partition[partition])
+        request = find_transaction_coordinator(self.by_partition[partition])
         try:
-            found = ask(self.access.addresses()[via], request, responses.find_coordinator, _ANSWER_SECONDS)
+            found = ask(self.access.addresses()[via], request, _ANSWER_SECONDS)
         except (UnreachableError, KeyError):
             return COORDINATOR_NOT_AVAILABLE, -1
         return found.error, found.broker
@@ -56,6 +46,6 @@ class Transactions:
             return False
         request = init_producer_id(self.by_partition[partition])
         try:
-            return ask(self.access.addresses()[broker], request, producer_error, _ANSWER_SECONDS) == 0
+            return ask(self.access.addresses()[broker], request, _ANSWER_SECONDS) == 0
         except (UnreachableError, KeyError):
             return False

@@ -10,7 +10,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kfix.adapters.kafka.responses import MetadataResponse
+    from kfix.adapters.kafka.metadata import MetadataResponse
     from kfix.lab.clients.access import LabClient, RecordedState
 
 

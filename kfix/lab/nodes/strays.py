@@ -72,11 +72,11 @@ def end_strays(lab: LabHandle) -> tuple[int, ...]:
 
 def cluster_at(address: str) -> str:
     """Returns the id of the cluster of the broker that answers there, "" if none answers or it knows of none."""
-    from kfix.adapters.kafka import requests, responses  # noqa: PLC0415 - the lab loads without them
+    from kfix.adapters.kafka import requests  # noqa: PLC0415 - the lab loads without them
     from kfix.lab.clients.asking import ask  # noqa: PLC0415 - brings the adapters
 
     try:
-        return ask(address, requests.metadata(()), responses.metadata, _ANSWER_SECONDS).cluster_id
+        return ask(address, requests.metadata(()), _ANSWER_SECONDS).cluster_id
     except UnreachableError:
         return ""
 

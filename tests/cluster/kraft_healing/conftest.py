@@ -2,7 +2,7 @@
 
 import pytest
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab import LabSpec
 from kfix.lab.clients.moves import moves as moves_of
@@ -70,5 +70,5 @@ def committed(cluster, group):
     """Returns {partition: committed offset} as the coordinator of the group serves it."""
     where = tuple(TopicPartition("orders", number) for number in range(3))
     [(_, broker)] = cluster.coordinators(group)
-    request = requests.stable_offset_fetch(group, where)
-    return {tp: each.offset for tp, each in cluster.ask(broker, request, responses.stable_offset_fetch)[1].items()}
+    request = group_messages.stable_offset_fetch(group, where)
+    return {tp: each.offset for tp, each in cluster.ask(broker, request)[1].items()}

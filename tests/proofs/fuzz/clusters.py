@@ -6,7 +6,7 @@ import copy
 import io
 import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -18,7 +18,8 @@ from rich.console import Console
 from kfix.adapters.collect.collector import collect
 from kfix.adapters.collect.options import CollectOptions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import new_groups, resources, responses
+from kfix.adapters.kafka import group_messages, kraft_messages, new_groups, requests, sasl
+from kfix.adapters.kafka.api import Request
 from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.pasted.reader import parse_pasted
 from kfix.adapters.saved import files
@@ -196,24 +197,26 @@ znode = _znode_case("znode")
 registration = _znode_case("registration")
 
 
-_DECODERS: Mapping[int, Any] = {
-    2: responses.list_offsets,
-    3: responses.metadata,
-    9: responses.offset_fetch,
-    10: responses.find_coordinator,
-    15: responses.describe_groups,
-    16: responses.list_groups,
-    18: responses.api_versions,
-    23: responses.epoch_ends,
-    32: responses.describe_configs,
-    35: resources.log_dirs,
-    36: responses.sasl_authenticate,
-    43: responses.elect_leaders,
-    45: responses.alter_reassignment,
-    46: responses.list_reassignments,
-    69: lambda r: new_groups.consumer_groups(r, 1),
-    77: lambda r: new_groups.share_groups(r, 1),
-}
+_TP = TopicPartition("t", 0)
+_ASKED: Sequence[Request[Any]] = (
+    requests.list_offsets((), requests.LATEST),
+    requests.metadata(),
+    group_messages.offset_fetch("g"),
+    group_messages.find_coordinator("g"),
+    group_messages.describe_groups(()),
+    group_messages.list_groups(),
+    kraft_messages.api_versions(),
+    requests.epoch_ends({}),
+    requests.describe_configs(requests.TOPIC_RESOURCE, (), None),
+    requests.describe_log_dirs(with_room=False),
+    sasl.send_token(b""),
+    requests.elect_leaders(_TP, unclean=False, timeout_ms=1),
+    requests.alter_reassignment(_TP, None, 1),
+    requests.list_reassignments(),
+    new_groups.describe_consumer_groups((), 1),
+    new_groups.describe_share_groups((), 1),
+)
+_DECODERS: Mapping[int, Any] = {each.api_key: each.decode for each in _ASKED}
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kfix.adapters.kafka.codec import Writer
+from tests.wire import Writer
 
 TOPICS = {"orders": 3, "__consumer_offsets": 2}
 _KEYS = (2, 3, 9, 10, 15, 16, 17, 18, 23, 32, 36, 43, 44)

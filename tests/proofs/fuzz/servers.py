@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kfix.adapters.kafka.codec import Writer
 from kfix.model.cluster.snapshot import Endpoint
 from tests.waiting import seconds
+from tests.wire import Writer
 
 Bend = Callable[[bytes], bytes]
 _GET_DATA, _SYNC, _GET_CHILDREN, _MULTI_READ, _CLOSE = 4, 9, 12, 22, -11

@@ -18,7 +18,7 @@ from typing import Any
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.staging import RunWriter
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import group_messages
 from kfix.adapters.target import make_target
 from kfix.app.snapshots import read_cluster
 from kfix.derive.casefile import open_case
@@ -313,7 +313,7 @@ class Oracle:
 
     def _coordinator(self, broker: int, group: str) -> tuple[int, int]:
         try:
-            found = ask(self.lab.address(broker), requests.find_coordinator(group), responses.find_coordinator, 5.0)
+            found = ask(self.lab.address(broker), group_messages.find_coordinator(group), 5.0)
         except UnreachableError as error:
             return -1, hash(str(error))
         return found.error, found.broker

@@ -6,8 +6,8 @@ import struct
 from kafka.protocol import admin
 from kafka.protocol import metadata as meta
 
-from kfix.adapters.kafka.codec import ByteReader
 from tests.unit.adapters.kafka.test_connection import server
+from tests.wire import Reader
 
 ALL_VERSIONS = {2: (0, 5), 3: (0, 9), 18: (0, 3), 32: (0, 3), 35: (0, 2), 44: (0, 1)}
 
@@ -34,7 +34,7 @@ class FakeBroker:
 
     def _talk(self, line):
         while head := self._exactly(line, 4):
-            frame = ByteReader(self._exactly(line, struct.unpack(">i", head)[0]))
+            frame = Reader(self._exactly(line, struct.unpack(">i", head)[0]))
             key, version, correlation = frame.i16(), frame.i16(), frame.i32()
             frame.string()
             body = struct.pack(">i", correlation)

@@ -6,9 +6,10 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
+from kfix.adapters.kafka.group_messages import offset_commit
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UnreachableError, UsageError
-from kfix.lab.clients.asking import ask, committed, offset_commit
+from kfix.lab.clients.asking import ask
 from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import STEMS, name_for
 from kfix.lab.clients.leading import answers_as_leader, log_ends, stable_end
@@ -30,6 +31,7 @@ from kfix.lab.incidents.setup.result import Broken
 from kfix.lab.nodes.brokers import add_broker, kill_brokers, replace_broker, start_brokers, wait_gone
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.group_reading import RECONCILING
+from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.snapshot import Assignment, TopicPartition
 
 if TYPE_CHECKING:
@@ -238,7 +240,7 @@ class IncidentContext:
     def commit_unanswered(self, coordinator: int, group: str, where: TopicPartition, offset: int) -> None:
         """Commits without waiting for the answer, which a follower that does not fetch delays."""
         with contextlib.suppress(UnreachableError):
-            ask(self.access.addresses()[coordinator], offset_commit(group, {where: offset}), committed, 0.3)
+            ask(self.access.addresses()[coordinator], offset_commit(group, {where: StoredOffset(offset)}), 0.3)
         self.report(f"committed an offset for group {group} that no follower acknowledges but one")
 
     def grown_end(self, where: TopicPartition, broker: int, before: int) -> int | None:

@@ -9,8 +9,8 @@ from kfix.adapters.collect.quorum import QuorumQuestion
 from kfix.adapters.collect.rights import with_rights
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka.codec import Writer
-from kfix.adapters.kafka.requests import API_VERSIONS, DESCRIBE_CONFIGS, METADATA
+from kfix.adapters.kafka.kraft_messages import API_VERSIONS
+from kfix.adapters.kafka.requests import DESCRIBE_CONFIGS, METADATA
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import make_target
 from kfix.model.cluster.quorum import QuorumView
@@ -20,6 +20,7 @@ from kfix_diagnostics.sources._unread import leaves_open
 from tests.unit.adapters.collect.test_quorum import Talk, described, features, question, seen, server, world
 from tests.unit.diagnostics.kraft_clusters import eligible_dead
 from tests.unit.diagnostics.test_incidents import find
+from tests.wire import Writer
 
 UNCLEAN, MIN_ISR = "unclean.leader.election.enable", "min.insync.replicas"
 

@@ -3,7 +3,7 @@
 import pytest
 from kafka.protocol import admin, consumer
 from kafka.protocol import metadata as meta
-from kafka.protocol.consumer import group as groups
+from kafka.protocol.consumer import group
 
 from kfix.adapters.collect.group_details import GroupQuestions, leaders_of
 from kfix.adapters.collect.probes import fetch_offsets
@@ -35,11 +35,11 @@ def described(error=0):
 
 
 def fetched(offset=7, error=0):
-    topic = groups.OffsetFetchResponse.OffsetFetchResponseTopic
+    topic = group.OffsetFetchResponse.OffsetFetchResponseTopic
     one = topic.OffsetFetchResponsePartition(
         partition_index=0, committed_offset=offset, committed_leader_epoch=-1, metadata="", error_code=0
     )
-    return groups.OffsetFetchResponse(
+    return group.OffsetFetchResponse(
         throttle_time_ms=0, topics=[topic(name="orders", partitions=[one])], error_code=error
     )
 

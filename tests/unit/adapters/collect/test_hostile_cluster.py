@@ -9,8 +9,8 @@ from rich.console import Console
 
 from kfix.adapters.collect.collector import collect
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import responses
-from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
+from kfix.adapters.kafka import requests
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
 from kfix.adapters.zookeeper.wire import get
@@ -21,6 +21,7 @@ from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.fuzz import healthy
 from tests.proofs.fuzz.servers import Broker, ZooKeeperServer, listening
+from tests.wire import Writer
 from tests.zookeeper_view import read_view
 
 ORDERS = TopicPartition("orders", 0)
@@ -184,19 +185,20 @@ def test_a_partition_with_an_impossible_number_of_replicas_is_not_the_protocol(i
     w = Writer().i32(0).i32(0).string("c").i32(1).i32(1).i16(0).string("t").i8(0).i32(1)
     w.i16(0).i32(0).i32(1).i32(4).i32(0).i32(isr).i32(offline)
     with pytest.raises(ProtocolError):
-        responses.metadata(ByteReader(w.done()))
+        requests.metadata().decode(ByteReader(w.done()))
 
 
 @pytest.mark.parametrize("port", [-1, 65_536, 2**31 - 1])
 def test_a_broker_with_an_impossible_port_is_not_the_protocol(port):
     w = Writer().i32(0).array([1], lambda w, b: w.i32(b).string("h").i32(port).string(None)).string("c").i32(1).i32(0)
     with pytest.raises(ProtocolError, match="invalid port"):
-        responses.metadata(ByteReader(w.done()))
+        requests.metadata().decode(ByteReader(w.done()))
 
 
 def test_an_election_without_a_result_is_no_crash():
     w = Writer().i32(0).i16(0).array(["t"], lambda w, t: w.string(t).i32(0))
-    assert responses.elect_leaders(ByteReader(w.done())).error == 0
+    asked = requests.elect_leaders(TopicPartition("t", 0), unclean=False, timeout_ms=1)
+    assert asked.decode(ByteReader(w.done())).error == 0
 
 
 def test_what_was_asked_of_each_server_is_counted(world):

@@ -5,15 +5,14 @@ import pytest
 from kfix.adapters.collect.offsets_sizes import read_sizes
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests
-from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.records import Record
-from kfix.adapters.kafka.resources import LogDirUsage
-from kfix.adapters.kafka.responses import FetchedRecords, PartitionOffset
+from kfix.adapters.kafka.requests import FetchedRecords, LogDirUsage, PartitionOffset
 from kfix.derive.compaction import is_uncompacted, segment_bytes_of
 from kfix.errors import UnreachableError
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.unit.adapters.collect.test_transactions import batch
+from tests.wire import Reader
 
 TP, OTHER = (TopicPartition("__consumer_offsets", number) for number in (0, 1))
 SEGMENT = 10_000
@@ -48,10 +47,10 @@ class Leader:
         assert request.api_key == requests.FETCH
         if error:
             return FetchedRecords(error, -1, -1, b"")
-        reader = ByteReader(request.body, 25 + 4 + 2 + len(TP.topic) + 4 + 4 + 4)
+        reader = Reader(request.body, 25 + 4 + 2 + len(TP.topic) + 4 + 4 + 4)
         at = reader.i64()
         found = [data for base, data in self.batches if base + BATCH > at]
-        most = ByteReader(request.body, 12).i32()
+        most = Reader(request.body, 12).i32()
         return FetchedRecords(0, 9, 0, b"".join(found)[: max(most, len(found[0]))])
 
     def call_many(self, asked, *_):

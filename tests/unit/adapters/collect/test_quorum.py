@@ -13,8 +13,8 @@ import pytest
 from kfix.adapters.collect.broker import BrokerAnswers
 from kfix.adapters.collect.quorum import QuorumQuestion, kraft_settings, voters_in, why_unread
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka.codec import Writer
-from kfix.adapters.kafka.requests import API_VERSIONS, DESCRIBE_QUORUM, LIST_REASSIGNMENTS, METADATA
+from kfix.adapters.kafka.kraft_messages import API_VERSIONS, DESCRIBE_QUORUM
+from kfix.adapters.kafka.requests import LIST_REASSIGNMENTS, METADATA
 from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import make_target
 from kfix.derive.quorum import quorum_lost
@@ -22,6 +22,7 @@ from kfix.errors import UnreachableError
 from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import BrokerView, Endpoint
 from tests.proofs.fuzz.servers import listening
+from tests.wire import Writer
 
 NOW = 1_800_000_000_000
 Talk = Callable[[socket.socket], None]

@@ -3,9 +3,8 @@
 from kfix.adapters.collect.rights import note_hidden_topics, with_rights
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests
-from kfix.adapters.kafka.resources import LogDirUsage
-from kfix.adapters.kafka.responses import PartitionOffset
+from kfix.adapters.kafka import group_messages, requests
+from kfix.adapters.kafka.requests import LogDirUsage, PartitionOffset
 from kfix.adapters.kafka.rights import missing_right
 from kfix.model.cluster.snapshot import Source, TopicPartition
 
@@ -20,11 +19,11 @@ class Line:
         self.hidden = hidden
         self.asked = []
 
-    def call(self, request, decode, deadline):
+    def call(self, request, deadline):
         self.asked.append(request.api_key)
         return 0, self.dirs
 
-    def call_many(self, asked, decode, deadline):
+    def call_many(self, asked, deadline):
         self.asked += [request.api_key for request in asked]
         tps = [tp for each in self.dirs for tp in each.sizes]
         ends = {tp: PartitionOffset(29 if tp.topic in self.hidden else 0, 5) for tp in tps}
@@ -73,6 +72,6 @@ def test_an_error_of_a_missing_right_ends_with_the_command_that_grants_it():
 
 def test_each_request_has_its_own_right():
     assert "--operation Alter --cluster" in missing_right(requests.ELECT_LEADERS, 31, "User:a")
-    assert "--operation Delete --group '*'" in missing_right(requests.OFFSET_DELETE, 30, "User:a")
-    assert "--operation Write --transactional-id '*'" in missing_right(requests.INIT_PRODUCER_ID, 53, "User:a")
+    assert "--operation Delete --group '*'" in missing_right(group_messages.OFFSET_DELETE, 30, "User:a")
+    assert "--operation Write --transactional-id '*'" in missing_right(group_messages.INIT_PRODUCER_ID, 53, "User:a")
     assert missing_right(requests.ELECT_LEADERS, 41, "User:a") == ""

@@ -11,7 +11,7 @@ from kfix.adapters.collect.second_round import SecondRound
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.responses import DescribedConfig
+from kfix.adapters.kafka.requests import DescribedConfig
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Mode
 

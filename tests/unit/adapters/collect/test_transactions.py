@@ -6,13 +6,13 @@ import pytest
 
 from kfix.adapters.collect.transactions import ask_open_batch, ask_transaction, name_producers, open_producers
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka.codec import Writer
 from kfix.adapters.kafka.records import Record
-from kfix.adapters.kafka.responses import FetchedRecords, PartitionOffset
+from kfix.adapters.kafka.requests import FetchedRecords, PartitionOffset
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import OffsetsLog, OpenTransaction, TopicPartition
 from kfix.model.cluster.transactions import OpenBatch, TransactionLog, TransactionState
 from tests.unit.diagnostics.group_readings import reading
+from tests.wire import Writer
 
 TP = TopicPartition("orders", 0)
 LOG = [TopicPartition("__transaction_state", number) for number in range(2)]

@@ -17,7 +17,7 @@ class Line:
     def __init__(self, error, broker=-1):
         self.error, self.broker, self.asked = error, broker, 0
 
-    def call_many(self, asked, _decode, _deadline):
+    def call_many(self, asked, _deadline):
         self.asked += 1
         if self.error is None:
             raise UnreachableError("gone")

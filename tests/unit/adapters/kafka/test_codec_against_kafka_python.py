@@ -9,15 +9,18 @@ from kafka.protocol import admin, consumer
 from kafka.protocol import metadata as meta
 from kafka.protocol.consumer import group
 
-from kfix.adapters.kafka import group_answers, requests, responses
-from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
+from kfix.adapters.kafka import group_messages, kraft_messages, requests, sasl
+from kfix.adapters.kafka.api import Api
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.connection import _frame
 from kfix.model.cluster.group_reading import GroupMember
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.snapshot import Assignment, PartitionView, TopicPartition
 from tests.each import for_each
+from tests.wire import Writer
 
 names = st.text(min_size=1, max_size=20)
+TP = TopicPartition("t", 0)
 ids = st.lists(st.integers(0, 70000), max_size=5)
 
 
@@ -39,11 +42,11 @@ def test_metadata_request_has_the_same_bytes(topics):
 
 @given(names)
 def test_group_requests_have_the_same_bytes(name):
-    same(requests.find_coordinator(name), meta.FindCoordinatorRequest(key=name, key_type=0))
-    same(requests.offset_fetch(name), group.OffsetFetchRequest(group_id=name, topics=None))
-    same(requests.describe_groups((name,)), admin.DescribeGroupsRequest(groups=[name]))
-    same(requests.describe_members(name), admin.DescribeGroupsRequest(groups=[name]))
-    same(requests.list_groups(), admin.ListGroupsRequest())
+    same(group_messages.find_coordinator(name), meta.FindCoordinatorRequest(key=name, key_type=0))
+    same(group_messages.offset_fetch(name), group.OffsetFetchRequest(group_id=name, topics=None))
+    same(group_messages.describe_groups((name,)), admin.DescribeGroupsRequest(groups=[name]))
+    same(group_messages.describe_members(name), admin.DescribeGroupsRequest(groups=[name]))
+    same(group_messages.list_groups(), admin.ListGroupsRequest())
 
 
 @given(names, st.lists(names, max_size=3), st.booleans())
@@ -82,7 +85,7 @@ def test_list_offsets_request_has_the_same_bytes(name, index):
 def test_stable_offsets_request_has_the_same_bytes(name, topic, index):
     asked = group.OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=[index])
     same(
-        requests.stable_offset_fetch(name, (TopicPartition(topic, index),)),
+        group_messages.stable_offset_fetch(name, (TopicPartition(topic, index),)),
         group.OffsetFetchRequest(group_id=name, topics=[asked], require_stable=True),
     )
 
@@ -94,7 +97,7 @@ def test_offset_commit_request_has_the_same_bytes(name, index, offset, epoch, me
         partition_index=index, committed_offset=offset, committed_leader_epoch=epoch, committed_metadata=metadata
     )
     same(
-        requests.offset_commit(name, {TopicPartition(name, index): StoredOffset(offset, epoch, metadata)}),
+        group_messages.offset_commit(name, {TopicPartition(name, index): StoredOffset(offset, epoch, metadata)}),
         group.OffsetCommitRequest(
             group_id=name,
             generation_id_or_member_epoch=-1,
@@ -110,7 +113,7 @@ def test_offset_delete_request_has_the_same_bytes(name, index):
     topic = group.OffsetDeleteRequest.OffsetDeleteRequestTopic
     partition = topic.OffsetDeleteRequestPartition(partition_index=index)
     same(
-        requests.offset_delete(name, (TopicPartition(name, index),)),
+        group_messages.offset_delete(name, (TopicPartition(name, index),)),
         group.OffsetDeleteRequest(group_id=name, topics=[topic(name=name, partitions=[partition])]),
     )
 
@@ -118,7 +121,7 @@ def test_offset_delete_request_has_the_same_bytes(name, index):
 @given(names, names, st.text(max_size=9))
 def test_leave_group_request_has_the_same_bytes(name, member, instance):
     identity = group.LeaveGroupRequest.MemberIdentity(member_id=member, group_instance_id=instance or None)
-    same(requests.leave_group(name, member, instance), group.LeaveGroupRequest(group_id=name, members=[identity]))
+    same(group_messages.leave_group(name, member, instance), group.LeaveGroupRequest(group_id=name, members=[identity]))
 
 
 @given(names, st.integers(0, 9), st.integers(0, 1 << 40))
@@ -196,7 +199,7 @@ def test_metadata_answer_is_read_whole(name, leader, epoch, replicas, isr, offli
         isr_nodes=isr,
         offline_replicas=offline,
     )
-    said = responses.metadata(
+    said = requests.metadata().decode(
         answer(
             meta.MetadataResponse(
                 throttle_time_ms=0,
@@ -227,7 +230,7 @@ def test_reassignments_answer_is_read_whole(name, replicas, adding, removing):
         0,
     )
     expected = Assignment(tuple(replicas), tuple(adding), tuple(removing))
-    assert responses.list_reassignments(reader) == (0, {TopicPartition(name, 1): expected})
+    assert requests.list_reassignments().decode(reader) == (0, {TopicPartition(name, 1): expected})
 
 
 @given(names, st.integers(-1, 1 << 40), st.sampled_from([0, 88]))
@@ -240,8 +243,8 @@ def test_stable_offsets_answer_is_read_whole(name, offset, code):
         group.OffsetFetchResponse(throttle_time_ms=0, topics=[topic(name=name, partitions=[partition])], error_code=16),
         7,
     )
-    expected = {TopicPartition(name, 4): responses.CommittedOffset(code, offset, -1, "m")}
-    assert responses.stable_offset_fetch(reader) == (16, expected)
+    expected = {TopicPartition(name, 4): group_messages.CommittedOffset(code, offset, -1, "m")}
+    assert group_messages.stable_offset_fetch("g", ()).decode(reader) == (16, expected)
 
 
 @given(names, names, st.one_of(st.none(), names), st.booleans())
@@ -265,7 +268,8 @@ def test_members_answer_is_read_whole(name, topic, instance, consumes):
         members=[member],
         authorized_operations=set(),
     )
-    found = group_answers.describe_members(answer(admin.DescribeGroupsResponse(throttle_time_ms=0, groups=[one]), 4))
+    reader = answer(admin.DescribeGroupsResponse(throttle_time_ms=0, groups=[one]), 4)
+    found = group_messages.describe_members(name).decode(reader)
     tps = (TopicPartition(topic, 2), TopicPartition(topic, 0)) if consumes else ()
     assert found.members == (GroupMember("m", "c", "/h", instance or "", tps),)
     assert (found.error, found.state) == (0, "Stable")
@@ -281,8 +285,8 @@ def test_committed_offsets_answer_is_read_whole(name, offset):
         group.OffsetFetchResponse(throttle_time_ms=0, topics=[topic(name=name, partitions=[partition])], error_code=16),
         5,
     )
-    expected = {TopicPartition(name, 4): responses.CommittedOffset(29, offset)}
-    assert group_answers.committed_offsets(reader) == (16, expected)
+    expected = {TopicPartition(name, 4): group_messages.CommittedOffset(29, offset)}
+    assert group_messages.offset_fetch("g").decode(reader) == (16, expected)
 
 
 @pytest.mark.parametrize(
@@ -300,13 +304,13 @@ def test_the_answer_about_a_removed_member_is_its_own_error_or_that_of_the_reque
         for member, instance, code in members
     ]
     reader = answer(group.LeaveGroupResponse(throttle_time_ms=0, error_code=top, members=rows), 3)
-    assert group_answers.leave_group(reader) == responses.PartitionResult(*expected)
+    assert group_messages.leave_group("g", "m", "").decode(reader) == requests.PartitionResult(*expected)
 
 
 def test_an_answer_about_no_removed_member_is_an_error():
     reader = answer(group.LeaveGroupResponse(throttle_time_ms=0, error_code=0, members=[]), 3)
     with pytest.raises(ProtocolError, match="0 members for one"):
-        group_answers.leave_group(reader)
+        group_messages.leave_group("g", "m", "").decode(reader)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +328,7 @@ def test_answers_about_offsets_say_whether_all_or_some_or_none_were_changed(code
         for number, code in enumerate(codes)
     ]
     reader = answer(group.OffsetCommitResponse(throttle_time_ms=0, topics=[committed(name="t", partitions=rows)]), 7)
-    assert responses.offset_commit(reader) == responses.PartitionResult(*expected)
+    assert group_messages.offset_commit("g", {}).decode(reader) == requests.PartitionResult(*expected)
     deleted = group.OffsetDeleteResponse.OffsetDeleteResponseTopic
     rows = [
         deleted.OffsetDeleteResponsePartition(partition_index=number, error_code=code)
@@ -336,7 +340,7 @@ def test_answers_about_offsets_say_whether_all_or_some_or_none_were_changed(code
             0,
         )
         wanted = (top, "") if top else expected
-        assert responses.offset_delete(reader) == responses.PartitionResult(*wanted)
+        assert group_messages.offset_delete("g", ()).decode(reader) == requests.PartitionResult(*wanted)
 
 
 @given(names, st.binary(max_size=40), st.sampled_from([0, 1]))
@@ -359,14 +363,14 @@ def test_fetch_answer_is_read_whole(name, raw, code):
         ),
         11,
     )
-    assert responses.fetch(reader) == responses.FetchedRecords(code, 9, 1, raw)
+    assert requests.fetch(TP, 0, 1).decode(reader) == requests.FetchedRecords(code, 9, 1, raw)
 
 
 @given(st.integers(0, 90), st.one_of(st.none(), names))
 def test_answers_to_changes_carry_the_partitions_own_error(code, message):
     election = admin.ElectLeadersResponse.ReplicaElectionResult
     result = election.PartitionResult(partition_id=1, error_code=code, error_message=message)
-    said = responses.elect_leaders(
+    said = requests.elect_leaders(TP, unclean=False, timeout_ms=9).decode(
         answer(
             admin.ElectLeadersResponse(
                 throttle_time_ms=0,
@@ -379,22 +383,48 @@ def test_answers_to_changes_carry_the_partitions_own_error(code, message):
     assert (said.error, said.message) == (code, message or "")
 
 
-decoders = [
-    decode
-    for module in (responses, group_answers)
-    for name, decode in vars(module).items()
-    if callable(decode) and name.islower() and not name.startswith("_")
-    if getattr(decode, "__module__", "") == module.__name__
+every = [
+    requests.metadata(),
+    requests.list_offsets((), requests.LATEST),
+    requests.epoch_ends({}),
+    requests.fetch(TP, 0, 1),
+    requests.produce(TP, b"", 1),
+    requests.list_reassignments(),
+    requests.alter_reassignment(TP, None, 1),
+    requests.elect_leaders(TP, unclean=True, timeout_ms=1),
+    requests.describe_configs(requests.TOPIC_RESOURCE, (), None),
+    requests.alter_configs(requests.TOPIC_RESOURCE, "t", {}),
+    requests.describe_log_dirs(with_room=False),
+    requests.describe_log_dirs(with_room=True),
+    group_messages.find_coordinator("g"),
+    group_messages.offset_fetch("g"),
+    group_messages.stable_offset_fetch("g", ()),
+    group_messages.list_groups(),
+    group_messages.list_groups(typed=True),
+    group_messages.describe_groups(()),
+    group_messages.describe_members("g"),
+    group_messages.offset_commit("g", {}),
+    group_messages.offset_delete("g", ()),
+    group_messages.leave_group("g", "m", ""),
+    group_messages.init_producer_id("t", 1, 0, 1),
+    kraft_messages.api_versions(),
+    kraft_messages.unregister_broker(1),
+    sasl.handshake("PLAIN"),
+    sasl.send_token(b""),
 ]
 
 
-@for_each("decode", decoders, ids=lambda d: d.__name__)
+@for_each("asked", every, ids=lambda asked: f"{asked.api_key!r} v{asked.version}")
 @settings(max_examples=25)
 @given(st.binary(max_size=400))
-def test_garbage_is_one_clear_error_and_never_another(decode, data):
+def test_garbage_is_one_clear_error_and_never_another(asked, data):
     with contextlib.suppress(ProtocolError):
-        decode(ByteReader(data))
+        asked.decode(ByteReader(data))
 
 
 def test_there_are_decoders_to_fuzz():
-    assert len(decoders) >= 12
+    declared = {
+        each for module in (requests, group_messages, sasl) for each in vars(module).values() if isinstance(each, Api)
+    }
+    assert declared <= {each.api_key for each in every}
+    assert len(every) >= 12

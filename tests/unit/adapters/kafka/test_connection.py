@@ -4,12 +4,13 @@ import contextlib
 import socket
 import struct
 import threading
+from dataclasses import replace
 
 import pytest
 
 from kfix.adapters.collect.collector import collect
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.codec import ProtocolError
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
@@ -94,7 +95,7 @@ def answers_another(distance):
 
 def ask(endpoint, seconds=0.3):
     with BrokerConnection(endpoint, Security()) as line:
-        return line.call(requests.metadata(), responses.metadata, Deadline.after(seconds))
+        return line.call(requests.metadata(), Deadline.after(seconds))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_a_server_that_is_no_broker_is_named_as_such(behaviour, words):
 def test_a_connection_that_failed_is_closed_so_that_no_late_response_is_taken(behaviour):
     with server(behaviour) as endpoint, BrokerConnection(endpoint, Security()) as line:
         with pytest.raises(UnreachableError):
-            line.call(requests.metadata(), responses.metadata, Deadline.after(0.3))
+            line.call(requests.metadata(), Deadline.after(0.3))
         assert line.accepted
         assert not line.is_open
 
@@ -126,7 +127,7 @@ def test_a_connection_that_failed_is_closed_so_that_no_late_response_is_taken(be
 def test_a_connection_with_a_response_that_cannot_be_decoded_is_closed():
     with server(cut_short) as endpoint, BrokerConnection(endpoint, Security()) as line:
         with pytest.raises(ProtocolError, match=str(endpoint)):
-            line.call(requests.metadata(), responses.metadata, Deadline.after(3))
+            line.call(requests.metadata(), Deadline.after(3))
         assert line.accepted
         assert not line.is_open
 
@@ -153,14 +154,14 @@ def test_a_server_that_hangs_for_ever_is_given_up_at_the_deadline():
 def test_a_read_only_line_refuses_a_change_before_it_connects(change):
     line = BrokerConnection(Endpoint("127.0.0.1", 1), Security())
     with pytest.raises(ReadOnlyViolationError):
-        line.call(change, responses.elect_leaders, Deadline.after(1))
+        line.call(change, Deadline.after(1))
 
 
 def test_a_read_only_line_refuses_a_question_that_would_create_a_topic():
     asking = requests.metadata(("t",))
-    creating = requests.Request(asking.api_key, asking.version, asking.body[:-1] + b"\1")
+    creating = replace(asking, body=asking.body[:-1] + b"\1")
     with pytest.raises(ReadOnlyViolationError, match="auto-creation"):
-        BrokerConnection(Endpoint("127.0.0.1", 1), Security()).call(creating, responses.metadata, Deadline.after(1))
+        BrokerConnection(Endpoint("127.0.0.1", 1), Security()).call(creating, Deadline.after(1))
 
 
 @pytest.mark.parametrize("behaviour", [silent, web, closes, huge])

@@ -11,8 +11,8 @@ from kafka.protocol import admin
 from kafka.protocol import metadata as meta
 
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import kraft_messages, requests
 from kfix.adapters.kafka import kraft_messages as kraft
-from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.connection import BrokerConnection, _frame
 from kfix.adapters.kafka.security import Security
@@ -94,7 +94,7 @@ def test_features_answer_is_read_from_its_tags(epoch, finalized, ready):
         zk_migration_ready=ready,
     )
     reader = answer(message, 3)
-    assert kraft.features(reader) == kraft.Features(
+    assert kraft.describe_features().decode(reader) == kraft.Features(
         -1 if epoch is None else epoch, finalized, {"metadata.version": 21}, ready
     )
     assert reader.at == len(reader.data)
@@ -124,7 +124,7 @@ def test_quorum_answer_is_read_whole(version, leader, epoch, high, replicas):
         nodes=[node],
     )
     reader = answer(message, version)
-    read = kraft.quorum(reader, version)
+    read = kraft.describe_quorum(version).decode(reader)
     times = (5, 6) if version else (-1, -1)
     directory = DIRECTORY.bytes if version > 1 else b""
     voters = tuple(kraft.VoterState(n, directory, end, *times) for n, end in replicas)
@@ -143,14 +143,14 @@ def _state(version, node, end):
 
 def test_the_error_of_a_quorum_request_is_kept():
     a = admin.DescribeQuorumResponse
-    read = kraft.quorum(answer(a(error_code=31, error_message="no", topics=[], nodes=[]), 2), 2)
+    read = kraft.describe_quorum(2).decode(answer(a(error_code=31, error_message="no", topics=[], nodes=[]), 2))
     assert read.error == 31
 
 
 def test_an_answer_about_no_partition_is_an_error():
     a = admin.DescribeQuorumResponse
     with pytest.raises(ProtocolError, match="0 partitions for one"):
-        kraft.quorum(answer(a(error_code=0, error_message=None, topics=[], nodes=[]), 2), 2)
+        kraft.describe_quorum(2).decode(answer(a(error_code=0, error_message=None, topics=[], nodes=[]), 2))
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -174,7 +174,8 @@ def test_cluster_answer_is_read_whole(version, name, rows):
         **kind,
     )
     expected = tuple(kraft.ListedBroker(n, Endpoint(h, p), f and version > 1) for n, h, p, f in rows)
-    assert kraft.cluster(answer(message, version), version) == kraft.DescribedCluster(0, name, 3, expected)
+    found = kraft.describe_cluster(version).decode(answer(message, version))
+    assert found == kraft.DescribedCluster(0, name, 3, expected)
 
 
 @given(names, ids, st.one_of(st.none(), ids), st.one_of(st.none(), names))
@@ -197,7 +198,7 @@ def test_topic_partitions_answer_is_read_whole(name, isr, elr, following):
         topics=[topic(error_code=0, name=name, topic_id=DIRECTORY, is_internal=False, partitions=[partition])],
         next_cursor=None if following is None else a.Cursor(topic_name=following, partition_index=5),
     )
-    found, start = kraft.topic_partitions(answer(message, 0))
+    found, start = kraft.describe_topic_partitions(()).decode(answer(message, 0))
     assert found == {TopicPartition(name, 2): kraft.EligibleReplicas(-1, 4, tuple(isr), tuple(elr or ()), (2,))}
     assert start == (None if following is None else TopicPartition(following, 5))
 
@@ -205,10 +206,10 @@ def test_topic_partitions_answer_is_read_whole(name, isr, elr, following):
 @for_each(
     "decode",
     [
-        kraft.features,
-        *(lambda r, v=v: kraft.quorum(r, v) for v in (0, 1, 2)),
-        *(lambda r, v=v: kraft.cluster(r, v) for v in (0, 1, 2)),
-        kraft.topic_partitions,
+        kraft.describe_features().decode,
+        *(kraft.describe_quorum(v).decode for v in (0, 1, 2)),
+        *(kraft.describe_cluster(v).decode for v in (0, 1, 2)),
+        kraft.describe_topic_partitions(()).decode,
     ],
 )
 @settings(max_examples=25)
@@ -229,16 +230,16 @@ def _versions(*keys):
 
 
 def test_a_controller_is_only_asked_on_purpose():
-    with server(_versions(requests.DESCRIBE_QUORUM, requests.API_VERSIONS)) as endpoint:
+    with server(_versions(kraft_messages.DESCRIBE_QUORUM, kraft_messages.API_VERSIONS)) as endpoint:
         with BrokerConnection(endpoint, Security(), controller=True) as line:
-            assert line.newest(requests.DESCRIBE_QUORUM, 2, Deadline.after(1)) == 2
+            assert line.newest(kraft_messages.DESCRIBE_QUORUM, 2, Deadline.after(1)) == 2
         with BrokerConnection(endpoint, Security()) as line, pytest.raises(ProtocolError, match="address of a broker"):
             line.exchange((), Deadline.after(1))
 
 
 def test_a_broker_is_not_taken_for_a_controller():
     with (
-        server(_versions(requests.METADATA, requests.DESCRIBE_QUORUM)) as endpoint,
+        server(_versions(requests.METADATA, kraft_messages.DESCRIBE_QUORUM)) as endpoint,
         BrokerConnection(endpoint, Security(), controller=True) as line,
         pytest.raises(ProtocolError, match="not the listener of a KRaft controller"),
     ):

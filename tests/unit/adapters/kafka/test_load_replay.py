@@ -8,9 +8,9 @@ import pytest
 from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecords
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.batches import Batch, batches_in
-from kfix.adapters.kafka.codec import ByteReader, Writer
+from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.connection import _frame
 from kfix.adapters.kafka.load_replay import LoadReplay, count_key
 from kfix.adapters.kafka.records import Record, records
@@ -18,6 +18,7 @@ from kfix.adapters.kafka.tombstones import tombstone
 from kfix.model.cluster.load_conflicts import KeyLeft, OffsetsReplay, parse_conflicts
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.each import for_each
+from tests.wire import Writer
 
 TP = TopicPartition("__consumer_offsets", 3)
 BATCH = Batch(0, 0, 100, 100, 0, 2, 0, 0, 0, 0, -1, None)
@@ -126,5 +127,6 @@ def test_the_produce_request_has_the_same_bytes_and_its_client_id() -> None:
 @pytest.mark.parametrize("error", [0, 17, 6])
 def test_a_produce_response_has_the_error_of_its_partition(error: int) -> None:
     writer = Writer().i32(1).string(TP.topic).i32(1).i32(TP.partition).i16(error).i64(7).i64(-1).i64(0).i32(0)
-    assert responses.produce(ByteReader(writer.done())).error == error
-    assert responses.produce(ByteReader(Writer().i32(0).i32(0).done())).error == -1
+    asked = requests.produce(TP, b"", 1)
+    assert asked.decode(ByteReader(writer.done())).error == error
+    assert asked.decode(ByteReader(Writer().i32(0).i32(0).done())).error == -1

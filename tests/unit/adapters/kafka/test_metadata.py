@@ -5,11 +5,12 @@ import struct
 
 import pytest
 
-from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
-from kfix.adapters.kafka.metadata import Shared, metadata
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError
+from kfix.adapters.kafka.metadata import Shared, decoded
 from kfix.errors import KfixError
 from kfix.model.cluster.snapshot import PartitionView, TopicPartition
 from tests.each import for_each
+from tests.wire import Writer
 
 
 def ids(w, values):
@@ -70,7 +71,7 @@ def test_responses_of_several_brokers_are_decoded_as_each_alone(seed):
     shared = Shared()
     for topics in (first, first, moved(first, chance), moved(first, chance), cluster(chance)):
         raw = response(topics, controller=chance.randrange(3))
-        found, alone = metadata(ByteReader(raw), shared), metadata(ByteReader(raw))
+        found, alone = decoded(ByteReader(raw), shared), decoded(ByteReader(raw))
         assert found == alone
         assert list(found.partitions.items()) == list(alone.partitions.items())
         assert found.partitions == expected(topics)
@@ -78,18 +79,18 @@ def test_responses_of_several_brokers_are_decoded_as_each_alone(seed):
 
 def test_a_cluster_without_topics_is_decoded_for_every_broker():
     shared, raw = Shared(), response([])
-    assert [metadata(ByteReader(raw), shared).partitions for _ in range(3)] == [{}, {}, {}]
+    assert [decoded(ByteReader(raw), shared).partitions for _ in range(3)] == [{}, {}, {}]
 
 
 def test_equal_responses_share_one_mapping_and_equal_rows_one_object():
     rows = [(0, index, 1, 7, [1, 2, 3], [1, 2, 3], []) for index in range(20)]
     shared = Shared()
     one, two = (
-        metadata(ByteReader(response([("a", rows), ("b", rows)], controller=c)), shared).partitions for c in (1, 2)
+        decoded(ByteReader(response([("a", rows), ("b", rows)], controller=c)), shared).partitions for c in (1, 2)
     )
     assert one is two
     assert len({id(view) for view in one.values()}) == 1
-    other = metadata(ByteReader(response([("b", rows), ("a", rows)])), shared).partitions
+    other = decoded(ByteReader(response([("b", rows), ("a", rows)])), shared).partitions
     assert list(other) != list(one)
     assert {id(tp) for tp in other} == {id(tp) for tp in one}
 
@@ -99,14 +100,14 @@ def test_a_damaged_response_after_a_good_one_is_an_error_or_what_it_says(seed):
     chance = random.Random(seed)
     shared = Shared()
     raw = response(cluster(chance))
-    metadata(ByteReader(raw), shared)
+    decoded(ByteReader(raw), shared)
     for _ in range(60):
         at = chance.randrange(len(raw))
         bent = raw[:at] if chance.random() < 0.4 else raw[:at] + bytes([chance.randrange(256)]) + raw[at + 1 :]
         outcomes = []
         for known in (shared, None):
             try:
-                outcomes.append(metadata(ByteReader(bent), known))
+                outcomes.append(decoded(ByteReader(bent), known))
             except KfixError as error:
                 outcomes.append(str(error))
         assert outcomes[0] == outcomes[1]
@@ -115,15 +116,15 @@ def test_a_damaged_response_after_a_good_one_is_an_error_or_what_it_says(seed):
 def test_brokers_without_a_topic_agree_too():
     shared = Shared()
     for controller in (1, 2, 3):
-        found = metadata(ByteReader(response([], controller=controller)), shared)
+        found = decoded(ByteReader(response([], controller=controller)), shared)
         assert (found.controller, found.partitions) == (controller, {})
 
 
 def test_an_impossible_count_is_not_the_protocol_even_after_good_rows():
     good = response([("t", [(0, 0, 1, 1, [1, 2], [1, 2], [])])])
     shared = Shared()
-    metadata(ByteReader(good), shared)
+    decoded(ByteReader(good), shared)
     bad = good.replace(struct.pack(">iii", 2, 1, 2), struct.pack(">iii", -7, 1, 2), 1)
     assert bad != good
     with pytest.raises(ProtocolError):
-        metadata(ByteReader(bad), shared)
+        decoded(ByteReader(bad), shared)

@@ -8,17 +8,18 @@ from kafka.protocol import admin
 from kfix.adapters.collect.group_members import ask_members
 from kfix.adapters.collect.listed_groups import as_groups, describe_listed
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import new_groups
-from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
+from kfix.adapters.kafka import group_messages, new_groups
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.new_groups import ListedGroup, ask_group_description
-from kfix.adapters.kafka.responses import CommittedOffset
+from kfix.adapters.kafka.group_messages import CommittedOffset, ListedGroup
+from kfix.adapters.kafka.new_groups import ask_group_description
 from kfix.adapters.kafka.security import Security
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMember, GroupMembers
 from kfix.model.cluster.snapshot import Group, TopicPartition
 from tests.unit.adapters.fake_broker import ALL_VERSIONS, FakeBroker
 from tests.unit.adapters.kafka.test_kraft_messages import answer, same
+from tests.wire import Writer
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 OLD = ALL_VERSIONS | {15: (0, 5)}
@@ -93,14 +94,14 @@ def streams(error, name="s", state="Stable"):
 
 def test_list_groups_has_the_same_bytes_and_every_group_its_type():
     asked = admin.ListGroupsRequest(states_filter=[], types_filter=[])
-    same(new_groups.list_typed_groups(), asked)
+    same(group_messages.list_groups(typed=True), asked)
     row = admin.ListGroupsResponse.ListedGroup
     rows = [
         row(group_id="a", protocol_type="consumer", group_state="Stable", group_type="Consumer"),
         row(group_id="b", protocol_type="share", group_state="Empty", group_type="share"),
     ]
     message = admin.ListGroupsResponse(throttle_time_ms=0, error_code=14, groups=rows)
-    found = new_groups.listed_groups(answer(message, 5))
+    found = group_messages.list_groups(typed=True).decode(answer(message, 5))
     assert found == (14, [ListedGroup("a", "consumer"), ListedGroup("b", "share")])
 
 
@@ -108,7 +109,7 @@ def test_list_groups_has_the_same_bytes_and_every_group_its_type():
 def test_a_consumer_group_has_its_epoch_and_what_each_member_has_and_is_to_have(version):
     members = [("static", 3, [T0, T1], [T0]), ("m-2", 5, [], [T1])]
     raw = consumers([(0, "g", "Reconciling", 5, members)], version)
-    [found] = new_groups.consumer_groups(ByteReader(raw), version)
+    [found] = new_groups.describe_consumer_groups(("g",), version).decode(ByteReader(raw))
     assert (found.error, found.name, found.state, found.epoch, found.group_type) == (
         *(0, "g", "Reconciling", 5),
         "consumer",
@@ -120,7 +121,8 @@ def test_a_consumer_group_has_its_epoch_and_what_each_member_has_and_is_to_have(
 
 
 def test_a_share_group_has_members_without_a_target():
-    [found] = new_groups.share_groups(ByteReader(sharers([(0, "s", "Stable", 2, [("m", 2, [T0])])])), 1)
+    raw = sharers([(0, "s", "Stable", 2, [("m", 2, [T0])])])
+    [found] = new_groups.describe_share_groups(("s",), 1).decode(ByteReader(raw))
     assert found.members == (GroupMember("m", "c", "/h", "", (T0,), None, 2),)
     assert found.group_type == "share"
 
@@ -137,9 +139,10 @@ def test_start_offsets_of_a_share_group():
         text(w.compact_string("s").compact_array([None], topic).i16(0), None).no_tags()
 
     raw = Writer().i32(0).compact_array([None], group).no_tags().done()
-    assert new_groups.share_offsets(ByteReader(raw)) == (0, {T0: CommittedOffset(0, 7), T1: CommittedOffset(3, -1)})
+    asked = new_groups.describe_share_offsets("s")
+    assert asked.decode(ByteReader(raw)) == (0, {T0: CommittedOffset(0, 7), T1: CommittedOffset(3, -1)})
     with pytest.raises(ProtocolError, match="0 groups for one"):
-        new_groups.share_offsets(ByteReader(Writer().i32(0).uvarint(1).no_tags().done()))
+        asked.decode(ByteReader(Writer().i32(0).uvarint(1).no_tags().done()))
 
 
 def classic(*rows):

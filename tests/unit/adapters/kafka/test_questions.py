@@ -1,7 +1,7 @@
 """The state and the committed offsets of a group, as a run reads them before it commits: none, 0, held or refused."""
 
 import pytest
-from kafka.protocol.consumer import group as groups
+from kafka.protocol.consumer import group
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
@@ -18,14 +18,14 @@ TPS = TopicPartition("t", 0), TopicPartition("t", 1)
 
 def read(*offsets, error=0, describe=0, versions=(0, 7)):
     """Returns the group whose coordinator answers these (offset, error) of t-0, t-1 and so on."""
-    topic = groups.OffsetFetchResponse.OffsetFetchResponseTopic
+    topic = group.OffsetFetchResponse.OffsetFetchResponseTopic
     rows = [
         topic.OffsetFetchResponsePartition(
             partition_index=n, committed_offset=offset, committed_leader_epoch=-1, metadata="", error_code=code
         )
         for n, (offset, code) in enumerate(offsets)
     ]
-    said = groups.OffsetFetchResponse(throttle_time_ms=0, topics=[topic(name="t", partitions=rows)], error_code=error)
+    said = group.OffsetFetchResponse(throttle_time_ms=0, topics=[topic(name="t", partitions=rows)], error_code=error)
     broker = FakeBroker(
         {9: lambda *_: said, 15: lambda *_: described(describe)}, ALL_VERSIONS | {9: versions, 15: (0, 4)}
     )

@@ -1,18 +1,13 @@
 """Configs, log directories and searched offsets on the wire, against the classes that kafka-python generates."""
 
-import contextlib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol import admin, consumer, producer
 from kafka.protocol import metadata as meta
 
-from kfix.adapters.kafka import requests, resources, responses
-from kfix.adapters.kafka.codec import ByteReader, ProtocolError
-from kfix.adapters.kafka.requests import READ_ONLY
-from kfix.adapters.kafka.resources import LogDirUsage
-from kfix.adapters.kafka.responses import PartitionOffset, PartitionResult
+from kfix.adapters.kafka import group_messages, requests
+from kfix.adapters.kafka.requests import LogDirUsage, PartitionOffset, PartitionResult
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.unit.adapters.kafka.test_codec_against_kafka_python import answer, names, same
 
@@ -58,7 +53,9 @@ def test_list_offsets_answer_tells_time_and_epoch(error, when, offset, epoch):
         partition_index=3, error_code=error, timestamp=when, offset=offset, leader_epoch=epoch
     )
     said = answer(consumer.ListOffsetsResponse(topics=[topic(name="t", partitions=[partition])]), 5)
-    assert responses.list_offsets(said) == {TopicPartition("t", 3): PartitionOffset(error, offset, when, epoch)}
+    assert requests.list_offsets((), 0).decode(said) == {
+        TopicPartition("t", 3): PartitionOffset(error, offset, when, epoch)
+    }
 
 
 @given(names, st.integers(0, 9), st.integers(0, 2**31 - 1))
@@ -76,7 +73,7 @@ def test_the_end_of_an_epoch_is_reported_with_the_epoch_it_is_of(error, end, epo
     topic = consumer.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
     partition = topic.EpochEndOffset(error_code=error, partition=3, leader_epoch=epoch, end_offset=end)
     said = answer(consumer.OffsetForLeaderEpochResponse(topics=[topic(topic="t", partitions=[partition])]), 2)
-    assert responses.epoch_ends(said) == {TopicPartition("t", 3): PartitionOffset(error, end, -1, epoch)}
+    assert requests.epoch_ends({}).decode(said) == {TopicPartition("t", 3): PartitionOffset(error, end, -1, epoch)}
 
 
 def log_dirs_message(name, size, usable, error):
@@ -101,9 +98,10 @@ def log_dirs_message(name, size, usable, error):
 def test_log_dirs_answers_of_both_versions_are_read_whole(name, size, usable, error):
     held = {TopicPartition(name, 0): size, TopicPartition(name, 1): 12}
     message = log_dirs_message(name, size, usable, error)
-    assert resources.log_dirs(answer(message, 1)) == (0, [LogDirUsage("/d", 0, held), LogDirUsage("/bad", error, {})])
+    found = requests.describe_log_dirs(with_room=False).decode(answer(message, 1))
+    assert found == (0, [LogDirUsage("/d", 0, held), LogDirUsage("/bad", error, {})])
     room = usable if usable >= 0 else None
-    assert resources.log_dirs_with_room(answer(message, 4)) == (
+    assert requests.describe_log_dirs(with_room=True).decode(answer(message, 4)) == (
         error,
         [LogDirUsage("/d", 0, held, room), LogDirUsage("/bad", error, {})],
     )
@@ -119,12 +117,12 @@ def test_the_answer_to_altered_configs_carries_the_resources_own_error(error, me
         ),
         0,
     )
-    assert resources.altered_configs(said) == PartitionResult(error, message or "")
+    assert requests.alter_configs(2, "t", {}).decode(said) == PartitionResult(error, message or "")
 
 
 def test_an_empty_answer_to_a_change_is_unknown_and_not_accepted():
     said = answer(admin.IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=[]), 0)
-    assert resources.altered_configs(said).error == -1
+    assert requests.alter_configs(2, "t", {}).decode(said).error == -1
 
 
 def test_configs_answer_tells_each_sources_and_hides_what_is_sensitive():
@@ -139,7 +137,7 @@ def test_configs_answer_tells_each_sources_and_hides_what_is_sensitive():
         throttle_time_ms=0,
         results=[result(error_code=0, error_message=None, resource_type=2, resource_name="t", configs=configs)],
     )
-    [said] = responses.describe_configs(answer(message, 1))
+    [said] = requests.describe_configs(2, (), None).decode(answer(message, 1))
     assert (said.values, said.sources) == ({"a": "1", "b": "2"}, {"a": 1, "b": 5, "c": 4})
     assert said.defaults == {}
 
@@ -164,20 +162,13 @@ def test_configs_answer_with_synonyms_tells_what_the_program_itself_would_do():
         throttle_time_ms=0,
         results=[result(error_code=0, error_message=None, resource_type=4, resource_name="1", configs=configs)],
     )
-    [said] = responses.describe_configs(answer(message, 1))
+    [said] = requests.describe_configs(2, (), None).decode(answer(message, 1))
     assert (said.values, said.sources, said.defaults) == ({"a": "2.7"}, {"a": 4}, {"a": "3.9-IV0"})
 
 
-@pytest.mark.parametrize("decode", [resources.log_dirs, resources.log_dirs_with_room, resources.altered_configs])
-@given(st.binary(max_size=400))
-def test_garbage_is_one_clear_error_and_never_another(decode, data):
-    with contextlib.suppress(ProtocolError):
-        decode(ByteReader(data))
-
-
 def test_a_reader_may_snapshot_at_log_directories_and_may_not_alter_configs():
-    assert requests.DESCRIBE_LOG_DIRS in READ_ONLY
-    assert requests.INCREMENTAL_ALTER_CONFIGS not in READ_ONLY
+    assert requests.DESCRIBE_LOG_DIRS.reads
+    assert not requests.INCREMENTAL_ALTER_CONFIGS.reads
 
 
 @given(names, st.integers(0, 9))
@@ -190,17 +181,18 @@ def test_describe_log_dirs_of_named_partitions_has_the_same_bytes(name, index):
 @given(names, st.integers(0, 2**40), st.integers(0, 2**15 - 1), st.integers(1, 900_000))
 def test_taking_a_transactional_id_over_has_the_same_bytes(name, producer_id, epoch, timeout):
     same(
-        requests.init_producer_id(name, producer_id, epoch, timeout),
+        group_messages.init_producer_id(name, producer_id, epoch, timeout),
         producer.InitProducerIdRequest(
             transactional_id=name, transaction_timeout_ms=timeout, producer_id=producer_id, producer_epoch=epoch
         ),
     )
-    same(requests.find_transaction_coordinator(name), meta.FindCoordinatorRequest(key=name, key_type=1))
+    same(group_messages.find_transaction_coordinator(name), meta.FindCoordinatorRequest(key=name, key_type=1))
 
 
 @pytest.mark.parametrize(("code", "said"), [(0, 0), (51, 0), (47, 47), (53, 53)])
 def test_a_coordinator_that_has_begun_to_abort_accepts_the_request(code, said):
     message = producer.InitProducerIdResponse(throttle_time_ms=0, error_code=code, producer_id=-1, producer_epoch=-1)
-    found = responses.init_producer_id(answer(message, requests.EXPECTED_PRODUCER))
+    asked = group_messages.init_producer_id("t", 1, 0, 1)
+    found = asked.decode(answer(message, asked.version))
     assert found.error == said
     assert bool(found.message) == (code == 51)

@@ -3,10 +3,11 @@
 import pytest
 
 from kfix.adapters.kafka import sasl
-from kfix.adapters.kafka.codec import ByteReader, Writer
-from kfix.adapters.kafka.requests import SASL_HANDSHAKE
+from kfix.adapters.kafka.codec import ByteReader
+from kfix.adapters.kafka.sasl import SASL_HANDSHAKE
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.oauth.settings import OAuth
+from tests.wire import Reader, Writer
 
 
 class Server:
@@ -18,12 +19,12 @@ class Server:
 
     def __call__(self, request):
         if request.api_key == SASL_HANDSHAKE:
-            return ByteReader(Writer().i16(0).array(["SCRAM-SHA-256"], Writer.string).done())
-        token = ByteReader(request.body).blob().decode()
+            return request.decode(ByteReader(Writer().i16(0).array(["SCRAM-SHA-256"], Writer.string).done()))
+        token = Reader(request.body).blob().decode()
         self.heard.append(token)
         first = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
         answer = first if len(self.heard) == 1 else self.last
-        return ByteReader(Writer().i16(0).string(None).blob(answer.encode()).done())
+        return request.decode(ByteReader(Writer().i16(0).string(None).blob(answer.encode()).done()))
 
 
 USER = Security("SASL_PLAINTEXT", "SCRAM-SHA-256", "user", "pencil")
@@ -44,8 +45,8 @@ def test_a_server_that_does_not_know_the_password_is_not_believed(monkeypatch):
 
 
 def test_an_unknown_mechanism_names_what_the_broker_offers():
-    def offers_other(_):
-        return ByteReader(Writer().i16(33).array(["GSSAPI"], Writer.string).done())
+    def offers_other(request):
+        return request.decode(ByteReader(Writer().i16(33).array(["GSSAPI"], Writer.string).done()))
 
     with pytest.raises(sasl.AuthenticationError, match="offers GSSAPI, not SCRAM-SHA-256"):
         sasl.authenticate(USER, offers_other, "broker", 5)
@@ -60,9 +61,9 @@ class Bearer:
 
     def __call__(self, request):
         if request.api_key == SASL_HANDSHAKE:
-            return ByteReader(Writer().i16(0).array(["OAUTHBEARER"], Writer.string).done())
-        self.heard.append(ByteReader(request.body).blob().decode())
-        return ByteReader(self.answers.pop(0))
+            return request.decode(ByteReader(Writer().i16(0).array(["OAUTHBEARER"], Writer.string).done()))
+        self.heard.append(Reader(request.body).blob().decode())
+        return request.decode(ByteReader(self.answers.pop(0)))
 
 
 def bearer(tmp_path, **more):

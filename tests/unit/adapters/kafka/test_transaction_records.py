@@ -2,11 +2,12 @@
 
 import pytest
 
-from kfix.adapters.kafka.codec import ProtocolError, Writer
+from kfix.adapters.kafka.codec import ProtocolError
 from kfix.adapters.kafka.records import Record
 from kfix.adapters.kafka.transaction_records import transaction_state
 from kfix.model.cluster.transactions import TransactionState
 from tests.each import for_each
+from tests.wire import Writer
 
 KEY = Writer().i16(0).string("ledger").done()
 

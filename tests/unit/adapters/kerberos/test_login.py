@@ -7,14 +7,15 @@ from types import SimpleNamespace
 import pytest
 
 from kfix.adapters.kafka import sasl
-from kfix.adapters.kafka.codec import ByteReader, Writer
-from kfix.adapters.kafka.requests import SASL_HANDSHAKE
+from kfix.adapters.kafka.codec import ByteReader
+from kfix.adapters.kafka.sasl import SASL_HANDSHAKE
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.kerberos import login
 from kfix.adapters.kerberos.reasons import kerberos_reason, number_of
 from kfix.adapters.kerberos.settings import Kerberos, KerberosError, short_name
 from tests.each import for_each
 from tests.waiting import seconds
+from tests.wire import Reader, Writer
 
 NO_LAYER, ALL_LAYERS, ONLY_PRIVACY = b"\1\0\0\0", b"\7\0\xff\xff", b"\4\0\xff\xff"
 SETTINGS = Kerberos(principal="kfix@REALM", keytab="/dev/null")
@@ -50,11 +51,11 @@ class Broker:
 
     def __call__(self, request):
         if request.api_key == SASL_HANDSHAKE:
-            return ByteReader(Writer().i16(0).array(["GSSAPI"], Writer.string).done())
-        self.heard.append(ByteReader(request.body).blob())
+            return request.decode(ByteReader(Writer().i16(0).array(["GSSAPI"], Writer.string).done()))
+        self.heard.append(Reader(request.body).blob())
         if self.error:
-            return ByteReader(Writer().i16(self.error).string("no").blob(b"").done())
-        return ByteReader(Writer().i16(0).string(None).blob(self.answers.pop(0)).done())
+            return request.decode(ByteReader(Writer().i16(self.error).string("no").blob(b"").done()))
+        return request.decode(ByteReader(Writer().i16(0).string(None).blob(self.answers.pop(0)).done()))
 
 
 def authenticated(broker, seconds=5):

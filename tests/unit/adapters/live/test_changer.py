@@ -7,8 +7,8 @@ from kafka.protocol import admin, consumer, producer
 from kafka.protocol.consumer import group as group_api
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import questions, requests, responses
-from kfix.adapters.kafka.codec import ByteReader, Writer
+from kfix.adapters.kafka import kraft_messages, questions
+from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.live.changer import LiveChanger
@@ -19,6 +19,7 @@ from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
 from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 from tests.unit.adapters.fake_broker import ALL_VERSIONS, FakeBroker, configs, metadata
+from tests.wire import Writer
 
 TP = TopicPartition("t", 0)
 TOPIC, BROKER = ResourceKind.TOPIC, ResourceKind.BROKER
@@ -353,9 +354,9 @@ def test_with_zookeeper_no_registration_is_removed():
 
 
 def test_a_registration_is_removed_by_its_id_and_the_answer_is_read_whole():
-    request = requests.unregister_broker(4)
+    request = kraft_messages.unregister_broker(4)
     assert (request.api_key, request.version, request.flexible, request.body) == (64, 0, True, b"\0\0\0\4\0")
-    assert request.api_key not in requests.READ_ONLY
+    assert not request.api_key.reads
     said = Writer().i32(0).i16(102).compact_string("Broker ID 4 is not currently registered.").no_tags().done()
-    found = responses.unregister_broker(ByteReader(said))
+    found = request.decode(ByteReader(said))
     assert (found.error, found.message) == (102, "Broker ID 4 is not currently registered.")

@@ -4,7 +4,7 @@ import pytest
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions
-from kfix.adapters.kafka.responses import FoundCoordinator
+from kfix.adapters.kafka.group_messages import FoundCoordinator
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.live.reader import named_coordinator

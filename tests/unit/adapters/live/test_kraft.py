@@ -250,7 +250,7 @@ def changer(monkeypatch: pytest.MonkeyPatch, door: Any, answer: ChangeResult | N
 
         def __exit__(self, *_args: object) -> None: ...
 
-        def call(self, request: Any, _decode: object, _deadline: object) -> Any:
+        def call(self, request: Any, _deadline: object) -> Any:
             if request.api_key == 3:
                 return SimpleNamespace(cluster_id="mine")
             sent.append(request.api_key)

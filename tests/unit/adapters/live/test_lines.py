@@ -103,7 +103,7 @@ def test_a_change_is_not_sent_to_a_broker_of_another_cluster(monkeypatch: pytest
 
         def __exit__(self, *_args) -> None: ...
 
-        def call(self, request, _decode, _deadline):
+        def call(self, request, _deadline):
             calls.append(request.api_key)
             return SimpleNamespace(cluster_id="theirs")
 

@@ -2,10 +2,10 @@
 
 import struct
 
-from kfix.adapters.kafka.codec import Writer
-from kfix.adapters.kafka.requests import DESCRIBE_QUORUM
+from kfix.adapters.kafka.kraft_messages import DESCRIBE_QUORUM
 from kfix.lab.clients.asking_controllers import active_controller
 from tests.proofs.fuzz.servers import listening
+from tests.wire import Writer
 
 
 def replicas(w, ends):

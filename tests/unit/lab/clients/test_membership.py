@@ -3,9 +3,9 @@
 import pytest
 from kafka.protocol.consumer import group
 
-from kfix.adapters.kafka.codec import Writer
 from kfix.adapters.kafka.connection import _frame
 from kfix.lab.clients import membership
+from tests.wire import Writer
 
 
 @pytest.mark.parametrize(("instance", "version"), [("", 2), ("worker-7", 5)])
