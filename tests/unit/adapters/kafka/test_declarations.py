@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,8 @@ LAB = [(asking.JOIN_GROUP, 2), (asking.JOIN_GROUP, 5), (asking.SYNC_GROUP, 1), (
 KRAFT = [(kraft_messages.DESCRIBE_QUORUM, v) for v in (0, 1, 2)]
 KRAFT += [(kraft_messages.DESCRIBE_CLUSTER, v) for v in (0, 1, 2)]
 KRAFT += [(kraft_messages.API_VERSIONS, 3), (kraft_messages.DESCRIBE_TOPIC_PARTITIONS, 0)]
-USED = {(each.api_key, each.version) for each in every} | {*LAB, *KRAFT, (asking.UPDATE_FEATURES, 1)}
+REQUESTS: list[Any] = [*every]
+USED = {(each.api_key, each.version) for each in REQUESTS} | {*LAB, *KRAFT, (asking.UPDATE_FEATURES, 1)}
 #: Of these, kafka-python has no definition.
 MISSING = {kraft_messages.UNREGISTER_BROKER, asking.CONSUMER_GROUP_HEARTBEAT}
 
