@@ -115,11 +115,14 @@ class Forks:
         return [test for test in cheapest if (fault.by or prices[test] <= DEAREST) and test not in self._unsound]
 
     def _tried(self, fault: Fault, text: str, tests: Sequence[str]) -> tuple[str, str] | None:
-        """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process."""
+        """Runs tests until one fails: in a fork if the fault is in functions, else also in a new process.
+
+        A module may call a function when it is imported, to make a constant: `by` names the tests for such a fault.
+        """
         changed = change(text, fault.put_into(text), str(ROOT / fault.file)) if fault.file.endswith(".py") else None
         if changed is None or not changed.is_outside:
             found = self._in_a_fork(changed.pairs if changed else (), fault.file, tests)
-            if found or changed:
+            if found or (changed and not fault.by):
                 return found
         return self._in_a_new_process(tests)
 

@@ -13,6 +13,7 @@ from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.app.snapshots import load_snapshot
 from kfix.derive.casefile import open_case
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.elections import UNCLEAN
 from kfix.derive.failures.judging import Judge
 from kfix.derive.failures.rules import FORMULAS
 from kfix.derive.failures.scenarios import racks_of
@@ -20,6 +21,7 @@ from kfix.derive.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.fleet.audit.scenarios import RunScenarios, row_by_rules
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.model.audit.scenarios import BROKER, PAIR, RACK
+from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.places import ROOT
 from tests.proofs.derive.failures.clusters import clusters
@@ -74,6 +76,23 @@ def wide(brokers, factor=3):
     return cluster.snapshot()
 
 
+def without_controller():
+    """The record names another leader than the brokers: only a new controller, which reads the record, elects one."""
+    cluster = MemoryCluster.healthy(topics={"orders": 3})
+    cluster.corrupt_state(TopicPartition("orders", 0), leader=3, isr=(3, 2))
+    cluster.records.controller = None
+    return cluster.snapshot()
+
+
+def unclean_after_two():
+    """Two failures together make Kafka elect a replica that lacks records, and stop nothing."""
+    cluster = MemoryCluster.healthy(topics={"orders": 1})
+    tp = TopicPartition("orders", 0)
+    cluster.alter_configs(ResourceKind.TOPIC, "orders", {UNCLEAN: "true"})
+    cluster.corrupt_state(tp, leader=1, isr=(1, 2))
+    return cluster.snapshot()
+
+
 def stored(folder, snapshots):
     writer = RunWriter(place_of(folder), DAY, "r")
     writer.begin()
@@ -109,6 +128,7 @@ def expected(name, snapshot):
 def snapshots():
     found = {f"random-{i:04}": one for i, one in enumerate(made_ugly(gathered(CLUSTERS)))}
     found |= {"wide": wide(MOST_BROKERS + 1), "widest-mask": wide(MOST_BROKERS), "deep": wide(9, MOST_REPLICAS + 1)}
+    found |= {"no-controller": without_controller(), "unclean": unclean_after_two()}
     for file in sorted((ROOT / "examples" / "snapshots").glob("*.json.gz")):
         found[file.name.removesuffix(".json.gz")] = load_snapshot(file)
     return found
