@@ -18,13 +18,13 @@ from pathlib import Path
 
 from benchmarks.pairs import pairs, run
 from benchmarks.topics import create_topics, tool_command
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import group_messages
-from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.security import Security
-from kfix.errors import KfixError
+from kfix.core.deadline import Deadline
+from kfix.core.errors import KfixError
+from kfix.core.kafka import group_messages
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.security import Security
+from kfix.core.snapshot.snapshot import Endpoint
 from kfix.lab import Lab, LabSpec
-from kfix.model.cluster.snapshot import Endpoint
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 KFIX = str(Path(sys.executable).with_name("kfix"))

@@ -26,7 +26,7 @@ from typing import Any
 from kafka.protocol import metadata as meta
 
 from benchmarks.pairs import run
-from tests.unit.adapters.fake_broker import FakeBroker
+from tests.unit.core.fake_broker import FakeBroker
 
 GOAL = 1.2
 

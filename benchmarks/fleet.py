@@ -28,10 +28,10 @@ RUN = "r"
 _AUDIT = """
 import json, resource, sys, time
 from functools import partial
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run
 from kfix.fleet.pool import each
-from kfix.app.fleet import judge_stored
+from kfix.fleet.engines import judge_stored
 from benchmarks.fleet import peak
 
 if __name__ == "__main__":
@@ -51,7 +51,7 @@ if __name__ == "__main__":
 _FLOOR = """
 import json, sys, time
 import duckdb
-from kfix.model.expected import EXPECTED, values_of
+from kfix.core.expected import EXPECTED, values_of
 from kfix_diagnostics.catalogue import partition_checks, predicates
 from benchmarks.fleet import peak
 

@@ -21,12 +21,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.staging import ROWS, write_file
-from kfix.adapters.fleet.tables import PARTITIONS, RUNS
-from kfix.app.fleet import engine
 from kfix.fleet.audit.tables import named_in, tables
+from kfix.fleet.engines import engine
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.staging import ROWS, write_file
+from kfix.fleet.store.tables import PARTITIONS, RUNS
 from kfix.fleet.synthetic import fleet, stored_of, write_fleet
 
 _DAY = date(2026, 1, 1)

@@ -14,7 +14,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-from kfix.model.cluster.snapshot import (
+from kfix.core.snapshot.snapshot import (
     Assignment,
     BrokerView,
     ClusterIdentity,
@@ -28,7 +28,7 @@ from kfix.model.cluster.snapshot import (
     TopicPartition,
     ZooKeeperView,
 )
-from kfix.report.findings.screen import screen_lines
+from kfix.diagnose.report.screen import screen_lines
 from kfix_diagnostics.engine import diagnose, examine, settle_seconds
 
 _NOW = 1_800_000_000.0

@@ -14,10 +14,10 @@ import statistics
 import tempfile
 import time
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.zookeeper.bulk import has_multi_read, read_many
-from kfix.adapters.zookeeper.connect import open_line, parse_connect
-from kfix.adapters.zookeeper.wire import ZooKeeperLine
+from kfix.core.deadline import Deadline
+from kfix.core.zookeeper.bulk import has_multi_read, read_many
+from kfix.core.zookeeper.connect import open_line, parse_connect
+from kfix.core.zookeeper.wire import ZooKeeperLine
 from kfix.lab import Lab, LabSpec
 
 _SECONDS = 60.0

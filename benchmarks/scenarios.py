@@ -3,7 +3,7 @@
 python -m benchmarks.scenarios [--clusters 50] [--partitions 10000] [--runs 3] [--cores 2]
 
 Every partition is crossed with every failure of its cluster (each broker, pair and rack) and judged by the rules of
-`kfix.derive.failures.rules`: no state is skipped, equal partitions are not judged together. A core second is
+`kfix.core.failures.rules`: no state is skipped, equal partitions are not judged together. A core second is
 a second of CPU time, so that other work on the machine counts little. The last line is what an
 audit does instead: it judges distinct states, and only those that a failure concerns. One run of each comes first and
 is not counted.
@@ -25,14 +25,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import Run
-from kfix.app.fleet import engine
-from kfix.derive.failures.rules import FORMULAS
-from kfix.derive.failures.states import MOST_REPLICAS
+from kfix.core.failures.rules import FORMULAS
+from kfix.core.failures.states import MOST_REPLICAS
 from kfix.fleet.audit.scenario_sql import EVERY_FAILURE, JUDGED_RULES, STATE_COLUMNS, TODAY_RULES, today
 from kfix.fleet.audit.scenarios import RunScenarios, scenarios_of
 from kfix.fleet.engine import Engine, RunFile, StoredRows
+from kfix.fleet.engines import engine
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import Run
 from kfix.fleet.synthetic import fleet, write_fleet
 
 _DAY, _RUN = date(2026, 1, 1), "r"

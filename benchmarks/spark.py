@@ -26,12 +26,12 @@ from benchmarks.fleet import _AUDIT, _FLOOR, store
 SPARK = """
 import json, sys, time
 from functools import partial
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run
-from kfix.adapters.fleet.tables import PARTITIONS
-from kfix.app.audit import judge_for_audit
-from kfix.app.fleet import engine
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run
+from kfix.fleet.store.tables import PARTITIONS
+from kfix.fleet.wiring import judge_for_audit
+from kfix.fleet.engines import engine
 from kfix.fleet.stored import stored_rows
 from kfix.fleet.audit.concluding import Rules, stuck
 from kfix.fleet.audit.judged import LARGE
@@ -71,7 +71,7 @@ print(json.dumps({}))
 _QUERY = """
 import json, sys, time
 import pyarrow as pa
-from kfix.app.fleet import engine
+from kfix.fleet.engines import engine
 with engine(sys.argv[2], settings=json.loads(sys.argv[3])) as one:
     table = pa.table({"cluster": [f"c{i % 997}" for i in range(200_000)], "n": range(200_000)})
     began = time.perf_counter()

@@ -12,10 +12,10 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
-from kfix.app.explain import page as finding_page
-from kfix.app.explain import pages
-from kfix.app.healing.runbooks import page_of
-from kfix.runbook.file.catalogue import load_all
+from kfix.diagnose.explain import page as finding_page
+from kfix.diagnose.explain import pages
+from kfix.heal.runbook.catalogue import load_all
+from kfix.heal.session.runbooks import page_of
 
 DOCS = Path(__file__).parent
 REPOSITORY = "https://github.com/kfix-project/kfix/blob/main"

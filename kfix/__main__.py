@@ -31,11 +31,11 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    from kfix.report.terminal import guard_streams
+    from kfix.front.terminal import guard_streams
 
     guard_streams()
     try:
-        from kfix.cli.app import app
+        from kfix.shell.app import app
     except KeyboardInterrupt:
         # The error boundary is not loaded yet, and nothing has started.
         raise SystemExit(130) from None

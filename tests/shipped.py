@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from kfix.model.plan.runbook import Runbook
-from kfix.runbook.file.catalogue import load, load_all
+from kfix.heal.model.runbook import Runbook
+from kfix.heal.runbook.catalogue import load, load_all
 
 
 @cache

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from kfix.errors import UnreachableError
+from kfix.core.errors import UnreachableError
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import TypeVar
 
-from kfix.adapters.kafka.codec import ByteReader
+from kfix.core.kafka.codec import ByteReader
 
 T = TypeVar("T")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.zookeeper.connect import Connect, open_line
-from kfix.adapters.zookeeper.view import Unread, view_of
-from kfix.model.cluster.snapshot import ZooKeeperView
+from kfix.core.deadline import Deadline
+from kfix.core.snapshot.snapshot import ZooKeeperView
+from kfix.core.zookeeper.connect import Connect, open_line
+from kfix.core.zookeeper.view import Unread, view_of
 
 
 def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str, ZooKeeperView, Unread]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kfix.derive.checks import Check
+from kfix.core.derive.checks import Check
 from kfix_diagnostics.brokers import (
     kfx401_broker_dead,
     kfx402_broker_silent,

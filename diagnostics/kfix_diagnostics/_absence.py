@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kfix.derive.casefile import CaseFile
-from kfix.wording import ago, at_least, at_most
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.wording import ago, at_least, at_most
 
 
 def been_gone(brokers: Iterable[int], case: CaseFile, *, calm: bool = False) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from kfix.derive.addressing import cluster_options as cluster_options  # noqa: PLC0414 - part of this module's interface
-from kfix.derive.addressing import servers as servers  # noqa: PLC0414
-from kfix.derive.casefile import CaseFile
-from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, ChangeKind, Remedy
-from kfix.wording import brokers_named, continued, some
+from kfix.core.derive.addressing import cluster_options as cluster_options  # noqa: PLC0414 - part of this module's interface
+from kfix.core.derive.addressing import servers as servers  # noqa: PLC0414
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.diagnosis.finding import Blocked, ChangeKind, Remedy
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, continued, some
 from kfix_diagnostics._bans import CHANGES_OF
 from kfix_diagnostics._words import per_topic
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Ban, ChangeKind, Remedy
+from kfix.core.diagnosis.finding import Ban, ChangeKind, Remedy
+from kfix.core.snapshot.snapshot import TopicPartition
 
 #: What the runbooks do to leaders, replicas and brokers. One that only sets topics or asks a person does none of it.
 CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.compaction import is_uncompacted, segment_bytes_of, should_be_compacted
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.offsets_size import OffsetsLogSize
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Evidence
-from kfix.wording import known_size, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.compaction import is_uncompacted, segment_bytes_of, should_be_compacted
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Evidence
+from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import known_size, several
 
 CLEANER = "log.cleaner.enable"
 _SHOWN = 3

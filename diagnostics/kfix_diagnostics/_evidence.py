@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import OffsetsLog, PartitionView, TopicPartition
-from kfix.model.diagnosis.finding import Evidence
-from kfix.wording import brokers_named, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Evidence
+from kfix.core.snapshot.snapshot import OffsetsLog, PartitionView, TopicPartition
+from kfix.core.wording import brokers_named, some
 from kfix_diagnostics._words import error_name, ids
 
 _GROUPS_SHOWN = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.cuts import Cut, CutKind
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.cuts import Cut, CutKind
 
 _DEAD: Final = "KFX401"
 _SILENT: Final = "KFX402"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.snapshot.snapshot import TopicPartition
 
 _CODE: Final = "KFX406"
 SEE: Final = f"see {_CODE}"

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from kfix.derive.casefile import CaseFile
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import ChangeKind, Finding, Remedy
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.diagnosis.finding import ChangeKind, Finding, Remedy
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named
 from kfix_diagnostics._words import are, has, per_topic
 from kfix_diagnostics.leadership._unclean import set_to_false
 

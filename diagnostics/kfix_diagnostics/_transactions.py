@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.coordinator import TRANSACTIONS_TOPIC
-from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
-from kfix.model.cluster.transactions import ENDING, ONGOING, WITHOUT_LEADER, TransactionState
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Remedy
-from kfix.model.numbers import whole_number
-from kfix.model.timing import CLOCKS_AGREE, TIMING
-from kfix.wording import ago, utc_text
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Remedy
+from kfix.core.numbers import whole_number
+from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL
+from kfix.core.snapshot.transactions import ENDING, ONGOING, WITHOUT_LEADER, TransactionState
+from kfix.core.timing import CLOCKS_AGREE, TIMING
+from kfix.core.wording import ago, utc_text
 from kfix_diagnostics._advice import cluster_options, runbook, servers
 
 #: Coordinators search for expired transactions every 10 s, and then write the markers.

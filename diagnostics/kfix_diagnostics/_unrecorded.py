@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.partition_facts import PartitionFacts
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.partition_facts import PartitionFacts
 
 
 def is_served(row: PartitionFacts, case: CaseFile) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from kfix.derive.casefile import CaseFile
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named
 
 #: Up to this many partitions are reported one by one; more of one kind are one finding.
 MANY = 20

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kfix.derive.casefile import STANDING
-from kfix.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Scope
-from kfix.derive.predicate import Matcher, Predicate, compile_all, parse
-from kfix.errors import UsageError
+from kfix.core.derive.casefile import STANDING
+from kfix.core.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Scope
+from kfix.core.derive.predicate import Matcher, Predicate, compile_all, parse
+from kfix.core.errors import UsageError
 from kfix_diagnostics import ALL
 
 if TYPE_CHECKING:
-    from kfix.model.audit.fleetcase import FleetCheck
+    from kfix.core.fleetcase import FleetCheck
 
 PARTITION_CHECKS = tuple(c for c in ALL if isinstance(c, PartitionCheck))
 CLUSTER_CHECKS = tuple(c for c in ALL if isinstance(c, ClusterCheck))

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from kfix.derive.casefile import CaseFile, open_case
-from kfix.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Rows
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.group_reading import by_group
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
-from kfix.model.expected import EXPECTED, Expected
-from kfix.model.timing import TIMING
-from kfix.wording import brokers_named, several
+from kfix.core.derive.casefile import CaseFile, open_case
+from kfix.core.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Rows
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
+from kfix.core.expected import EXPECTED, Expected
+from kfix.core.snapshot.group_reading import by_group
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.core.timing import TIMING
+from kfix.core.wording import brokers_named, several
 from kfix_diagnostics import ALL
 from kfix_diagnostics._only_copy import named
 from kfix_diagnostics._words import are, per_topic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kfix.model.diagnosis.finding import Finding
+from kfix.core.diagnosis.finding import Finding
 
 
 def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kfix.model.diagnosis.finding import Ban, ChangeKind, Finding, Remedy
-from kfix.wording import continued
+from kfix.core.diagnosis.finding import Ban, ChangeKind, Finding, Remedy
+from kfix.core.wording import continued
 
 
 def held_back(findings: Iterable[Finding]) -> list[Finding]:

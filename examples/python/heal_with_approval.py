@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import sys
 
-from kfix.app import Access, Approval, Plan, carry_out, diagnose, plan
-from kfix.errors import KfixError
+from kfix.api import Access, Approval, Plan, carry_out, diagnose, plan
+from kfix.core.errors import KfixError
 
 
 def ask_on_call(made: Plan) -> bool:

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.staging import read_document, write_snapshot
-from kfix.errors import StoreError, UnreachableError, UsageError
-from kfix.model.audit.inventory import ClusterEntry
-from kfix.model.cluster.snapshot import Snapshot
+from kfix.core.errors import StoreError, UnreachableError, UsageError
+from kfix.core.inventory.model import ClusterEntry
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.staging import read_document, write_snapshot
 
 #: Reads the cluster of an entry; raises KfixError if it cannot.
 TakeSnapshot = Callable[[ClusterEntry], Snapshot]

@@ -16,12 +16,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from kfix.adapters.cyclic import without_collector
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.errors import KfixError, StoreError
+from kfix.core.cyclic import without_collector
+from kfix.core.errors import KfixError, StoreError
+from kfix.core.inventory.model import ClusterEntry
 from kfix.fleet.collected import CollectedCluster, TakeSnapshot, store_snapshot
 from kfix.fleet.pool import Done
-from kfix.model.audit.inventory import ClusterEntry
+from kfix.fleet.store.places import StoreLocation
 
 #: The grace period as a share of the deadline, and its minimum in seconds: Python works on after the last answer.
 _GRACE, _LEAST_GRACE = 0.2, 1.0

@@ -10,16 +10,16 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 
-from kfix.adapters.fleet.listing import unfinished_day
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import Run, is_complete, read_run
-from kfix.adapters.fleet.staging import RunWriter, new_id
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
+from kfix.core.inventory.load import Loaded
 from kfix.fleet.collected import CollectedCluster, TakeSnapshot, stored_earlier
 from kfix.fleet.engine import Engine
-from kfix.fleet.inventory.load import Loaded
 from kfix.fleet.manifest import finish_run
 from kfix.fleet.pool import Done
+from kfix.fleet.store.listing import unfinished_day
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import Run, is_complete, read_run
+from kfix.fleet.store.staging import RunWriter, new_id
 from kfix.fleet.workers import collect_fleet
 
 MOST = 1000

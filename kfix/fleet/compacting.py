@@ -9,10 +9,10 @@ from datetime import date
 
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.delta import NewFile, StoreTable, TableFile
-from kfix.adapters.fleet.places import TABLE, StoreLocation, readable_errors, writing
-from kfix.adapters.fleet.staging import ROWS
-from kfix.adapters.fleet.tables import PARTITIONS
+from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
+from kfix.fleet.store.places import TABLE, StoreLocation, readable_errors, writing
+from kfix.fleet.store.staging import ROWS
+from kfix.fleet.store.tables import PARTITIONS
 
 #: The most rows and clusters of a merged file: its footer is read as a whole, and has an entry for each row group.
 _MOST_ROWS = 2_000_000

@@ -9,15 +9,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Final
 
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.runs import Run
-from kfix.adapters.fleet.tables import AUDITS, RUNS
-from kfix.errors import UsageError
-from kfix.fleet.inventory.recorded import record_entry, record_mute
+from kfix.core.errors import UsageError
+from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
+from kfix.core.inventory.recorded import record_entry, record_mute
 from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.runs import Run
+from kfix.fleet.store.tables import AUDITS, RUNS
 from kfix.fleet.synthetic import write_fleet
-from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
 
 RUN: Final = "demo"
 _HOUR: Final = time(2, 0, tzinfo=UTC)

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.places import place_of
-from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
 from kfix.fleet.engine import ClusterJob, StoredRows, View
 from kfix.fleet.pool import Done, each
+from kfix.fleet.store.places import place_of
 
 A = TypeVar("A")
 R = TypeVar("R")

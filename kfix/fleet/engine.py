@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol, TypeVar
 
-from kfix.derive.predicate import Predicate
+from kfix.core.derive.predicate import Predicate
 from kfix.fleet.judging.picked import Picked
 from kfix.fleet.pool import Done
 

@@ -6,13 +6,13 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kfix.adapters.fleet.runs import Run
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.errors import StoreError, UnreachableError
+from kfix.core.errors import StoreError, UnreachableError
+from kfix.core.inventory.load import Loaded
+from kfix.core.inventory.recorded import record_entry, record_mute
 from kfix.fleet.collected import CollectedCluster, stored_earlier
-from kfix.fleet.inventory.load import Loaded
-from kfix.fleet.inventory.recorded import record_entry, record_mute
 from kfix.fleet.pool import Done
+from kfix.fleet.store.runs import Run
+from kfix.fleet.store.staging import RunWriter
 
 
 def finish_run(

@@ -19,7 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kfix.errors import KfixError
+from kfix.core.errors import KfixError
 
 A = TypeVar("A")
 R = TypeVar("R")

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import chain
 
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import STAGING, StoreLocation, run_folders, run_place, size_of
-from kfix.adapters.fleet.spec import TableSpec
-from kfix.adapters.fleet.staging import remove_staged
-from kfix.adapters.fleet.tables import ALL, AUDITED, AUDITS, COLLECTED, RUNS
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import STAGING, StoreLocation, run_folders, run_place, size_of
+from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.staging import remove_staged
+from kfix.fleet.store.tables import ALL, AUDITED, AUDITS, COLLECTED, RUNS
 
 #: Hours for which files stay that no commit names any more, for readers that have just opened a table.
 _GRACE = 24

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.errors import UsageError
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.errors import UsageError
+from kfix.core.snapshot.snapshot import TopicPartition
 
 NOW: Final = 1_800_000_000.0
 PLAIN: Final = "plain"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kfix.adapters.fleet.delta import StoreTable, TableFile
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.spec import TableSpec
 from kfix.fleet.engine import RunFile, StoredRows
+from kfix.fleet.store.delta import StoreTable, TableFile
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.spec import TableSpec
 
 
 def stored_rows(root: StoreLocation, spec: TableSpec, files: Iterable[TableFile]) -> StoredRows:

@@ -16,14 +16,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.rows import stored
-from kfix.adapters.fleet.runs import Run
-from kfix.adapters.fleet.schema import SAMPLE
-from kfix.adapters.fleet.staging import RunWriter, write_cluster
-from kfix.fleet.pool import each
-from kfix.fleet.shapes import PLAIN, PartitionShape, SyntheticCluster
-from kfix.model.cluster.snapshot import (
+from kfix.core.snapshot.snapshot import (
     Assignment,
     BrokerView,
     ClusterIdentity,
@@ -39,6 +32,13 @@ from kfix.model.cluster.snapshot import (
     TopicPartition,
     ZooKeeperView,
 )
+from kfix.fleet.pool import each
+from kfix.fleet.shapes import PLAIN, PartitionShape, SyntheticCluster
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.rows import stored
+from kfix.fleet.store.runs import Run
+from kfix.fleet.store.schema import SAMPLE
+from kfix.fleet.store.staging import RunWriter, write_cluster
 
 _SETTINGS: Final = {"min.insync.replicas": "2", "default.replication.factor": "3"}
 _CONFIG: Final = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}

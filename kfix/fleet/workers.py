@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from kfix.adapters.fleet.places import StoreLocation, place_of
-from kfix.errors import StoreError
+from kfix.core.errors import StoreError
+from kfix.core.inventory.model import ClusterEntry
 from kfix.fleet.collected import CollectedCluster, TakeSnapshot
 from kfix.fleet.collecting import collect_each
 from kfix.fleet.pool import Done
-from kfix.model.audit.inventory import ClusterEntry
+from kfix.fleet.store.places import StoreLocation, place_of
 
 #: The least clusters per process: starting a process takes as long as reading several clusters.
 _SHARE = 12

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.definition.recipes import ON
 from kfix.lab.incidents import INCIDENTS
 from kfix.lab.incidents.setup.context import IncidentContext

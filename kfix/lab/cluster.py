@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.definition.spec import LabSpec, check_name
 from kfix.lab.definition.state import no_such
 from kfix.lab.definition.store import Store, lab_names

@@ -11,8 +11,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kfix.adapters.kafka import requests
-from kfix.errors import LabError, UnreachableError, UsageError
+from kfix.core.errors import LabError, UnreachableError, UsageError
+from kfix.core.kafka import requests
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.confluent import QUIET
 from kfix.lab.definition.recipes import KRAFT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.definition.recipes import KRAFT, recipe_of
 from kfix.lab.definition.state import no_such
 from kfix.lab.nodes.brokers import restart_brokers

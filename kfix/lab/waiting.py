@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

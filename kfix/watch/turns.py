@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
-from kfix.model.watch import UNREACHABLE, Standing, Turn, TurnKind, Watched
+from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.watch.model import UNREACHABLE, Standing, Turn, TurnKind, Watched
 
 #: How the engine marks a finding that has just changed, at the end of its key.
 _JUST_NOW = " (just now)"

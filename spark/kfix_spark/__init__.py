@@ -1,6 +1,6 @@
 """Spark as an engine of the fleet audit: its tasks run the same function, and SQL evaluates the findings.
 
-This package is imported only if Spark is used (`kfix.app.fleet.engine`).
+This package is imported only if Spark is used (`kfix.fleet.engines.engine`).
 """
 
 import warnings

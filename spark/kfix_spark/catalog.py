@@ -10,7 +10,7 @@ from typing import Any, Final
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix_spark.frames import folder_of
 
 _SCHEMA: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)

@@ -12,8 +12,8 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
-from kfix.derive.predicate import COMPARISONS, Predicate
-from kfix.model.expected import EXPECTED_TYPES
+from kfix.core.derive.predicate import COMPARISONS, Predicate
+from kfix.core.expected import EXPECTED_TYPES
 
 #: The most terms of one bigint: it has 64 bits, one of them the sign.
 MOST: Final = 63

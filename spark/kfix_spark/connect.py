@@ -13,7 +13,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.errors import PySparkException
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix_spark import masters
 from kfix_spark.package import make_package
 from kfix_spark.rdd import DEAD, SAME_PYTHON

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 
-from kfix.errors import KfixError, UsageError
+from kfix.core.errors import KfixError, UsageError
 from kfix.fleet.answers import plain
 from kfix.fleet.engine import ClusterJob, View
 from kfix.fleet.pool import Done

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 
 OLDEST: Final = 17
 INSTEAD: Final = (

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import Final
 from urllib.parse import urlsplit
 
-from kfix.errors import UnreachableError, UsageError
+from kfix.core.errors import UnreachableError, UsageError
 
 SUBMITTED: Final = "submit"
 _LOCAL: Final = re.compile(r"local(\[(\*|[1-9]\d{0,3})(,[1-9]\d{0,2})?\])?")

@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 
 PACKAGES: Final = ("kfix", "kfix_diagnostics", "kfix_spark")
 #: A fixed timestamp, so that the same code gives the same bytes.

@@ -11,7 +11,7 @@ from uuid import uuid4
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException, PythonException
 
-from kfix.errors import UnreachableError, UsageError
+from kfix.core.errors import UnreachableError, UsageError
 from kfix_spark.session import one_line
 from kfix_spark.spread import FileNotReadError, TasksDiedError, do, lost
 

@@ -20,11 +20,11 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kfix.derive.partition_facts import NEWER
-from kfix.derive.predicate import Predicate
+from kfix.core.derive.partition_facts import NEWER
+from kfix.core.derive.predicate import Predicate
+from kfix.core.expected import EXPECTED_TYPES
 from kfix.fleet.engine import ClusterJob, RunFile, SecondPass, StoredRows
 from kfix.fleet.judging.picked import Picked
-from kfix.model.expected import EXPECTED_TYPES
 from kfix_spark.conditions import Terms
 from kfix_spark.frames import earlier_frame, files_frame
 from kfix_spark.spread import begin_worker

@@ -25,7 +25,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix_spark import masters
 from kfix_spark.archive import Archive, archive_for
 from kfix_spark.java import INSTEAD, find_java

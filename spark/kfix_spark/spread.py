@@ -18,7 +18,7 @@ from concurrent.futures import TimeoutError as StillAtWorkError
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-from kfix.errors import KfixError, UsageError
+from kfix.core.errors import KfixError, UsageError
 from kfix.fleet.pool import Done, many, single_threaded
 
 A = TypeVar("A")

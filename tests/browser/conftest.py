@@ -2,9 +2,9 @@
 
 import pytest
 
-from kfix.report.fleet.html.page import render_html
+from kfix.fleet.report.html.page import render_html
 from tests.browser.devtools import Browser
-from tests.unit.report.fleet import reports
+from tests.unit.fleet.report import reports
 
 CASES = {
     "one": lambda: reports.report(1),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kfix.report.incident.page import render_incident
-from tests.unit.report.incident import reports
+from kfix.incident.report.page import render_incident
+from tests.unit.incident.report import reports
 
 pytestmark = pytest.mark.xdist_group("browser")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from typer.main import get_command
 
-from kfix.adapters.fleet.tables import ALL
-from kfix.cli.app import app
+from kfix.fleet.store.tables import ALL
+from kfix.shell.app import app
 
 
 def commands() -> list[tuple[tuple[str, ...], Any]]:
@@ -80,7 +80,7 @@ def tables_page() -> str:
     head = [
         "# Tables of the fleet store",
         "",
-        "Generated from `kfix/adapters/fleet/tables.py`; the tables themselves have the same comments. How they are",
+        "Generated from `kfix/fleet/store/tables.py`; the tables themselves have the same comments. How they are",
         "stored: [fleet-store.md](fleet-store.md). Every table begins with `day` (the UTC date) and `run` (the name of",
         "the run).",
     ]

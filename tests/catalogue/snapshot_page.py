@@ -10,10 +10,10 @@ from inspect import cleandoc
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from kfix.documents.declared import stored_fields
-from kfix.model.cluster.naming import TopicPartition
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.declared import SHARED, Int16, Int32, Moment, Port
+from kfix.core.declared import SHARED, Int16, Int32, Moment, Port
+from kfix.core.documents.declared import stored_fields
+from kfix.core.snapshot.naming import TopicPartition
+from kfix.core.snapshot.snapshot import Snapshot
 
 _PLAIN = {int: "int64", float: "number", str: "text", bool: "bool", type(None): "null"}
 _RANGES = {Int16: "int16", Int32: "int32", Moment: "seconds since the epoch", Port: "0 to 65535"}
@@ -24,7 +24,7 @@ def snapshot_page() -> str:
     head = [
         "# Fields of a snapshot file",
         "",
-        "Generated from the declarations in `kfix/model/cluster/`. `kfix schema snapshot` prints a JSON Schema.",
+        "Generated from the declarations in `kfix/core/snapshot/`. `kfix schema snapshot` prints a JSON Schema.",
         "What holds for all: [snapshot-format.md](snapshot-format.md). The file is the object `Snapshot` with two more",
         "fields, `format` and `version`. A field with a default may be missing. `None` is `null`.",
     ]

@@ -4,8 +4,8 @@ import inspect
 from importlib import import_module
 from typing import Any
 
-from kfix.cli.commands import COMMANDS
-from kfix.cli.loading import Command, CommandGroup
+from kfix.shell.commands import COMMANDS
+from kfix.shell.loading import Command, CommandGroup
 from tests.catalogue.pages import commands
 from tests.places import ROOT
 

@@ -14,17 +14,17 @@ from types import CodeType
 
 import pytest
 
-from kfix.adapters.saved.format import encode
-from kfix.derive.casefile import CaseFile, open_case
-from kfix.derive.checks import Check, ClusterCheck, PartitionCheck, Rows
-from kfix.derive.cuts import CutKind
-from kfix.derive.partition_facts import PartitionFacts, derive
-from kfix.errors import InvalidFileError, UsageError
-from kfix.model.audit.fleetcase import FleetCheck
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Finding
-from kfix.model.expected import EXPECTED, values_of
-from kfix.runbook.safety import cut_network
+from kfix.core.derive.casefile import CaseFile, open_case
+from kfix.core.derive.checks import Check, ClusterCheck, PartitionCheck, Rows
+from kfix.core.derive.cuts import CutKind
+from kfix.core.derive.partition_facts import PartitionFacts, derive
+from kfix.core.diagnosis.finding import Finding
+from kfix.core.errors import InvalidFileError, UsageError
+from kfix.core.expected import EXPECTED, values_of
+from kfix.core.fleetcase import FleetCheck
+from kfix.core.saved.format import encode
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.heal.safety import cut_network
 from kfix_diagnostics import ALL, catalogue, engine
 from kfix_diagnostics._explained import CUT_CODES
 from kfix_diagnostics.catalogue import pages

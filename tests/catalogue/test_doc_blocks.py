@@ -5,7 +5,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from kfix.cli.app import app
+from kfix.shell.app import app
 from tests.doc_blocks import blocks, kfix_calls
 
 ALL = blocks()

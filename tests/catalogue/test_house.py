@@ -30,7 +30,7 @@ def tracked():
 
 def test_help_loads_nothing_heavy():
     script = (
-        "import sys\nsys.argv = ['kfix', '--help']\nfrom kfix.cli.app import app\n"
+        "import sys\nsys.argv = ['kfix', '--help']\nfrom kfix.shell.app import app\n"
         "try:\n    app()\nexcept SystemExit:\n    pass\n"
         f"print([m for m in {HEAVY!r} if m in sys.modules])"
     )
@@ -109,7 +109,7 @@ def test_the_wheel_carries_the_licence(wheel):
     assert text == (ROOT / "LICENSE").read_text()
 
 
-@pytest.mark.parametrize("folder", ["kfix/report/fleet/html/assets", "kfix/report/incident/assets"])
+@pytest.mark.parametrize("folder", ["kfix/fleet/report/html/assets", "kfix/incident/report/assets"])
 def test_the_wheel_carries_the_pages_of_the_reports(wheel, folder):
     assets = {str(p.relative_to(ROOT)) for p in (ROOT / folder).iterdir()}
     assert assets

@@ -1,4 +1,4 @@
-"""Nothing in kfix writes to a terminal but through kfix.report.terminal and kfix.report.console, and nothing builds
+"""Nothing in kfix writes to a terminal but through kfix.front.terminal and kfix.front.console, and nothing builds
 rich's texts and tables, JSON for people, or a template, past the functions that make foreign text harmless."""
 
 import ast
@@ -10,9 +10,9 @@ from tests.each import for_each
 from tests.places import ROOT
 
 #: What stands behind the doors.
-DOORS = {"kfix/report/terminal.py", "kfix/report/console.py", "kfix/harmless.py"}
+DOORS = {"kfix/front/terminal.py", "kfix/front/console.py", "kfix/core/harmless.py"}
 #: JSON that people or other programs read is `for_json`; files of kfix's own have their own writers.
-PRINTED = ("kfix/cli/", "kfix/report/", "kfix/app/")
+PRINTED = ("kfix/cli/", "kfix/report/", "kfix/api/")
 
 PRINTING = {"print", "input", "Console", "Text", "Table", "Lines", "typer.echo", "typer.secho", "typer.style"}
 PRINTING |= {"typer.prompt", "typer.confirm", "typer.launch", "click.echo", "click.secho", "rich.print"}
@@ -49,7 +49,7 @@ def called(path: str, tree: ast.AST) -> list[str]:
         if name in {"json.dumps", "json.dump"} and path.startswith(PRINTED):
             found.append(where)
         if name == "Progress" and "console" not in {k.arg for k in node.keywords}:
-            found.append(f"{where} without a console of kfix.report.console")
+            found.append(f"{where} without a console of kfix.front.console")
         if name == "TextColumn" and "markup" not in {k.arg for k in node.keywords}:
             found.append(f"{where} with markup")
         if name == "Environment" and "for_html" not in {name_of(k.value) for k in node.keywords if k.arg == "finalize"}:
@@ -102,7 +102,7 @@ def test_each_way_around_is_seen(line):
     assert ways_around("kfix/cli/new.py", ast.parse(line))
 
 
-@pytest.mark.parametrize("folder", ["kfix/report/fleet/html/assets", "kfix/report/incident/assets"])
+@pytest.mark.parametrize("folder", ["kfix/fleet/report/html/assets", "kfix/incident/report/assets"])
 def test_no_script_of_a_page_turns_text_into_markup(folder):
     scripts = "".join(p.read_text() for p in (ROOT / folder).glob("*.js"))
     assert scripts

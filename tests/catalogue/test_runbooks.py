@@ -11,29 +11,29 @@ from typing import Any
 import pytest
 
 from kfix import __version__
-from kfix.actions.registry import ALL as ACTIONS
-from kfix.actions.registry import described, example
-from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.adapters.memory.state import ManualClock
-from kfix.errors import RefusedError
-from kfix.model.cluster.snapshot import Mode
-from kfix.model.diagnosis.finding import REQUEST
-from kfix.model.plan.args import Args
-from kfix.model.plan.plan import Created, Gate, Plan
-from kfix.model.plan.runbook import CheckTemplate, Runbook, RunbookTest
-from kfix.probes.registry import ALL as PROBES
-from kfix.report.runbook.page import ActionWords, page
-from kfix.runbook.execution.context import Context
-from kfix.runbook.execution.run import run_plan
-from kfix.runbook.file.catalogue import shipped_dir
-from kfix.runbook.file.placements import PlacementInput
-from kfix.runbook.gate.gates import Given
-from kfix.runbook.journal.runs import RunStore
-from kfix.runbook.plan.planfile import from_json, to_json
-from kfix.runbook.planning.params import parse_params
-from kfix.runbook.planning.planner import AlreadyMet, make_plan
-from kfix.runbook.policy.policy import NO_POLICY
-from kfix.runbook.safety.door import Door
+from kfix.core.args import Args
+from kfix.core.diagnosis.finding import REQUEST
+from kfix.core.errors import RefusedError
+from kfix.core.snapshot.snapshot import Mode
+from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.actions.registry import described, example
+from kfix.heal.execution.context import Context
+from kfix.heal.execution.run import run_plan
+from kfix.heal.gate.gates import Given
+from kfix.heal.journal.runs import RunStore
+from kfix.heal.memory.incidents import ALL as INCIDENTS
+from kfix.heal.memory.state import ManualClock
+from kfix.heal.model.plan import Created, Gate, Plan
+from kfix.heal.model.runbook import CheckTemplate, Runbook, RunbookTest
+from kfix.heal.plan.planfile import from_json, to_json
+from kfix.heal.planning.params import parse_params
+from kfix.heal.planning.planner import AlreadyMet, make_plan
+from kfix.heal.policy.policy import NO_POLICY
+from kfix.heal.probes.registry import ALL as PROBES
+from kfix.heal.report.page import ActionWords, page
+from kfix.heal.runbook.catalogue import shipped_dir
+from kfix.heal.runbook.placements import PlacementInput
+from kfix.heal.safety.door import Door
 from kfix_diagnostics._advice import ON_KRAFT
 from tests import shipped
 from tests.each import for_each
@@ -135,13 +135,13 @@ def test_every_probe_is_registered_under_its_name_and_used() -> None:
 
 
 def test_every_module_of_actions_and_probes_is_registered() -> None:
-    import kfix.actions
-    import kfix.probes
+    import kfix.heal.actions
+    import kfix.heal.probes
 
     plumbing = {"__init__", "base", "registry", "election", "facts", "words", "configuring", "durability", "idle"}
     plumbing |= {"moving", "ordering", "assignments", "resource", "compare", "positions", "transactions"}
     plumbing |= {"compaction", "keys"}
-    for package, registry in ((kfix.actions, ACTIONS), (kfix.probes, PROBES)):
+    for package, registry in ((kfix.heal.actions, ACTIONS), (kfix.heal.probes, PROBES)):
         modules = {p.stem for p in Path(str(package.__file__)).parent.rglob("*.py")} - plumbing
         assert modules == {name.replace(".", "_") for name in registry}
 
@@ -183,10 +183,10 @@ def test_what_a_runbook_is_for_is_a_finding_that_exists() -> None:
 
 
 def test_who_carries_out_a_plan_loads_no_planner_no_template_and_no_yaml() -> None:
-    script = "import sys, kfix.runbook.execution.run\nprint(*sys.modules)"
+    script = "import sys, kfix.heal.execution.run\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    parts = {f"kfix.runbook.{name}" for name in ("planner", "refs", "decide", "load", "schema", "lint", "catalogue")}
+    parts = {f"kfix.heal.{name}" for name in ("planner", "refs", "decide", "load", "schema", "lint", "catalogue")}
     assert not loaded & (parts | {"yaml", "pydantic", "typer", "rich"})
 
 

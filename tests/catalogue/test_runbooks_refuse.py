@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
-from kfix.errors import KfixError, RefusedError
-from kfix.model.cluster.reading import ChangeResult, ResourceKind
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.plan.args import Args, ArgValue
-from kfix.model.plan.plan import OnFailure, Plan
-from kfix.runbook.file.placements import PlacementInput
-from kfix.runbook.planning.planner import make_plan
+from kfix.core.args import Args, ArgValue
+from kfix.core.errors import KfixError, RefusedError
+from kfix.core.snapshot.reading import ChangeResult, ResourceKind
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.incidents import ALL as INCIDENTS
+from kfix.heal.memory.incidents.prepared import PreparedIncident, found, requested
+from kfix.heal.model.plan import OnFailure, Plan
+from kfix.heal.planning.planner import make_plan
+from kfix.heal.runbook.placements import PlacementInput
 from tests import shipped
-from tests.unit.runbook.stage import Stage, created
+from tests.unit.heal.stage import Stage, created
 
 PAY = TopicPartition("pay", 0)
 

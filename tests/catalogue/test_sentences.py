@@ -7,9 +7,9 @@ from datetime import date
 
 import pytest
 
-from kfix.model.audit.fleetcase import ClusterDigest, FleetCase, Stuck
-from kfix.model.audit.inventory import ClusterEntry
-from kfix.model.diagnosis.finding import Finding
+from kfix.core.diagnosis.finding import Finding
+from kfix.core.fleetcase import ClusterDigest, FleetCase, Stuck
+from kfix.core.inventory.model import ClusterEntry
 from kfix_diagnostics.catalogue import find, pages
 from kfix_diagnostics.engine import Options, diagnose
 from kfix_diagnostics.fleet import FLEET

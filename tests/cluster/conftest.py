@@ -115,7 +115,7 @@ class Said:
 
 def _said_here(words, env, timeout, stdin):
     """Runs the command in this process."""
-    from kfix.cli.app import app
+    from kfix.shell.app import app
 
     done = CliRunner().invoke(app, words, input=stdin, env=env)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception

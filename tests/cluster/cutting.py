@@ -3,8 +3,8 @@
 import re
 import subprocess
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.leading import log_ends
-from kfix.model.cluster.snapshot import TopicPartition
 
 CUTS = {"KFX801", "KFX802", "KFX803", "KFX804", "KFX807", "KFX813"}
 

@@ -9,7 +9,7 @@ import signal
 import sys
 
 from kfix.__main__ import main
-from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.core.kafka.connection import BrokerConnection
 from kfix.lab import Lab
 from kfix.lab.waiting import wait_for
 

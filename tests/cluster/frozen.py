@@ -8,7 +8,7 @@ import signal
 import sys
 
 from kfix.__main__ import main
-from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.core.kafka.connection import BrokerConnection
 
 pid, api_key = int(sys.argv.pop(1)), int(sys.argv.pop(1))
 call = BrokerConnection.call

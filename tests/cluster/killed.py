@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from kfix.__main__ import main
-from kfix.runbook.journal.journal import Journal
+from kfix.heal.journal.journal import Journal
 
 point = sys.argv.pop(1)
 early, wanted = point.startswith("-"), point.lstrip("-")

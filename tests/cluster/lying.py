@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.zookeeper.servers import probe_node
+from kfix.core.deadline import Deadline
+from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.zookeeper.servers import probe_node
 from kfix.lab import Lab
-from kfix.model.cluster.snapshot import Endpoint
 from tests.proofs.fuzz.servers import listening
 from tests.waiting import wait_until
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kfix.runbook.journal.journal import read_back
+from kfix.heal.journal.journal import read_back
 from tests.cluster.conftest import KFIX, Kfix, Said
 from tests.waiting import seconds, wait_until
 

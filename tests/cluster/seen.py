@@ -3,8 +3,8 @@
 import time
 from dataclasses import dataclass
 
-from kfix.adapters.kafka import group_messages, requests
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.kafka import group_messages, requests
 from kfix.lab import Lab
 from kfix.lab.clients.access import LabClient
 from kfix.lab.clients.asking import ask

@@ -5,16 +5,16 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import questions
-from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.security import Security
-from kfix.adapters.target import make_target
-from kfix.app.live import open_cluster
-from kfix.errors import UnreachableError
+from kfix.core.deadline import Deadline
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import questions
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.security import Security
+from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.snapshot import Assignment, Endpoint, TopicPartition
+from kfix.core.target import make_target
+from kfix.heal.live.clusters import open_cluster
 from kfix.lab import Lab, LabSpec
-from kfix.model.cluster.reading import ResourceKind
-from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
 from tests.cluster.conftest import lab_of_its_own
 from tests.waiting import wait_until
 

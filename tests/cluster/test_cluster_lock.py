@@ -9,9 +9,9 @@ import time
 import pytest
 from kazoo.client import KazooClient
 
-from kfix.adapters.zookeeper.connect import parse_connect
-from kfix.adapters.zookeeper.lock import SESSION_SECONDS, ZooKeeperLock
-from kfix.errors import HeldError, UnreachableError
+from kfix.core.errors import HeldError, UnreachableError
+from kfix.core.zookeeper.connect import parse_connect
+from kfix.core.zookeeper.lock import SESSION_SECONDS, ZooKeeperLock
 from kfix.lab import Lab, LabSpec
 from tests.cluster.conftest import lab_of_its_own
 from tests.waiting import wait_until
@@ -22,8 +22,8 @@ HOLDER = {"user": "ann", "pid": "7", "host": "ops1", "since": "10:00", "run": "r
 
 HOLD_FOR_EVER = """
 import sys, time
-from kfix.adapters.zookeeper.connect import parse_connect
-from kfix.adapters.zookeeper.lock import ZooKeeperLock
+from kfix.core.zookeeper.connect import parse_connect
+from kfix.core.zookeeper.lock import ZooKeeperLock
 lock = ZooKeeperLock(parse_connect(sys.argv[1]), "a cluster")
 lock.take({"user": "ann", "pid": "7", "host": "ops1", "since": "10:00", "run": "r1", "plan": "p1"})
 print("held", flush=True)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import Lab, LabSpec
 from kfix.lab.nodes.brokers import kill_brokers
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import Kfix
 from tests.cluster.seen import Cluster
 from tests.waiting import seconds, wait_until

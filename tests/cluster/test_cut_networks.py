@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.workload.recount import recount
 from tests.cluster.cutting import CUTS, cut_off, log_end, refused, told, wait_healed
 from tests.waiting import wait_until

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kfix.adapters.kafka import requests
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.kafka import requests
 from tests.cluster.seen import in_sync
 from tests.waiting import wait_until
 

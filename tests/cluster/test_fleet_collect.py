@@ -5,10 +5,10 @@ import socket
 
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import read_stored_document, runs
-from kfix.app.fleet import judge_stored
-from kfix.fleet.inventory.recorded import recorded_inventory
+from kfix.core.inventory.recorded import recorded_inventory
+from kfix.fleet.engines import judge_stored
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import read_stored_document, runs
 
 FLEET = """\
 apiVersion: kfix/v1

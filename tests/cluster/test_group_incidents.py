@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import STEMS, name_for
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.test_incidents import looked_at_while_well
 
 

@@ -6,10 +6,10 @@ import threading
 
 from kazoo.client import KazooClient
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.zookeeper.connect import parse_connect
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import KfixError
+from kfix.core.deadline import Deadline
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.errors import KfixError
+from kfix.core.zookeeper.connect import parse_connect
 from tests.waiting import wait_until
 from tests.zookeeper_view import read_view
 

@@ -9,13 +9,13 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kfix.adapters.disk.batches import batches, good_crc
-from kfix.adapters.disk.opening import DiskFile
-from kfix.adapters.kafka import group_messages
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.disk.batches import batches, good_crc
+from kfix.core.disk.opening import DiskFile
+from kfix.core.kafka import group_messages
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import recipe_of
 from kfix.lab.nodes.classpath import class_path
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.waiting import seconds, wait_until
 
 

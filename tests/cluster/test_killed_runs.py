@@ -7,8 +7,8 @@ record in turn.
 
 import pytest
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.snapshot import TopicPartition
 from tests.cluster.killing import ALL, chain, dies_at, killed_and_gone_on_with, locked_no_more, made_once
 from tests.cluster.seen import throttles
 

@@ -9,13 +9,13 @@ from functools import partial
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
+from kfix.core.snapshot.snapshot import TopicPartition as Place
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.moves import start_move
 from kfix.lab.nodes import brokers
 from kfix.lab.nodes.readiness import wait_brokers
-from kfix.model.cluster.snapshot import TopicPartition as Place
 from tests.cluster.asked import HARMLESS, asked_by, reading
 from tests.cluster.conftest import WatchedLab, lab_of_its_own
 from tests.cluster.watched import LONG, inbox, posting_to, watching

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import group_messages
-from kfix.adapters.kafka.questions import ask_group
-from kfix.derive.coordinator import made_up_groups
+from kfix.core.deadline import Deadline
+from kfix.core.derive.coordinator import made_up_groups
+from kfix.core.kafka import group_messages
+from kfix.core.kafka.questions import ask_group
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking import ask, connected_to
 from kfix.lab.clients.reconciling import describe_any
 from kfix.lab.nodes.classpath import class_path
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import WatchedLab, lab_of_its_own
 from tests.cluster.test_inspect_log_dir import disk_of
 from tests.waiting import wait_until

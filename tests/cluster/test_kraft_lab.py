@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.asking_controllers import unregister
 from kfix.lab.healing.health import trouble

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from kfix.adapters.disk.properties import META, read_meta
+from kfix.core.disk.properties import META, read_meta
 from kfix.lab import LabSpec
 from kfix.lab.nodes.classpath import class_path
 from tests.cluster.conftest import WatchedLab, lab_of_its_own

@@ -5,7 +5,7 @@ Nothing above INFO, and nothing unread, at any moment of it.
 
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking_controllers import set_feature
 from tests.cluster.asked import HARMLESS, asked_by, reading

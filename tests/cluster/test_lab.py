@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
 from kfix.lab import INCIDENTS, Lab, LabSpec, Workload, WorkloadPlan
 from kfix.lab.healing.health import trouble
 from kfix.lab.nodes.classpath import cache_home

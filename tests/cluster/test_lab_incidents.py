@@ -2,14 +2,14 @@
 
 import pytest
 
-from kfix.adapters.kafka import group_messages, requests
-from kfix.adapters.kafka.group_messages import find_transaction_coordinator
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.errors import UsageError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.errors import UsageError
+from kfix.core.kafka import group_messages, requests
+from kfix.core.kafka.group_messages import find_transaction_coordinator
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.moves import start_move
 from kfix.lab.healing.health import trouble
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import alive, before_and_after, in_sync
 from tests.waiting import wait_until
 

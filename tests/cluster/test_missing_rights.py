@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.target import make_target
-from kfix.app.live import open_cluster
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.errors import UnreachableError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.errors import UnreachableError
+from kfix.core.snapshot.offsets import StoredOffset
+from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.target import make_target
+from kfix.heal.live.clusters import open_cluster
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.rights import grant, revoke
 from kfix.lab.definition.rights import CLUSTER, READING, Right
-from kfix.model.cluster.offsets import StoredOffset
-from kfix.model.cluster.reading import ResourceKind
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import Kfix, lab_of_its_own
 from tests.cluster.remedy import Operator
 from tests.security.rights import (

@@ -5,9 +5,9 @@ import shlex
 
 from confluent_kafka import Consumer
 
-from kfix.adapters.kafka import group_messages
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.kafka import group_messages
+from kfix.core.snapshot.snapshot import TopicPartition
 from tests.cluster.test_inspect_log_dir import disk_of
 from tests.waiting import wait_until
 

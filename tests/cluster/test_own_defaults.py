@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import admin
 
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.snapshot.snapshot import TopicPartition
 from tests.waiting import wait_until
 
 KEY, TOPIC = "min.insync.replicas", "ledger"

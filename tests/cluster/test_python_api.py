@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from kfix.app import Access, Approval, DiagnoseOptions, Plan, carry_out, diagnose, plan
-from kfix.errors import ApprovalError, UnreachableError
+from kfix.api import Access, Approval, DiagnoseOptions, Plan, carry_out, diagnose, plan
+from kfix.core.errors import ApprovalError, UnreachableError
 from tests.cluster.test_incidents import states
 from tests.places import ROOT
 from tests.waiting import seconds

@@ -5,16 +5,16 @@ from contextlib import ExitStack
 
 import pytest
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests
-from kfix.adapters.kafka.codec import ByteReader
-from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.metadata import Shared, decoded
-from kfix.adapters.kafka.security import Security
-from kfix.adapters.zookeeper import view as reading
-from kfix.adapters.zookeeper.connect import open_line, parse_connect
+from kfix.core.deadline import Deadline
+from kfix.core.kafka import requests
+from kfix.core.kafka.codec import ByteReader
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.metadata import Shared, decoded
+from kfix.core.kafka.security import Security
+from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
+from kfix.core.zookeeper import view as reading
+from kfix.core.zookeeper.connect import open_line, parse_connect
 from kfix.lab import Lab, LabSpec
-from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 from tests.cluster.conftest import lab_of_its_own
 from tests.waiting import seconds
 from tests.zookeeper_view import read_view

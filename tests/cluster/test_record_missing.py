@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from kazoo.client import KazooClient
 
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.snapshot.snapshot import TopicPartition
 from tests.waiting import wait_until
 
 TOPIC, ROOT = "ledger", "/brokers/topics/ledger"

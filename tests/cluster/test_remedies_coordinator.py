@@ -2,8 +2,8 @@
 
 import pytest
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.snapshot import TopicPartition
 from tests.cluster.seen import consumed
 from tests.waiting import wait_until
 

@@ -1,7 +1,7 @@
 """B1-B4 on real brokers: who is to be started, what an election outside the ISR loses, and what is refused."""
 
-from kfix.adapters.kafka import requests
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.kafka import requests
+from kfix.core.snapshot.snapshot import TopicPartition
 from tests.cluster.seen import in_sync
 from tests.waiting import wait_until
 

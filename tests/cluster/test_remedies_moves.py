@@ -7,9 +7,9 @@ from itertools import count
 
 import pytest
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.moves import start_move
 from kfix.lab.incidents.setup.content import MEGABYTE, bulk
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.killing import chain, made_once
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import RATES, Cluster, in_sync, throttles

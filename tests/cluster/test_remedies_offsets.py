@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from kfix.adapters.kafka.group_messages import find_transaction_coordinator
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.kafka.group_messages import find_transaction_coordinator
 from tests.cluster.seen import alive, throttles
 from tests.waiting import wait_until
 

@@ -1,7 +1,7 @@
 """Replicas of one rack are spread over two; and what a cluster of four brokers lets one see."""
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import Lab, LabSpec
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import lab_of_its_own
 from tests.cluster.remedy import operating
 from tests.cluster.seen import Cluster, in_sync, throttles

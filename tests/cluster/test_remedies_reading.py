@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests
-from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.security import Security
+from kfix.core.deadline import Deadline
+from kfix.core.kafka import requests
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.security import Security
+from kfix.core.snapshot.snapshot import Endpoint
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
-from kfix.model.cluster.snapshot import Endpoint
 from tests.waiting import wait_until
 
 BROKER_LOGGER = 8

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import recipe_of
 from kfix.lab.nodes.classpath import class_path
 from kfix.lab.process.host import program
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import in_sync, throttles
 from tests.waiting import seconds, wait_until

@@ -9,11 +9,11 @@ import pexpect
 import pytest
 import yaml
 
-from kfix.adapters.target import make_target
-from kfix.app.live import open_cluster
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.runbook.file.catalogue import shipped_dir
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.target import make_target
+from kfix.heal.live.clusters import open_cluster
+from kfix.heal.runbook.catalogue import shipped_dir
 from tests.cluster.conftest import KFIX
 from tests.cluster.test_incidents import apply, states, wait_until_gone
 from tests.waiting import seconds

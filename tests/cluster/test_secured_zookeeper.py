@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.properties.load import load_client_properties
-from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.core.deadline import Deadline
+from kfix.core.properties.load import load_client_properties
+from kfix.core.zookeeper.connect import parse_connect
 from kfix.lab import Lab, LabSpec
 from kfix.lab.definition.keeper_security import SUPER
 from kfix.lab.nodes.configs import plain_zookeeper_connect

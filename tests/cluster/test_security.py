@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab import Lab, LabSpec
 from tests.cluster.conftest import lab_of_its_own
 

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from kfix.adapters.zookeeper.connect import parse_connect
-from kfix.adapters.zookeeper.lock import ZooKeeperLock
-from kfix.errors import HeldError, UnreachableError
+from kfix.core.errors import HeldError, UnreachableError
+from kfix.core.zookeeper.connect import parse_connect
+from kfix.core.zookeeper.lock import ZooKeeperLock
 from tests.cluster.remedy import operating
 from tests.waiting import seconds
 

@@ -2,8 +2,8 @@
 
 import json
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import LabSpec
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import Kfix, WatchedLab, lab_of_its_own
 from tests.waiting import wait_until
 

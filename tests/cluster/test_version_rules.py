@@ -1,9 +1,9 @@
-"""The rules of `kfix.derive.versions` on real brokers of every line, and what kfix concludes from them."""
+"""The rules of `kfix.core.derive.versions` on real brokers of every line, and what kfix concludes from them."""
 
 import pytest
 
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.derive.versions import CAPS_MIN_ISR
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.derive.versions import CAPS_MIN_ISR
 from tests.cluster.conftest import Kfix
 from tests.cluster.seen import Cluster
 from tests.cluster.steady import settled

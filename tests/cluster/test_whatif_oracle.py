@@ -5,7 +5,7 @@ A slice of `make oracle` (tests/proofs/oracle), on the cluster that all these te
 
 import pytest
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from tests.proofs.oracle.trials import Oracle
 from tests.waiting import wait_until
 

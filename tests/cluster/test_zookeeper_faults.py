@@ -5,16 +5,16 @@ import json
 import pytest
 from kazoo.client import KazooClient
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.live.authority import ZooKeeperAuthority
-from kfix.adapters.target import make_target
-from kfix.adapters.zookeeper.connect import open_line, parse_connect, read_all
-from kfix.adapters.zookeeper.lock import ZooKeeperLock
-from kfix.adapters.zookeeper.servers import probe_node
-from kfix.adapters.zookeeper.wire import children
-from kfix.errors import UnreachableError, UsageError
+from kfix.core.deadline import Deadline
+from kfix.core.errors import UnreachableError, UsageError
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.target import make_target
+from kfix.core.zookeeper.connect import open_line, parse_connect, read_all
+from kfix.core.zookeeper.lock import ZooKeeperLock
+from kfix.core.zookeeper.servers import probe_node
+from kfix.core.zookeeper.wire import children
+from kfix.heal.live.authority import ZooKeeperAuthority
 from kfix.lab import Lab, LabSpec
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import lab_of_its_own
 from tests.cluster.lying import Liar, alone, lying
 from tests.waiting import wait_until

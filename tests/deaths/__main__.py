@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kfix.errors import KfixError
+from kfix.core.errors import KfixError
 from kfix.lab import Lab
 from tests.cluster.remedy import operating
 from tests.deaths.cases import CASES, Case

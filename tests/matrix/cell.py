@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kfix.errors import KfixError
+from kfix.core.errors import KfixError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import Lab, LabSpec
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.healing.health import trouble
 from kfix.lab.incidents.setup.result import Broken
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.kraft_healing.conftest import CLEANER
 from tests.cluster.remedy import Operator, operating
 from tests.cluster.seen import Cluster

@@ -79,15 +79,15 @@ def test_the_score_leaves_out_what_nobody_can_see():
 @pytest.mark.parametrize(
     ("file", "first"),
     [
-        ("kfix/runbook/gate/countersign.py", "tests/unit/runbook/gate/test_countersign.py"),
-        ("kfix/placement/spread.py", "tests/unit/placement/test_spread.py"),
+        ("kfix/heal/gate/countersign.py", "tests/unit/heal/gate/test_countersign.py"),
+        ("kfix/heal/placement/spread.py", "tests/unit/heal/placement/test_spread.py"),
         ("diagnostics/kfix_diagnostics/leadership/kfx103_isr_gone.py", "tests/unit/diagnostics/"),
         ("spark/kfix_spark/conditions.py", "tests/unit/fleet/test_spark_parts.py"),
-        ("kfix/private.py", "tests/unit/test_private.py"),
+        ("kfix/core/private.py", "tests/unit/test_private.py"),
     ],
 )
 def test_the_tests_of_a_file_come_first(file, first):
     every = [str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")]
     found = near(file, every)
     assert found[0].startswith(first)
-    assert "tests/unit/report/disk/test_logdir.py" not in found
+    assert "tests/unit/inspect/test_logdir.py" not in found

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from kfix.actions.compaction import AT_ONCE
-from kfix.adapters.memory.faults import Call
-from kfix.model.cluster.offsets import parse_stored
-from kfix.model.cluster.reading import ResourceKind
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.plan.args import ABSENT, Args
-from kfix.model.plan.plan import PlannedStep
-from kfix.probes.configs.compaction_is import KEYS as COMPACTION
+from kfix.core.args import ABSENT, Args
+from kfix.core.snapshot.offsets import parse_stored
+from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.actions.compaction import AT_ONCE
+from kfix.heal.memory.faults import Call
+from kfix.heal.model.plan import PlannedStep
+from kfix.heal.probes.configs.compaction_is import KEYS as COMPACTION
 
 _NAMES = {"broker": "rate", "topic": "replicas"}
 

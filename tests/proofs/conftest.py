@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A killed process loses nothing that was written; tests/unit/runbook/journal proves that each record is synced."""
+    """A killed process loses nothing that was written; tests/unit/heal/journal proves that each record is synced."""
     monkeypatch.setattr(os, "fsync", lambda _handle: None)
 
 

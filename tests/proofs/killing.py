@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kfix.model.plan.plan import Plan
+from kfix.heal.model.plan import Plan
 from tests.proofs.scenarios import Scenario
 from tests.proofs.stage import Moment, Stage, World, world
 

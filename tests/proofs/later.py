@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kfix.adapters.memory.state import ManualClock
+from kfix.heal.memory.state import ManualClock
 from tests.proofs.stage import Stage
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
-from kfix.model.cluster.offsets import StoredOffset
-from kfix.model.cluster.reading import ResourceKind
-from kfix.model.cluster.snapshot import NO_LEADER, Assignment, LogEnd, Mode, TopicPartition
-from kfix.model.plan.facts import (
+from kfix.core.snapshot.offsets import StoredOffset
+from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.snapshot import NO_LEADER, Assignment, LogEnd, Mode, TopicPartition
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.model.facts import (
     BROKER_FACTS,
     CLUSTER_FACTS,
     GROUP_FACTS,

@@ -14,9 +14,9 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from kfix.harmless import is_dangerous
-from kfix.report.console import HarmlessConsole, console_on
-from kfix.report.plain import PlainConsole
+from kfix.core.harmless import is_dangerous
+from kfix.front.console import HarmlessConsole, console_on
+from kfix.front.plain import PlainConsole
 from tests.proofs.hostile import CASES
 
 FORGED = "PROVED HEALED"

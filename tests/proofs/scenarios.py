@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.incidents import ALL, members, offsets, replicas, transactions
-from kfix.adapters.memory.incidents.prepared import PreparedIncident
-from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
-from kfix.model.cluster.reading import ChangeResult
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.plan.runbook import RawValue, Runbook
+from kfix.core.snapshot.reading import ChangeResult
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.incidents import ALL, members, offsets, replicas, transactions
+from kfix.heal.memory.incidents.prepared import PreparedIncident
+from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.model.runbook import RawValue, Runbook
 from tests import shipped
 
 INCIDENTS: Mapping[str, Callable[[], PreparedIncident]] = {

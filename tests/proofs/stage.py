@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from kfix import __version__
-from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.faults import Call
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.plan.plan import Created, Gate, Plan
-from kfix.ports import ClusterChanger
-from kfix.runbook.execution.context import Context, RunResult
-from kfix.runbook.execution.rolling_back import run_or_roll_back
-from kfix.runbook.execution.run import resume
-from kfix.runbook.file.placements import PlacementInput
-from kfix.runbook.gate.gates import Given
-from kfix.runbook.journal.runs import RunDir, RunStore
-from kfix.runbook.planning.params import parse_params
-from kfix.runbook.planning.planner import AlreadyMet, make_plan
-from kfix.runbook.policy.policy import NO_POLICY
-from kfix.runbook.rollback.planning import make_rollback
-from kfix.runbook.safety.door import Door
+from kfix.core.ports import ClusterChanger
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.execution.context import Context, RunResult
+from kfix.heal.execution.rolling_back import run_or_roll_back
+from kfix.heal.execution.run import resume
+from kfix.heal.gate.gates import Given
+from kfix.heal.journal.runs import RunDir, RunStore
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.faults import Call
+from kfix.heal.model.plan import Created, Gate, Plan
+from kfix.heal.planning.params import parse_params
+from kfix.heal.planning.planner import AlreadyMet, make_plan
+from kfix.heal.policy.policy import NO_POLICY
+from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.runbook.placements import PlacementInput
+from kfix.heal.safety.door import Door
 from tests.proofs.calls import expected_call
 from tests.proofs.scenarios import RUNBOOKS, Scenario
 

@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kfix.errors import HeldError, KfixError, RefusedError
-from kfix.model.plan.plan import Plan
-from kfix.report.incident.markdown import incident_markdown
-from kfix.report.runbook.history import print_records, print_runs
-from kfix.runbook.execution.context import RunResult
-from kfix.runbook.journal.history import summaries
-from kfix.runbook.plan.planfile import seal
-from kfix.runbook.safety.outcomes import Outcome
-from kfix.timeline.build import Material
-from kfix.timeline.clocks import clock_steps, times
+from kfix.core.clock_steps import clock_steps, times
+from kfix.core.errors import HeldError, KfixError, RefusedError
+from kfix.heal.execution.context import RunResult
+from kfix.heal.journal.history import summaries
+from kfix.heal.model.plan import Plan
+from kfix.heal.plan.planfile import seal
+from kfix.heal.report.history import print_records, print_runs
+from kfix.heal.safety.outcomes import Outcome
+from kfix.incident.report.markdown import incident_markdown
+from kfix.incident.timeline.build import Material
 from tests.proofs.killing import EVERYWHERE, Uninterrupted, distinct
 from tests.proofs.later import once
 from tests.proofs.scenarios import ON_KRAFT, SCENARIOS, Scenario

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from kfix.errors import ApprovalError, KfixError, StoppedError
-from kfix.model.cluster.reading import ChangeResult
-from kfix.model.diagnosis.finding import Finding
-from kfix.model.plan.plan import Gate
-from kfix.runbook.execution.rethrottle import request_throttle
-from kfix.runbook.execution.run import abort
-from kfix.runbook.plan.planfile import seal
-from kfix.runbook.policy.policy import NO_POLICY, Policy
-from kfix.runbook.safety.door import Door
+from kfix.core.diagnosis.finding import Finding
+from kfix.core.errors import ApprovalError, KfixError, StoppedError
+from kfix.core.snapshot.reading import ChangeResult
+from kfix.heal.execution.rethrottle import request_throttle
+from kfix.heal.execution.run import abort
+from kfix.heal.model.plan import Gate
+from kfix.heal.plan.planfile import seal
+from kfix.heal.policy.policy import NO_POLICY, Policy
+from kfix.heal.safety.door import Door
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.killing import EVERYWHERE, Killing, distinct
 from tests.proofs.later import EventfulClock, once

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.recorder.reading import Recording, RingRecord
-from kfix.adapters.recorder.ring import Recorder, RingBounds
-from kfix.errors import UnreachableError
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.watch import WatchState
-from tests.unit.adapters.recorder.test_ring import EVERY, Times
-from tests.unit.app.watching.test_watching import Clock, run
+from kfix.core.errors import UnreachableError
+from kfix.core.recorder.reading import Recording, RingRecord
+from kfix.core.recorder.ring import Recorder, RingBounds
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.watch.model import WatchState
+from tests.unit.core.recorder.test_ring import EVERY, Times
 from tests.unit.diagnostics.build import Paper
+from tests.unit.watch.test_watching import Clock, run
 from tests.waiting import seconds
 
 #: A full tmpfs still takes what fits into the last page of a file, so each record of these tests is longer than a page.

@@ -20,13 +20,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from kfix.cli.app import app
-from kfix.errors import RefusedError
-from kfix.harmless import is_dangerous
+from kfix.core.errors import RefusedError
+from kfix.core.harmless import is_dangerous
+from kfix.shell.app import app
 from tests.places import ROOT
 from tests.proofs.hostile import CASES
 from tests.proofs.poison import ALL_PIECES, FORGED, assert_harmless, assert_page, hostile_texts, poisoned_json
-from tests.unit.timeline.stories import RUN, records
+from tests.unit.incident.timeline.stories import RUN, records
 from tests.waiting import seconds
 
 SNAPSHOTS = sorted((ROOT / "examples" / "snapshots").glob("*.json.gz"))
@@ -213,7 +213,7 @@ def test_the_boundary_prints_an_error_and_its_hint_as_one_line_each(
     def broken(*_args: object) -> None:
         raise bug
 
-    monkeypatch.setattr("kfix.cli.explain.page", broken, raising=False)
+    monkeypatch.setattr("kfix.diagnose.cli.explain.page", broken, raising=False)
     monkeypatch.setattr("kfix_diagnostics.catalogue.page", broken)
     result = kfix("explain", "KFX101")
     assert result.exit_code in {1, 3}
@@ -227,7 +227,7 @@ def test_the_net_beneath_everything_holds_in_every_encoding(encoding: str) -> No
     """A library's warning, a traceback, a print: none of them goes through the door."""
     script = (
         "import sys, warnings\n"
-        "from kfix.report.terminal import guard_streams\n"
+        "from kfix.front.terminal import guard_streams\n"
         "guard_streams()\n"
         "print('out \\x1b[2J\\x9b2J\\u202e\\x00\\r!')\n"
         "sys.stderr.write('err \\x1b[2J\\u2028\\n')\n"

@@ -14,29 +14,29 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
-from kfix.harmless import is_dangerous
-from kfix.model.diagnosis.finding import Diagnosis
-from kfix.model.plan.answer import Answer, Verdict
-from kfix.model.plan.args import Args
-from kfix.model.plan.plan import CheckCall, Gate, Plan
-from kfix.model.run import RunSummary
-from kfix.report.findings.group_story import group_json, print_group
-from kfix.report.findings.json_findings import findings_json
-from kfix.report.findings.junit import failure_junit, findings_junit
-from kfix.report.findings.metrics import failure_metrics, findings_metrics
-from kfix.report.findings.sarif import failure_sarif, findings_sarif
-from kfix.report.findings.screen import print_screen
-from kfix.report.findings.table import print_findings
-from kfix.report.findings.verdict import nagios_line
-from kfix.report.runbook.history import print_records, print_runs
-from kfix.report.runbook.keyboard import Terminal
-from kfix.report.runbook.plan import print_plan
-from kfix.report.runbook.plan_notes import print_differences, print_notes
-from kfix.report.runbook.run import NdjsonReporter, RunReporter, closing
-from kfix.report.snapshots.snapshot import described
-from kfix.report.terminal import say
-from kfix.runbook.gate.prompt import screen
-from kfix.runbook.plan.explain import explain
+from kfix.core.args import Args
+from kfix.core.diagnosis.finding import Diagnosis
+from kfix.core.harmless import is_dangerous
+from kfix.core.run import RunSummary
+from kfix.diagnose.report.group_story import group_json, print_group
+from kfix.diagnose.report.json_findings import findings_json
+from kfix.diagnose.report.junit import failure_junit, findings_junit
+from kfix.diagnose.report.metrics import failure_metrics, findings_metrics
+from kfix.diagnose.report.sarif import failure_sarif, findings_sarif
+from kfix.diagnose.report.screen import print_screen
+from kfix.diagnose.report.snapshot import described
+from kfix.diagnose.report.table import print_findings
+from kfix.diagnose.report.verdict import nagios_line
+from kfix.front.terminal import say
+from kfix.heal.gate.prompt import screen
+from kfix.heal.model.answer import Answer, Verdict
+from kfix.heal.model.plan import CheckCall, Gate, Plan
+from kfix.heal.plan.explain import explain
+from kfix.heal.report.history import print_records, print_runs
+from kfix.heal.report.keyboard import Terminal
+from kfix.heal.report.plan import print_plan
+from kfix.heal.report.plan_notes import print_differences, print_notes
+from kfix.heal.report.run import NdjsonReporter, RunReporter, closing
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.proofs.poison import (
     FORGED,
@@ -46,8 +46,8 @@ from tests.proofs.poison import (
     printed,
     printed_as_lines,
 )
-from tests.unit.report.findings.machine import rules, valid_junit, valid_sarif
-from tests.unit.runbook.stage import Stage
+from tests.unit.diagnose.report.machine import rules, valid_junit, valid_sarif
+from tests.unit.heal.stage import Stage
 
 
 @cache

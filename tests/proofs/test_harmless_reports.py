@@ -16,24 +16,24 @@ import pytest
 from hypothesis import example, given, settings
 from rich.console import Console
 
-from kfix.app.inspect import Chosen, Depth, inspect_log_dirs
-from kfix.harmless import is_dangerous
-from kfix.report.console import console_on
-from kfix.report.disk.json_logdir import logdirs_json
-from kfix.report.disk.logdir import names_lines, print_inspection
-from kfix.report.fleet.console import print_audit
-from kfix.report.fleet.csv_audit import audit_csv
-from kfix.report.fleet.html.page import render_html
-from kfix.report.fleet.json_audit import audit_json
-from kfix.report.fleet.markdown import audit_markdown
-from kfix.report.fleet.prometheus import audit_metrics
-from kfix.report.fleet.pruned import print_old
-from kfix.report.fleet.rows import print_rows, rows_csv, rows_json
-from kfix.report.incident.json_incident import incident_json
-from kfix.report.incident.markdown import incident_markdown, summary_text
-from kfix.report.incident.page import render_incident
-from kfix.report.snapshots.collecting import collected_json, progress, show_collected
-from kfix.report.snapshots.inventory import show_runs
+from kfix.core.harmless import is_dangerous
+from kfix.fleet.report.collecting import collected_json, progress, show_collected
+from kfix.fleet.report.console import print_audit
+from kfix.fleet.report.csv_audit import audit_csv
+from kfix.fleet.report.html.page import render_html
+from kfix.fleet.report.inventory import show_runs
+from kfix.fleet.report.json_audit import audit_json
+from kfix.fleet.report.markdown import audit_markdown
+from kfix.fleet.report.prometheus import audit_metrics
+from kfix.fleet.report.pruned import print_old
+from kfix.fleet.report.rows import print_rows, rows_csv, rows_json
+from kfix.front.console import console_on
+from kfix.incident.report.json_incident import incident_json
+from kfix.incident.report.markdown import incident_markdown, summary_text
+from kfix.incident.report.page import render_incident
+from kfix.inspect.inspect import Chosen, Depth, inspect_log_dirs
+from kfix.inspect.json_logdir import logdirs_json
+from kfix.inspect.logdir import names_lines, print_inspection
 from tests.proofs.poison import (
     ALL_PIECES,
     LOOK,
@@ -44,9 +44,9 @@ from tests.proofs.poison import (
     poisoned,
     printed,
 )
-from tests.unit.adapters.disk.building import Disk, batch, group_key, group_value, offset_key, offset_value, run
-from tests.unit.report.fleet.reports import report
-from tests.unit.report.incident.reports import founding_incident
+from tests.unit.core.disk.building import Disk, batch, group_key, group_value, offset_key, offset_value, run
+from tests.unit.fleet.report.reports import report
+from tests.unit.incident.report.reports import founding_incident
 
 
 @hostile

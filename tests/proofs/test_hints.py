@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kfix.cli.app import app
-from kfix.model.plan.plan import Gate
+from kfix.heal.model.plan import Gate
+from kfix.shell.app import app
 from tests.proofs.killing import EVERYWHERE, Uninterrupted, distinct
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage
-from tests.unit.runbook.fake_wiring import FakeWiring
+from tests.unit.heal.fake_wiring import FakeWiring
 
 _COMMAND = re.compile(r"kfix runbook (.+?)(?=   |;|$)", re.MULTILINE)
 # What is right as an end: proved, nothing to do, aborted, or refused where a person has to decide.
@@ -93,7 +93,7 @@ def test_who_follows_hints_from_the_plan_on_comes_to_an_end(name: str, tmp_path:
     stage.store.runs_dir.mkdir(parents=True)
     plan = stage.plan()
     path = tmp_path / "plan.json"
-    from kfix.runbook.plan.planfile import write
+    from kfix.heal.plan.planfile import write
 
     write(plan, path)
     follower = Follower(stage, tmp_path / "walk")
@@ -105,7 +105,7 @@ def test_who_follows_hints_from_the_plan_on_comes_to_an_end(name: str, tmp_path:
 
 def test_after_steps_that_nothing_takes_back_no_rollback_is_named(tmp_path: Path) -> None:
     """An election by the no-op cannot be taken back, and is not said to be."""
-    from kfix.errors import StoppedError
+    from kfix.core.errors import StoppedError
 
     stage = Stage(SCENARIOS["ladder of two rungs"], tmp_path / "kfix")
     stage.person.then = lambda: setattr(stage.person, "says", "y" if len(stage.person.asked) == 1 else "n")

@@ -19,18 +19,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from kfix.errors import KfixError, UnreachableError
-from kfix.model.plan.plan import Plan
-from kfix.report.runbook.history import print_records, print_runs
-from kfix.report.runbook.plan import print_plan
-from kfix.runbook.execution.run import abort
-from kfix.runbook.file.catalogue import shipped_dir
-from kfix.runbook.file.load import load_text
-from kfix.runbook.journal.history import summaries, summary
-from kfix.runbook.plan import planfile
-from kfix.runbook.plan.explain import explain
-from kfix.runbook.planning.planner import AlreadyMet
-from kfix.runbook.rollback.planning import make_rollback
+from kfix.core.errors import KfixError, UnreachableError
+from kfix.heal.execution.run import abort
+from kfix.heal.journal.history import summaries, summary
+from kfix.heal.model.plan import Plan
+from kfix.heal.plan import planfile
+from kfix.heal.plan.explain import explain
+from kfix.heal.planning.planner import AlreadyMet
+from kfix.heal.report.history import print_records, print_runs
+from kfix.heal.report.plan import print_plan
+from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.runbook.catalogue import shipped_dir
+from kfix.heal.runbook.load import load_text
 from tests.proofs.calls import expected_call
 from tests.proofs.hostile import CASES, in_time, mutated_bytes, mutated_json, mutated_text
 from tests.proofs.killing import Killing, distinct
@@ -91,7 +91,7 @@ def test_a_hostile_runbook_is_a_runbook_or_a_list_of_mistakes(seed: int) -> None
 
 @hostile(5)
 def test_hostile_bytes_of_a_runbook(seed: int) -> None:
-    from kfix.runbook.file.load import load_file
+    from kfix.heal.runbook.load import load_file
 
     random = Random(seed)
     name = random.choice(sorted(SHIPPED))

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from kfix.app.inspect import Chosen, Depth, inspect_log_dirs
-from kfix.derive.inspection import Inspection
-from kfix.errors import KfixError
-from kfix.report.disk.json_logdir import logdirs_json
-from kfix.report.disk.logdir import names_lines, print_inspection
+from kfix.core.errors import KfixError
+from kfix.inspect.inspect import Chosen, Depth, inspect_log_dirs
+from kfix.inspect.inspection import Inspection
+from kfix.inspect.json_logdir import logdirs_json
+from kfix.inspect.logdir import names_lines, print_inspection
 from tests.proofs.hostile import CASES, in_time, mutated_bytes
-from tests.unit.adapters.disk.building import (
+from tests.unit.core.disk.building import (
     Disk,
     batch,
     group_key,

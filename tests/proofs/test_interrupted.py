@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from kfix.errors import KfixError, RefusedError, StoppedError
-from kfix.model.plan.plan import Gate, Plan
-from kfix.report.runbook.run import aborted
-from kfix.runbook.execution.run import abort
-from kfix.runbook.journal.history import summary
-from kfix.runbook.policy.policy import Policy
-from kfix.runbook.safety.door import Door
-from kfix.runbook.safety.outcomes import Outcome
+from kfix.core.errors import KfixError, RefusedError, StoppedError
+from kfix.heal.execution.run import abort
+from kfix.heal.journal.history import summary
+from kfix.heal.model.plan import Gate, Plan
+from kfix.heal.policy.policy import Policy
+from kfix.heal.report.run import aborted
+from kfix.heal.safety.door import Door
+from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.killing import EVERYWHERE, Killing
 from tests.proofs.later import once
 from tests.proofs.scenarios import SCENARIOS

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from kfix.errors import KfixError, RefusedError
-from kfix.model.cluster.snapshot import Mode
-from kfix.model.plan.facts import Fact
-from kfix.ports import ClusterReader
-from kfix.runbook.execution.run import abort
-from kfix.runbook.safety.drift import PlannedFacts
-from kfix.runbook.safety.outcomes import Outcome
+from kfix.core.errors import KfixError, RefusedError
+from kfix.core.ports import ClusterReader
+from kfix.core.snapshot.snapshot import Mode
+from kfix.heal.execution.run import abort
+from kfix.heal.model.facts import Fact
+from kfix.heal.safety.drift import PlannedFacts
+from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.killing import EVERYWHERE, Killing, Uninterrupted, distinct
 from tests.proofs.scenarios import ON_KRAFT, RUNBOOKS, SCENARIOS, Scenario
 from tests.proofs.stage import Moment, Stage, too_often, world

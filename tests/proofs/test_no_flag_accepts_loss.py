@@ -19,16 +19,16 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kfix.actions.durability import gate_of
-from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.cli.app import app
-from kfix.model.cluster.reading import ChangeResult, ResourceKind
-from kfix.model.plan.plan import Gate, Plan
-from kfix.runbook.plan.planfile import read
+from kfix.core.snapshot.reading import ChangeResult, ResourceKind
+from kfix.heal.actions.durability import gate_of
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.incidents import ALL as INCIDENTS
+from kfix.heal.model.plan import Gate, Plan
+from kfix.heal.plan.planfile import read
+from kfix.shell.app import app
 from tests.proofs.hostile import CASES, in_time
 from tests.proofs.scenarios import RUNBOOKS
-from tests.unit.runbook.fake_wiring import FakeWiring
+from tests.unit.heal.fake_wiring import FakeWiring
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Desk:
     def kfix(self, args: Sequence[str], typed: str = "") -> Result:
         behind = self.fake.app(self.folder / "state", self.cluster.clock)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kfix.report.runbook.keyboard.Terminal.interactive", self.terminal)
-            patch.setattr("kfix.report.runbook.keyboard.typed_line", self.typed_line)
+            patch.setattr("kfix.heal.report.keyboard.Terminal.interactive", self.terminal)
+            patch.setattr("kfix.heal.report.keyboard.typed_line", self.typed_line)
             return CliRunner().invoke(command_line(), ["runbook", *args], input=typed, obj=behind)
 
     def typed_line(self, _within: float | None) -> str | None:

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.cli.app import app
-from kfix.ports import ClusterChanger
-from kfix.report.runbook.history import print_records
-from kfix.report.runbook.plan import print_plan
-from kfix.runbook.execution.run import prove_again
-from kfix.runbook.journal.history import summaries
-from kfix.runbook.plan.explain import explain
-from kfix.runbook.plan.planfile import from_json, to_json
-from kfix.runbook.rollback.planning import make_rollback
+from kfix.core.ports import ClusterChanger
+from kfix.heal.execution.run import prove_again
+from kfix.heal.journal.history import summaries
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.plan.explain import explain
+from kfix.heal.plan.planfile import from_json, to_json
+from kfix.heal.report.history import print_records
+from kfix.heal.report.plan import print_plan
+from kfix.heal.rollback.planning import make_rollback
+from kfix.shell.app import app
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.scenarios import SCENARIOS, Scenario
 from tests.proofs.stage import Stage
-from tests.unit.runbook.fake_wiring import FakeWiring
+from tests.unit.heal.fake_wiring import FakeWiring
 
 CHANGES = [name for name in vars(ClusterChanger) if not name.startswith("_")]
 
@@ -78,7 +78,7 @@ def test_looking_sends_no_change(scenario: Scenario, home: Path) -> None:
 
 
 def test_printing_needs_no_cluster_at_all(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from kfix.report.console import console_on
+    from kfix.front.console import console_on
 
     stage = Stage(SCENARIOS["raise-topic-rf"], home)
     plan = stage.plan()

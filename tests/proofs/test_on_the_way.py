@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kfix.errors import KfixError, NotProvedError, RefusedError, StoppedError
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.plan.plan import Caps, Gate
-from kfix.runbook.plan.planfile import seal
-from kfix.runbook.safety.outcomes import Outcome
+from kfix.core.errors import KfixError, NotProvedError, RefusedError, StoppedError
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.model.plan import Caps, Gate
+from kfix.heal.plan.planfile import seal
+from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.later import EventfulClock, once
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, world
@@ -161,7 +161,7 @@ def test_without_a_lock_of_the_cluster_every_change_asks_and_that_is_told(home: 
 
 
 def test_without_a_lock_no_flag_for_the_plan_covers_a_change(home: Path) -> None:
-    from kfix.runbook.gate.gates import Given
+    from kfix.heal.gate.gates import Given
 
     stage = Stage(SCENARIOS["leader-balance"], home)
     stage.cluster.lock.missing = "gone"

@@ -18,17 +18,17 @@ from typing import Any
 
 import pytest
 
-from kfix.adapters.recorder.folder import SegmentFiles
-from kfix.adapters.recorder.reading import Recording
-from kfix.adapters.recorder.ring import Recorder, RingBounds
-from kfix.errors import KfixError
-from kfix.runbook.journal.journal import read_back
-from kfix.runbook.journal.runs import RunStore
-from kfix.runbook.safety.outcomes import Outcome
+from kfix.core.errors import KfixError
+from kfix.core.recorder.folder import SegmentFiles
+from kfix.core.recorder.reading import Recording
+from kfix.core.recorder.ring import Recorder, RingBounds
+from kfix.heal.journal.journal import read_back
+from kfix.heal.journal.runs import RunStore
+from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.killing import EVERYWHERE
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Moment, Stage, copied, too_often, world
-from tests.unit.adapters.recorder.test_ring import Times, flapping
+from tests.unit.core.recorder.test_ring import Times, flapping
 from tests.waiting import seconds
 
 MEGABYTES = 4

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kfix.adapters.properties.load import load_security
-from kfix.app.access import Access
-from kfix.app.clusters import DiagnoseOptions
-from kfix.cli.app import app
+from kfix.core.access import Access
+from kfix.core.clusters import DiagnoseOptions
+from kfix.core.diagnosis.finding import Diagnosis
+from kfix.core.properties.load import load_security
+from kfix.core.snapshot.snapshot import Snapshot
 from kfix.lab.security.certificates import CertificateAuthority, pem
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Diagnosis
+from kfix.shell.app import app
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage
-from tests.unit.runbook.fake_wiring import FakeWiring
+from tests.unit.heal.fake_wiring import FakeWiring
 from tests.waiting import seconds
 
 SECRETS = ("hunter2-sasl", "hunter2-keystore", "hunter2-key", "hunter2-truststore", "hunter2-jaas")
@@ -110,7 +110,7 @@ def test_a_file_that_is_wrong_is_refused_without_its_secrets(config: Path, line:
 CRASH = """
 import runpy, sys
 from pathlib import Path
-from kfix.adapters.kafka import security
+from kfix.core.kafka import security
 def crash(self, plain, host):
     password = self.password
     assert password == "hunter2-sasl"

@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from kfix.actions.registry import ALL as ACTIONS
-from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
-from kfix.errors import KfixError, RefusedError
-from kfix.model.cluster.reading import ResourceKind
-from kfix.model.cluster.snapshot import Assignment, TopicPartition
-from kfix.model.plan.facts import (
+from kfix.core.errors import KfixError, RefusedError
+from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.snapshot import Assignment, TopicPartition
+from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.model.facts import (
     CLUSTER_FACTS,
     PARTITION_FACTS,
     about,
@@ -29,9 +29,9 @@ from kfix.model.plan.facts import (
     show_value,
     split_key,
 )
-from kfix.model.plan.plan import Plan, PlannedStep
-from kfix.probes.facts import read_facts
-from kfix.runbook.plan.planfile import from_json, seal, to_json
+from kfix.heal.model.plan import Plan, PlannedStep
+from kfix.heal.plan.planfile import from_json, seal, to_json
+from kfix.heal.probes.facts import read_facts
 from tests.proofs.mutations import KINDS, WAYS, kind_of
 from tests.proofs.scenarios import SCENARIOS, Scenario
 from tests.proofs.stage import Stage

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.errors import ApprovalError, HeldError, KfixError, NotProvedError, RefusedError, StoppedError
-from kfix.model.cluster.reading import ChangeResult
-from kfix.model.plan.plan import OnFailure, Plan
-from kfix.runbook.execution.run import prove_again
-from kfix.runbook.plan.planfile import seal
-from kfix.runbook.safety.outcomes import Outcome
+from kfix.core.errors import ApprovalError, HeldError, KfixError, NotProvedError, RefusedError, StoppedError
+from kfix.core.snapshot.reading import ChangeResult
+from kfix.heal.execution.run import prove_again
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.model.plan import OnFailure, Plan
+from kfix.heal.plan.planfile import seal
+from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.later import once
 from tests.proofs.scenarios import SCENARIOS, SHIPPED
 from tests.proofs.stage import Stage, world

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.memory.lock import MemoryLock
-from kfix.errors import HeldError, KfixError
-from kfix.runbook.execution.context import RunResult
-from kfix.runbook.execution.host_lock import cluster_lock
-from kfix.runbook.journal.runs import RunStore
-from kfix.runbook.safety.outcomes import Outcome
+from kfix.core.errors import HeldError, KfixError
+from kfix.heal.execution.context import RunResult
+from kfix.heal.execution.host_lock import cluster_lock
+from kfix.heal.journal.runs import RunStore
+from kfix.heal.memory.lock import MemoryLock
+from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.later import once
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, too_often
@@ -29,8 +29,8 @@ _OPERATOR = """
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from kfix.errors import HeldError
-from kfix.runbook.execution.host_lock import cluster_lock
+from kfix.core.errors import HeldError
+from kfix.heal.execution.host_lock import cluster_lock
 
 name, folder = sys.argv[1], Path(sys.argv[2])
 print("ready", flush=True)

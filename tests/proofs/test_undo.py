@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from kfix.actions.registry import ALL as ACTIONS
-from kfix.errors import KfixError, RefusedError, RollbackFailedError, RolledBackError
-from kfix.model.cluster.reading import ChangeResult
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.plan.plan import Plan
-from kfix.runbook.execution.run import abort
-from kfix.runbook.journal.runs import RunDir
-from kfix.runbook.plan.planfile import from_json, to_json
-from kfix.runbook.rollback.planning import make_rollback
-from kfix.runbook.safety.outcomes import Outcome
+from kfix.core.errors import KfixError, RefusedError, RollbackFailedError, RolledBackError
+from kfix.core.snapshot.reading import ChangeResult
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.execution.run import abort
+from kfix.heal.journal.runs import RunDir
+from kfix.heal.model.plan import Plan
+from kfix.heal.plan.planfile import from_json, to_json
+from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.calls import expected_call
 from tests.proofs.killing import Killing, distinct
 from tests.proofs.scenarios import SCENARIOS, Scenario

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kfix.adapters.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
-from kfix.runbook.journal.unfinished import unfinished
+from kfix.heal.journal.unfinished import unfinished
+from kfix.heal.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from tests.proofs.killing import Uninterrupted
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Moment

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kfix.actions.registry import ALL as ACTIONS
-from kfix.runbook.plan.codec import to_plain
-from kfix.runbook.safety.outcomes import Outcome
+from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.plan.codec import to_plain
+from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.calls import CALLS, CHANGES_NOTHING, expected_call
 from tests.proofs.scenarios import RUNBOOKS, SCENARIOS, SHIPPED, Scenario
 from tests.proofs.stage import Stage, too_often

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kfix.adapters.properties.sasl import AWS
-from kfix.adapters.properties.sasl import MECHANISMS as OF_KFIX
+from kfix.core.properties.sasl import AWS
+from kfix.core.properties.sasl import MECHANISMS as OF_KFIX
 from kfix.lab.definition.protocols import MECHANISMS as OF_LAB
 from kfix.lab.definition.protocols import PLAINTEXT, PROTOCOLS
 from tests.places import ROOT

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from kfix.adapters.kafka import codes, group_messages, requests
-from kfix.adapters.kafka.api import Api, Request
-from kfix.adapters.live.changer import LiveChanger
-from kfix.adapters.live.reader import LiveReader
-from kfix.adapters.target import make_target
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.errors import UnreachableError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import codes, group_messages, requests
+from kfix.core.kafka.api import Api, Request
+from kfix.core.ports import ClusterChanger, ClusterReader
+from kfix.core.snapshot.offsets import StoredOffset
+from kfix.core.snapshot.reading import ChangeResult, PartitionReading, ResourceKind
+from kfix.core.snapshot.snapshot import Assignment, ClusterIdentity, Endpoint, PartitionState, TopicPartition
+from kfix.core.target import make_target
+from kfix.heal.live.changer import LiveChanger
+from kfix.heal.live.reader import LiveReader
 from kfix.lab.definition.rights import CLUSTER, READING, Right
-from kfix.model.cluster.offsets import StoredOffset
-from kfix.model.cluster.reading import ChangeResult, PartitionReading, ResourceKind
-from kfix.model.cluster.snapshot import Assignment, ClusterIdentity, Endpoint, PartitionState, TopicPartition
-from kfix.ports import ClusterChanger, ClusterReader
 from tests.security.rights import WORDS
 
 TP = TopicPartition("orders", 0)

@@ -1,7 +1,7 @@
 """The matrix of security is made of the product's own registries, and its page of nothing but results."""
 
-from kfix.actions.registry import ALL
-from kfix.adapters.properties.sasl import MECHANISMS as OF_KFIX
+from kfix.core.properties.sasl import MECHANISMS as OF_KFIX
+from kfix.heal.actions.registry import ALL
 from kfix.lab.definition.protocols import MECHANISMS as OF_LAB
 from kfix.lab.definition.protocols import PLAINTEXT, PROTOCOLS
 from tests.places import ROOT

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from kfix.actions.base import Action
-from kfix.actions.registry import ALL as ACTIONS
-from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.derive.restoring import OffsetsItem
+from kfix.core.args import Args, ArgValue
+from kfix.core.derive.restoring import OffsetsItem
+from kfix.core.diagnosis.finding import Finding
+from kfix.heal.actions.base import Action
+from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.memory.incidents import ALL as INCIDENTS
+from kfix.heal.model.runbook import Runbook
+from kfix.heal.probes.facts import FactReader, read_facts
+from kfix.heal.probes.registry import ask
+from kfix.heal.testing import Fixture, run_tests
 from kfix.lab.definition.rights import Right
-from kfix.model.diagnosis.finding import Finding
-from kfix.model.plan.args import Args, ArgValue
-from kfix.model.plan.runbook import Runbook
-from kfix.probes.facts import FactReader, read_facts
-from kfix.probes.registry import ask
-from kfix.runbook.testing import Fixture, run_tests
 from tests import shipped
 from tests.security.rights import (
     ALTER,
@@ -30,7 +30,7 @@ from tests.security.rights import (
     of_runbooks,
 )
 from tests.security.sent import CHANGING, METHODS, READING_RECORDS, READS, Called, Recording, rights_of, rights_of_all
-from tests.unit.actions.test_contract import BROKER, IDLE, SAMPLES, TOPIC
+from tests.unit.heal.actions.test_contract import BROKER, IDLE, SAMPLES, TOPIC
 
 #: Other arguments of an action that change another resource.
 OTHERS: Mapping[str, Mapping[str, ArgValue]] = {

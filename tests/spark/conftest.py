@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.staging import RunWriter, write_cluster
-from kfix.app import fleet as wiring
-from kfix.app.snapshots import load_snapshot
+from kfix.diagnose.snapshots import load_snapshot
+from kfix.fleet import engines as wiring
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.staging import RunWriter, write_cluster
 from kfix.fleet.synthetic import fleet, stored_of
 from tests.places import ROOT
 from tests.spark.standalone import ConnectServer, Standalone

@@ -14,8 +14,8 @@ import pytest
 from deltalake import DeltaTable
 from pyarrow import fs
 
-from kfix.adapters.fleet.places import place_of, read_bytes, write_bytes, writing
-from kfix.adapters.fleet.tables import ALL
+from kfix.fleet.store.places import place_of, read_bytes, write_bytes, writing
+from kfix.fleet.store.tables import ALL
 from tests.places import ROOT
 from tests.spark.hadoop import Hadoop
 from tests.waiting import seconds

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.tables import ALL
-from kfix.app import fleet as wiring
-from kfix.app.audit_run import AuditRunOptions, EngineOptions, run_audit
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
+from kfix.fleet import engines as wiring
 from kfix.fleet.audit.tables import created_tables, tables
+from kfix.fleet.audit_run import AuditRunOptions, EngineOptions, run_audit
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.tables import ALL
 from tests.places import ROOT
 from tests.spark.jars import jars_of
 from tests.unit.fleet.audit_runs import audited, cluster

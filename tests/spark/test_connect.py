@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
-from kfix.app import fleet as wiring
-from kfix.app.fleet import judge_stored
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
+from kfix.fleet import engines as wiring
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines import judge_stored
 from tests.spark.test_equality import FINDINGS, OLDER, QUESTIONS
 from tests.spark.test_row_job import answers_of, job_of, judged_by, judged_here, sieved, tasks_of
 from tests.unit.fleet.working import sometimes

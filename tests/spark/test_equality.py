@@ -11,16 +11,16 @@ import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet.history_tables import TRANSITIONS
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.adapters.fleet.tables import ALL, QUORUM
-from kfix.app import fleet as wiring
-from kfix.app.fleet import judge_stored
+from kfix.core.inventory.model import Inventory, Mute
+from kfix.fleet import engines as wiring
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines import judge_stored
 from kfix.fleet.stage import LARGE, Staged
-from kfix.model.audit.inventory import Inventory, Mute
+from kfix.fleet.store.history_tables import TRANSITIONS
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.staging import RunWriter
+from kfix.fleet.store.tables import ALL, QUORUM
 from kfix_diagnostics.engine import Options, diagnose
 from kfix_spark.engine import _fresh
 from tests.unit.diagnostics.all_cases import kraft_cases

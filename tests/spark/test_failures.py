@@ -13,12 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import read_run
-from kfix.app import fleet as wiring
-from kfix.app.fleet import judge_stored
-from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.core.errors import KfixError, UnreachableError, UsageError
+from kfix.fleet import engines as wiring
 from kfix.fleet.engine import RunFile, StoredRows
+from kfix.fleet.engines import judge_stored
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import read_run
 from kfix_spark.java import find_java
 from tests.spark.working import unpicklable
 from tests.unit.fleet.test_embedded import SCHEMA
@@ -164,8 +164,8 @@ def test_a_java_that_does_not_start_is_one_line(tmp_path, setting):
     script = tmp_path / "start.py"
     script.write_text(
         textwrap.dedent(f"""
-        from kfix.app import fleet as wiring
-        from kfix.errors import KfixError
+        from kfix.api import fleet as wiring
+        from kfix.core.errors import KfixError
         try:
             with wiring.engine("local[1]", settings=dict([{setting!r}.split("=", 1)])):
                 print("started")

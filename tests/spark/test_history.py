@@ -2,15 +2,15 @@
 
 import pytest
 
-from kfix.adapters.fleet.history_tables import EPISODES
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.tables import FINDINGS
-from kfix.app import fleet as wiring
-from kfix.app.audit import stored_history
+from kfix.fleet import engines as wiring
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.history import recording_sql
 from kfix.fleet.history.recording import KNOWN, next_episodes
-from kfix.model.audit.history import HistoryChoice
+from kfix.fleet.model.history import HistoryChoice
+from kfix.fleet.store.history_tables import EPISODES
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.tables import FINDINGS
+from kfix.fleet.wiring import stored_history
 from tests.proofs.fleet.test_year import recorded_year
 from tests.proofs.fleet.twenty import twenty_days
 from tests.proofs.fleet.years import ChangingClusters, OpenDuckDB, YearOfFaults, asked

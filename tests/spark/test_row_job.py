@@ -9,21 +9,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kfix.adapters.fleet.columns import Columns
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import read_run
-from kfix.adapters.fleet.tables import PARTITIONS
-from kfix.app.audit import judge_for_audit
-from kfix.derive.partition_facts import NEWER
+from kfix.core.derive.partition_facts import NEWER
+from kfix.core.expected import EXPECTED, Expected, values_of
 from kfix.fleet.compacting import compact
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engine import ClusterJob
 from kfix.fleet.judging.picked import Picked
 from kfix.fleet.judging.sieve import Sieve
 from kfix.fleet.judging.tasks import ANSWERS, JudgeTask, RowJudge, done_of, tasks_table
+from kfix.fleet.store.columns import Columns
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import read_run
+from kfix.fleet.store.tables import PARTITIONS
 from kfix.fleet.stored import stored_rows
-from kfix.model.expected import EXPECTED, Expected, values_of
+from kfix.fleet.wiring import judge_for_audit
 from kfix_diagnostics.catalogue import row_conditions
 
 SEEN = pa.schema([("cluster", pa.string()), ("rows", pa.int64()), ("numbers", pa.list_(pa.list_(pa.int64())))])

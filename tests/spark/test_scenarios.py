@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from kfix.app import fleet as wiring
+from kfix.fleet import engines as wiring
 from kfix.fleet.audit.scenarios import RunScenarios
 from kfix.fleet.embedded import EmbeddedEngine
 from tests.proofs.derive.failures.rows import by_python, states

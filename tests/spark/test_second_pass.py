@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.fleet.audits import audits, read_rows
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.tables import FINDINGS
+from kfix.core.inventory.model import Inventory, Mute
 from kfix.fleet.audit import judged
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.model.audit.audit import ClusterRow, FindingRow
-from kfix.model.audit.inventory import Inventory, Mute
+from kfix.fleet.model.audit import ClusterRow, FindingRow
+from kfix.fleet.store.audits import audits, read_rows
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.tables import FINDINGS
 from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
 
 NAMES = "abcdefgh"

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix_spark import session
 from kfix_spark.archive import archive_for
 from kfix_spark.java import find_java
@@ -17,7 +17,7 @@ from tests.spark.standalone import HOME
 from tests.waiting import seconds
 
 START = (
-    "import sys\nfrom kfix.app import fleet as wiring\n"
+    "import sys\nfrom kfix.api import fleet as wiring\n"
     "with wiring.engine('local[1]') as e:\n    print(e.query('SELECT 1 AS n', {}).to_pylist())\n"
     "    print([d.result for d in e.each(abs, {'a': -1, 'b': 2})])\n"
 )
@@ -40,8 +40,8 @@ def start(**env):
 #: Kills Java while it works on a statement.
 KILLED = """
 import os, signal, threading
-from kfix.app import fleet as wiring
-from kfix.errors import KfixError
+from kfix.api import fleet as wiring
+from kfix.core.errors import KfixError
 with wiring.engine('local[1]') as e:
     java = e._session.sparkContext._gateway.proc.pid
     threading.Timer(2, os.kill, (java, signal.SIGKILL)).start()
@@ -113,7 +113,7 @@ def test_the_zip_holds_all_of_our_code_and_runs_by_itself(tmp_path):
     assert not [n for n in names if "__pycache__" in n]
     raw = path.read_bytes()
     assert make_package(path).read_bytes() == raw
-    script = "import kfix.app, kfix_spark.spread; print(kfix.app.__file__)"
+    script = "import kfix.api, kfix_spark.spread; print(kfix.api.__file__)"
     done = subprocess.run(
         [sys.executable, "-c", script],
         env={"PYTHONPATH": str(path)},
@@ -130,7 +130,7 @@ def test_the_zip_holds_all_of_our_code_and_runs_by_itself(tmp_path):
 @pytest.mark.parametrize("command", [["--help"], ["diagnose", "--help"], ["--version"]])
 def test_commands_without_spark_load_none_of_it(command):
     script = (
-        f"import sys\nsys.argv = ['kfix', *{command!r}]\nfrom kfix.cli.app import app\n"
+        f"import sys\nsys.argv = ['kfix', *{command!r}]\nfrom kfix.shell.app import app\n"
         "try:\n    app()\nexcept SystemExit:\n    pass\n"
         "print([m for m in ('pyspark', 'py4j', 'kfix_spark', 'pandas', 'pyarrow', 'duckdb') if m in sys.modules])"
     )

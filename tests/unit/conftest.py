@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.runbook.stage import Stage
+from tests.unit.heal.stage import Stage
 
 
 @pytest.fixture(autouse=True)

@@ -17,27 +17,27 @@ from typing import Any, Self
 
 import pytest
 
-from kfix.adapters.exporter import Exporter
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.tables import FINDINGS
-from kfix.adapters.notify.delivery import ReceiverQueue
-from kfix.adapters.notify.settings import Receiver, parse_receivers
-from kfix.adapters.recorder import folder as ring
-from kfix.adapters.recorder.frames import RecordKind, framed, heads
-from kfix.app.healing.offsets import compared, rules_of
-from kfix.derive.casefile import open_case
-from kfix.derive.failures.judging import forecast
-from kfix.derive.failures.scenarios import failure_of
-from kfix.errors import HeldError, InvalidFileError, RefusedError, UsageError
-from kfix.fleet.inventory.words import name_problem
+from kfix.core.args import Args
+from kfix.core.derive.casefile import open_case
+from kfix.core.errors import HeldError, InvalidFileError, RefusedError, UsageError
+from kfix.core.failures.judging import forecast
+from kfix.core.failures.scenarios import failure_of
+from kfix.core.inventory.words import name_problem
+from kfix.core.recorder import folder as ring
+from kfix.core.recorder.frames import RecordKind, framed, heads
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.tables import FINDINGS
+from kfix.front.writing import write_output
+from kfix.heal.runbook.lint import lint
+from kfix.heal.session.offsets import compared, rules_of
 from kfix.lab import breaking
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.plan.args import Args
-from kfix.report.writing import write_output
-from kfix.runbook.file.lint import lint
-from tests.unit.adapters.notify.test_settings import HEAD
-from tests.unit.derive.failures.test_unknown import ORDERS, cluster
+from kfix.watch.exporter import Exporter
+from kfix.watch.notify.delivery import ReceiverQueue
+from kfix.watch.notify.settings import Receiver, parse_receivers
+from tests.unit.core.failures.test_unknown import ORDERS, cluster
+from tests.unit.watch.notify.test_settings import HEAD
 from tests.waiting import seconds, wait_until
 
 
@@ -155,8 +155,8 @@ def dripping() -> socket.socket:
 
 
 def test_a_dripping_receiver_is_given_up_after_the_time_of_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kfix.adapters.notify.delivery.TIMEOUT", 1.0)
-    monkeypatch.setattr("kfix.adapters.notify.delivery.payloads", lambda *_: [{}])
+    monkeypatch.setattr("kfix.watch.notify.delivery.TIMEOUT", 1.0)
+    monkeypatch.setattr("kfix.watch.notify.delivery.payloads", lambda *_: [{}])
     with dripping() as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
         delivery = ReceiverQueue(Receiver("webhook", "slow", url), pauses=())
@@ -167,7 +167,7 @@ def test_a_dripping_receiver_is_given_up_after_the_time_of_one_message(monkeypat
 
 
 def test_dripping_clients_leave_the_exporter_open_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kfix.adapters.exporter._SECONDS", 2.0)
+    monkeypatch.setattr("kfix.watch.exporter._SECONDS", 2.0)
     exporter = Exporter(":0", lambda: "up 1\n")
     port = int(exporter.url.rpartition(":")[2].partition("/")[0])
     before = threading.active_count()

@@ -17,8 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.panel import Panel
 from rich.text import Text
 
-from kfix.errors import RefusedError
-from kfix.harmless import (
+from kfix.core.errors import RefusedError
+from kfix.core.harmless import (
     Lines,
     for_csv,
     for_document,
@@ -34,8 +34,8 @@ from kfix.harmless import (
     one_line,
     shown,
 )
-from kfix.report.console import HarmlessConsole, block, joined, overwrite, styled, table
-from kfix.report.terminal import Guarded, guard_streams, guarded, say, say_document, say_json
+from kfix.front.console import HarmlessConsole, block, joined, overwrite, styled, table
+from kfix.front.terminal import Guarded, guard_streams, guarded, say, say_document, say_json
 from tests.proofs.poison import ALL_PIECES
 
 TEXTS = st.text(st.characters() | st.sampled_from(list(ALL_PIECES)), max_size=60)

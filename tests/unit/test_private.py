@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.fleet.places import place_of, write_bytes
-from kfix.adapters.fleet.storelock import store_lock
-from kfix.adapters.saved.files import write_whole
-from kfix.adapters.saved.store import SnapshotStore
-from kfix.errors import LabError, RefusedError, UsageError
+from kfix.core.errors import LabError, RefusedError, UsageError
+from kfix.core.private import NotPrivateError, new_private, open_private, private_folder, write_private
+from kfix.core.saved.files import write_whole
+from kfix.core.saved.store import SnapshotStore
+from kfix.core.snapshot.snapshot import ClusterIdentity, Mode, Snapshot
+from kfix.fleet.store.places import place_of, write_bytes
+from kfix.fleet.store.storelock import store_lock
+from kfix.heal.execution.host_lock import cluster_lock
+from kfix.heal.journal.runs import RunDir, RunStore
+from kfix.heal.model.plan import Plan
 from kfix.lab.definition.store import Store
-from kfix.model.cluster.snapshot import ClusterIdentity, Mode, Snapshot
-from kfix.model.plan.plan import Plan
-from kfix.private import NotPrivateError, new_private, open_private, private_folder, write_private
-from kfix.runbook.execution.host_lock import cluster_lock
-from kfix.runbook.journal.runs import RunDir, RunStore
-from tests.unit.runbook.stage import Stage
+from tests.unit.heal.stage import Stage
 
 HOLDER = {"user": "anna"}
 UMASKS = [0o000, 0o077, 0o777]

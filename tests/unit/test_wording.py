@@ -2,7 +2,7 @@
 
 import pytest
 
-from kfix.wording import ago, brokers_named, known_size, rate_text, several, size_text, some, utc_iso, utc_text
+from kfix.core.wording import ago, brokers_named, known_size, rate_text, several, size_text, some, utc_iso, utc_text
 
 
 @pytest.mark.parametrize(

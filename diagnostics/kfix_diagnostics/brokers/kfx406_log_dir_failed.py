@@ -31,11 +31,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import blocked, diagnose_again, start
 from kfix_diagnostics._bans import no_election, no_move_of, restart, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row, view_rows

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Rows
-from kfix.derive.coordinator import INTERNAL_TOPICS
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.derive.versions import CAPS_MIN_ISR
-from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
-from kfix.wording import ago, brokers_named, continued, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Rows
+from kfix.core.derive.coordinator import INTERNAL_TOPICS
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.derive.versions import CAPS_MIN_ISR
+from kfix.core.diagnosis.finding import Cause, Confidence, Remedy
+from kfix.core.wording import ago, brokers_named, continued, several
 from kfix_diagnostics._advice import diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._explained import code_of, explained_by

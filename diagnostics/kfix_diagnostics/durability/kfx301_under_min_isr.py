@@ -27,9 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.model.diagnosis.finding import Blocked, Finding, Remedy, Severity
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.diagnosis.finding import Blocked, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.model.diagnosis.finding import Finding, Remedy, Severity
-from kfix.wording import ago, at_least, brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.diagnosis.finding import Finding, Remedy, Severity
+from kfix.core.wording import ago, at_least, brokers_named
 from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import are, has, per_topic

@@ -31,12 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
-from kfix.model.cluster.snapshot import OffsetsLog, TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import OffsetsLog, TopicPartition
+from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import partition_rows

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
-from kfix.wording import several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.wording import several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import has, ids, per_topic
 

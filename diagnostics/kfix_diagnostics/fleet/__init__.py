@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kfix.model.audit.fleetcase import FleetCheck
+from kfix.core.fleetcase import FleetCheck
 from kfix_diagnostics.fleet import (
     kfx701_not_collected,
     kfx702_stuck_since_last_run,

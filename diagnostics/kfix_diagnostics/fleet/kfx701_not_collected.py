@@ -23,9 +23,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.model.audit.fleetcase import FleetCase, FleetCheck
-from kfix.model.audit.inventory import ClusterEntry
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.fleetcase import FleetCase, FleetCheck
+from kfix.core.inventory.model import ClusterEntry
 
 CODE = "KFX701"
 

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kfix.model.audit.fleetcase import FleetCase, FleetCheck
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.model.plan.args import parse_partition
-from kfix.wording import several, some
+from kfix.core.args import parse_partition
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.fleetcase import FleetCase, FleetCheck
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import several, some
 from kfix_diagnostics._words import has
 
 CODE = "KFX702"

@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kfix.model.audit.fleetcase import FleetCase, FleetCheck
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several, some
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.fleetcase import FleetCase, FleetCheck
+from kfix.core.wording import several, some
 
 CODE = "KFX703"
 #: What clusters of one kind share; sizes and paths are each cluster's own.

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.audit.fleetcase import FleetCase, FleetCheck
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import some
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.fleetcase import FleetCase, FleetCheck
+from kfix.core.wording import some
 
 CODE = "KFX704"
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.audit.fleetcase import FleetCase, FleetCheck
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.fleetcase import FleetCase, FleetCheck
 
 CODE = "KFX705"
 #: Seconds that a snapshot may be taken after its run ended, and before it began.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
 
 NOT_COORDINATOR = 16
 #: The feature of the coordinator that loads a partition as a whole, or not at all (KIP-848).

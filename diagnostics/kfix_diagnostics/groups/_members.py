@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from kfix.derive.casefile import CaseFile
-from kfix.model.cluster.group_reading import GroupMember
-from kfix.model.diagnosis.finding import Remedy
-from kfix.wording import some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.diagnosis.finding import Remedy
+from kfix.core.snapshot.group_reading import GroupMember
+from kfix.core.wording import some
 from kfix_diagnostics._advice import runbook, servers
 
 _EVICTED_SHOWN = 3

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.model.cluster.group_reading import RECONCILING, GroupMember, GroupReading, awaited, described_by
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Severity
-from kfix.wording import ago, several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.snapshot.group_reading import RECONCILING, GroupMember, GroupReading, awaited, described_by
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import ago, several, some
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.groups._members import called, evictions, restart_members
 

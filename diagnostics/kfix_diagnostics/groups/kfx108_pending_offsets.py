@@ -30,11 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.snapshot import LoggedGroup, OffsetsLog, OpenTransaction
-from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Severity
-from kfix.wording import some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Severity
+from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, OpenTransaction
+from kfix.core.wording import some
 from kfix_diagnostics._evidence import log_source
 from kfix_diagnostics._transactions import age_of, cause_of, ending, holder, state_rows
 from kfix_diagnostics._words import per_topic

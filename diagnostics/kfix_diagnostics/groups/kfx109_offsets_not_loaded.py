@@ -35,12 +35,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import LoggedGroup, OffsetsLog, TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, TopicPartition
+from kfix.core.wording import several, some
 from kfix_diagnostics._advice import cluster_options, partition_options
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import log_source

@@ -34,12 +34,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.group_reading import REBALANCING, GroupMember, GroupReading, awaited, by_group
-from kfix.model.cluster.snapshot import Group
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.group_reading import REBALANCING, GroupMember, GroupReading, awaited, by_group
+from kfix.core.snapshot.snapshot import Group
+from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import cluster_options
 from kfix_diagnostics.groups._members import called, evictions, restart_members
 from kfix_diagnostics.groups._reconciling import not_reconciled

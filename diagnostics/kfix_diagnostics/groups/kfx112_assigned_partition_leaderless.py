@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.model.cluster.group_reading import by_group
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.snapshot.group_reading import by_group
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._evidence import view_rows
 from kfix_diagnostics._words import has, per_topic

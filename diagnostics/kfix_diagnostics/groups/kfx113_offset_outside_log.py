@@ -27,12 +27,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.group_reading import EMPTY, SHARE_GROUP, GroupPartition, GroupReading, by_group
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.group_reading import EMPTY, SHARE_GROUP, GroupPartition, GroupReading, by_group
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import several
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics._words import are, per_topic
 

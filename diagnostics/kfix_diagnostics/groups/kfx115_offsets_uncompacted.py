@@ -36,15 +36,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.compaction import SECONDS
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.offsets_size import OffsetsLogSize
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.model.numbers import whole_number
-from kfix.wording import brokers_named, known_size, several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.compaction import SECONDS
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.numbers import whole_number
+from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, known_size, several, some
 from kfix_diagnostics._advice import cluster_options, servers
 from kfix_diagnostics._bans import no_restart, restart
 from kfix_diagnostics._compaction import CLEANER, short_copies, size_rows, uncompacted

@@ -32,14 +32,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition, GroupReading, by_group
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.cluster.transactions import OpenBatch
-from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Severity
-from kfix.model.timing import TIMING
-from kfix.wording import ago
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Severity
+from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition, GroupReading, by_group
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.transactions import OpenBatch
+from kfix.core.timing import TIMING
+from kfix.core.wording import ago
 from kfix_diagnostics._transactions import TransactionHolder, age_of, cause_of, ending, holder, state_rows
 from kfix_diagnostics._words import per_topic
 

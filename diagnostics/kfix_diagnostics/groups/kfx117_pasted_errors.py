@@ -27,13 +27,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.cluster.pasted import Complaint
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.pasted import Complaint
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, some
 from kfix_diagnostics._advice import blocked, cluster_options, diagnose_again, runbook, servers
 from kfix_diagnostics._words import are, error_name, has, per_topic
 from kfix_diagnostics.sources._logged import MEANINGS, NO_LEADER, Meaning

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from kfix.derive.casefile import CaseFile
-from kfix.model.cluster.group_reading import GroupReading
-from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
-from kfix.model.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
-from kfix.model.diagnosis.group_story import Rung, RungState
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
+from kfix.core.diagnosis.group_story import Rung, RungState
+from kfix.core.snapshot.group_reading import GroupReading
+from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
 from kfix_diagnostics._advice import cluster_options
 from kfix_diagnostics._words import error_name
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.cluster.group_reading import SHARE_GROUP
-from kfix.model.diagnosis.finding import Evidence
-from kfix.model.diagnosis.group_story import Rung
-from kfix.wording import several, some
+from kfix.core.diagnosis.finding import Evidence
+from kfix.core.diagnosis.group_story import Rung
+from kfix.core.snapshot.group_reading import SHARE_GROUP
+from kfix.core.wording import several, some
 from kfix_diagnostics._evidence import (
     assignment_row,
     live_row,

@@ -10,12 +10,12 @@ import difflib
 import shlex
 from collections.abc import Callable, Iterator
 
-from kfix.derive.casefile import CaseFile, open_case
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.cluster.group_reading import SHARE_GROUP, STREAMS_GROUP, readings_of
-from kfix.model.cluster.snapshot import Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
-from kfix.model.diagnosis.group_story import GroupStory, Rung, RungState
+from kfix.core.derive.casefile import CaseFile, open_case
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
+from kfix.core.diagnosis.group_story import GroupStory, Rung, RungState
+from kfix.core.snapshot.group_reading import SHARE_GROUP, STREAMS_GROUP, readings_of
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics.ladder import coordinator, members, offsets
 from kfix_diagnostics.ladder.asked import PASTED_ERRORS, Asked, fails, unread

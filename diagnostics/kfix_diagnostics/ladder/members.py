@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
-from kfix.model.cluster.group_reading import (
+from kfix.core.diagnosis.finding import Evidence, Remedy
+from kfix.core.diagnosis.group_story import Rung
+from kfix.core.snapshot.group_reading import (
     CONSUMER_GROUP,
     DEAD,
     SHARE_GROUP,
@@ -13,9 +15,7 @@ from kfix.model.cluster.group_reading import (
     GroupReading,
     described_by,
 )
-from kfix.model.diagnosis.finding import Evidence, Remedy
-from kfix.model.diagnosis.group_story import Rung
-from kfix.wording import several, some
+from kfix.core.wording import several, some
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics.ladder.asked import NO_LEADER, Asked, clear, fails, in_doubt, unread
 

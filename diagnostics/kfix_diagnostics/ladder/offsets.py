@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kfix.model.cluster.group_reading import SHARE_GROUP, GroupPartition
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.group_story import Rung
-from kfix.wording import ago, several, some
+from kfix.core.diagnosis.group_story import Rung
+from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import ago, several, some
 from kfix_diagnostics._transactions import holder
 from kfix_diagnostics.ladder.asked import Asked, clear, fails, in_doubt, refused, unread
 

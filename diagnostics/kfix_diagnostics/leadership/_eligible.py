@@ -5,10 +5,10 @@ Of the others it may be unknown (`_eligible_unread`).
 
 from __future__ import annotations
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Rows
-from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Rows
+from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.snapshot import TopicPartition
 
 
 def waits_for(tp: TopicPartition, case: CaseFile) -> EligibleLeaders | None:

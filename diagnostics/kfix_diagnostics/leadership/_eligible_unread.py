@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Rows
-from kfix.derive.elections import UNCLEAN
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Rows
+from kfix.core.derive.elections import UNCLEAN
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
 from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Rows
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import (
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Rows
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import (
     Ban,
     Cause,
     ChangeKind,
@@ -23,7 +22,8 @@ from kfix.model.diagnosis.finding import (
     Remedy,
     Severity,
 )
-from kfix.wording import at_least, brokers_named, several, some
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import at_least, brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
 from kfix_diagnostics._bans import another_controller, no_election, no_restart, restart
 from kfix_diagnostics._evidence import partition_rows, probe_rows

@@ -11,13 +11,13 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Rows
-from kfix.derive.elections import UNCLEAN
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Ban, ChangeKind, Finding, Remedy
-from kfix.wording import brokers_named, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Rows
+from kfix.core.derive.elections import UNCLEAN
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Ban, ChangeKind, Finding, Remedy
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, some
 from kfix_diagnostics._advice import diagnose_again, runbook, servers
 from kfix_diagnostics._bans import CHANGES_OF, no_registration, no_start
 from kfix_diagnostics._words import per_topic

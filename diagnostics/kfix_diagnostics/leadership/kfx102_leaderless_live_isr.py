@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows
-from kfix.model.diagnosis.finding import Finding, Severity
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import PartitionCheck, Rows
+from kfix.core.diagnosis.finding import Finding, Severity
 from kfix_diagnostics.leadership import _leaderless
 
 CODE = "KFX102"

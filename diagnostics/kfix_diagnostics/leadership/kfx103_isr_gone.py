@@ -37,11 +37,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, continued, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import PartitionCheck, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, continued, several
 from kfix_diagnostics._absence import left_ago
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
 from kfix_diagnostics._bans import starts, unclean_election

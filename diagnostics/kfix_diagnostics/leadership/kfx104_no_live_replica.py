@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, continued
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import PartitionCheck, Rows
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, continued
 from kfix_diagnostics._absence import left_ago
 from kfix_diagnostics._advice import blocked, runbook, save_from_disk, start
 from kfix_diagnostics._bans import moves, no_unclean_election, starts

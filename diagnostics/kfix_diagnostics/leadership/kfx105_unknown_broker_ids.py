@@ -30,10 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import PartitionCheck, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._bans import CHANGES_OF, no_election
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row

@@ -29,13 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.offsets_size import OffsetsLogSize
-from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, known_size
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
+from kfix.core.wording import brokers_named, known_size
 from kfix_diagnostics._advice import cluster_options, diagnose_again, runbook
 from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._compaction import of_partitions, short_copies, size_rows, uncompacted

@@ -27,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import PartitionCheck, Rows
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._advice import blocked, diagnose_again
 from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._evidence import assignment_row, state_row, view_words

@@ -32,13 +32,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows, Scope
-from kfix.derive.elections import UNCLEAN
-from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, continued
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import PartitionCheck, Rows, Scope
+from kfix.core.derive.elections import UNCLEAN
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, continued
 from kfix_diagnostics._absence import left_ago
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts

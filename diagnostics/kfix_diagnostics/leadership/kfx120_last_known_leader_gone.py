@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows, Scope
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import PartitionCheck, Rows, Scope
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import blocked, diagnose_again, servers
 from kfix_diagnostics._bans import no_move, no_start
 from kfix_diagnostics._evidence import assignment_row, live_row

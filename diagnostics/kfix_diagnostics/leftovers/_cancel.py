@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kfix.derive.casefile import CaseFile
-from kfix.model.cluster.snapshot import Assignment, TopicPartition
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 
 
 def origin(move: Assignment) -> tuple[int, ...]:

@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import at_least, brokers_named, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import at_least, brokers_named, several
 from kfix_diagnostics._advice import runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row, state_row

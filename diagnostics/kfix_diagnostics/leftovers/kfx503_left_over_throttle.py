@@ -26,11 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
-from kfix.model.numbers import whole_number
-from kfix.wording import brokers_named, size_text, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.numbers import whole_number
+from kfix.core.wording import brokers_named, size_text, some
 from kfix_diagnostics._advice import runbook
 
 CODE = "KFX503"

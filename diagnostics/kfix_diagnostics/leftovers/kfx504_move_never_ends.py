@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows, Scope
-from kfix.model.cluster.snapshot import Assignment, TopicPartition
-from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import Assignment, TopicPartition
+from kfix.core.wording import brokers_named, several, some
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, view_rows
 from kfix_diagnostics._words import ids, per_topic

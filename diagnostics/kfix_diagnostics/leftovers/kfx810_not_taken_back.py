@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.lag import LeftOut
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
-from kfix.wording import ago, brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.lag import LeftOut
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.wording import ago, brokers_named
 from kfix_diagnostics._bans import no_restart, no_unclean_election, restart
 from kfix_diagnostics._evidence import log_end_row, state_row
 from kfix_diagnostics._words import per_topic

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.cuts import Cut, CutKind
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import (
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.cuts import Cut, CutKind
+from kfix.core.diagnosis.finding import (
     EVIDENCE_FOR,
     RULED_OUT,
     Blocked,
@@ -20,13 +19,14 @@ from kfix.model.diagnosis.finding import (
     Remedy,
     Severity,
 )
-from kfix.model.numbers import whole_number
-from kfix.wording import ago, brokers_named, several, some
+from kfix.core.numbers import whole_number
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import ago, brokers_named, several, some
 from kfix_diagnostics._bans import NO_CHANGES, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import has, per_topic
 
-#: The first remedy of every cut; plans are refused with the same words (kfix/runbook/safety/cut_network.py).
+#: The first remedy of every cut; plans are refused with the same words (kfix/heal/safety/cut_network.py).
 DO_NOTHING = "Repair the network and change nothing in Kafka, which recovers by itself within seconds"
 NEVER = (
     "Do not trigger elections, reassignments or restarts while it lasts: each deepens the split or loses data",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.cuts import Cut
-from kfix.model.diagnosis.finding import Confidence, Finding
-from kfix.wording import several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.cuts import Cut
+from kfix.core.diagnosis.finding import Confidence, Finding
+from kfix.core.wording import several
 from kfix_diagnostics._words import are, has, per_topic
 from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, forecast, place_of
 

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.derive.cuts import CutKind
-from kfix.model.diagnosis.finding import Confidence, Finding, Severity
-from kfix.wording import several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.cuts import CutKind
+from kfix.core.diagnosis.finding import Confidence, Finding, Severity
+from kfix.core.wording import several
 from kfix_diagnostics._words import has, per_topic
 from kfix_diagnostics.network._cut import CutWords, cut_finding, forecast, gap_words, place_of
 

@@ -27,10 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.cuts import Cut, CutKind
-from kfix.model.diagnosis.finding import Confidence, Finding, Severity
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.cuts import Cut, CutKind
+from kfix.core.diagnosis.finding import Confidence, Finding, Severity
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap_words, place_of
 

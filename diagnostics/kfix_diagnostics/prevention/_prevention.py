@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Rows
-from kfix.derive.elections import UNCLEAN
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Evidence, Remedy
-from kfix.model.numbers import whole_number
-from kfix.wording import brokers_named, continued, several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Rows
+from kfix.core.derive.elections import UNCLEAN
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Evidence, Remedy
+from kfix.core.numbers import whole_number
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, continued, several, some
 from kfix_diagnostics._advice import runbook
 
 MIN_ISR = "min.insync.replicas"

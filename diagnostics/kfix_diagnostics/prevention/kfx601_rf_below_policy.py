@@ -27,10 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.wording import several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import has, per_topic
 from kfix_diagnostics.prevention._prevention import (

@@ -28,10 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (

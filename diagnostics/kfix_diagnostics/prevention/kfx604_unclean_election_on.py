@@ -28,10 +28,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.elections import UNCLEAN
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.elections import UNCLEAN
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, servers
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (

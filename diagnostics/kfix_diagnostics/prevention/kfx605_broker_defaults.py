@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
-from kfix.derive.elections import UNCLEAN
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.derive.elections import UNCLEAN
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook, servers
 from kfix_diagnostics._bans import restart
 from kfix_diagnostics._words import are

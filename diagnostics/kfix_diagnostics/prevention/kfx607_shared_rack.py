@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.wording import several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, how_many, largest, tps_of, worst_rows

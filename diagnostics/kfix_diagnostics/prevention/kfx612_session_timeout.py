@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Severity
+from kfix.core.wording import brokers_named
 from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import number, setting_rows
 

@@ -27,12 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.derive.versions import Line, line_of
-from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.versions import Line, line_of
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Severity
+from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, PROTOCOL
+from kfix.core.wording import brokers_named
 from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import setting_rows
 

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.wording import several, some
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import setting_rows

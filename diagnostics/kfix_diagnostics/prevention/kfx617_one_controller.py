@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.wording import several, some
 
 CODE = "KFX617"
 _TOO_FEW = (1, 2)

@@ -28,11 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.model.cluster.quorum import ELR_FEATURE, METADATA_FEATURE, QuorumView
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.quorum import ELR_FEATURE, METADATA_FEATURE, QuorumView
+from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import runbook, servers
 
 CODE = "KFX816"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
-from kfix.model.diagnosis.finding import Evidence
-from kfix.wording import ago
+from kfix.core.diagnosis.finding import Evidence
+from kfix.core.snapshot.quorum import ControllerAnswer, QuorumReplica, QuorumView
+from kfix.core.wording import ago
 
 
 def named(controllers: Sequence[ControllerAnswer]) -> str:

@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.derive.quorum import answering, majority, not_answering, quorum_lost
-from kfix.model.cluster.quorum import ControllerAnswer, QuorumView
-from kfix.model.diagnosis.finding import Ban, Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.quorum import answering, majority, not_answering, quorum_lost
+from kfix.core.diagnosis.finding import Ban, Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.quorum import ControllerAnswer, QuorumView
+from kfix.core.wording import ago, several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import NO_CHANGES, no_start
 from kfix_diagnostics._words import are, does

@@ -27,12 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.derive.quorum import majority
-from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import ago, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.quorum import majority
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.snapshot.quorum import ControllerAnswer, QuorumReplica, QuorumView
+from kfix.core.wording import ago, several
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics.quorum._controllers import controller_rows, replica_rows
 

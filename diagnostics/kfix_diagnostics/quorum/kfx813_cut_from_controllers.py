@@ -34,15 +34,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kfix.derive.background import session_seconds
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.derive.isolation import ReturnLoss, losses_of
-from kfix.derive.quorum import absence
-from kfix.model.cluster.quorum import QuorumView
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named, several
+from kfix.core.derive.background import session_seconds
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.isolation import ReturnLoss, losses_of
+from kfix.core.derive.quorum import absence
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.core.snapshot.quorum import QuorumView
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import ago, brokers_named, several
 from kfix_diagnostics._bans import NO_CHANGES, NO_MOVES, no_restart, no_start, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, view_rows
 from kfix_diagnostics._words import per_topic

@@ -29,14 +29,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.quorum import QuorumView
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.model.numbers import whole_number
-from kfix.wording import several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.numbers import whole_number
+from kfix.core.snapshot.quorum import QuorumView
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import no_start, no_unclean_election, restart
 from kfix_diagnostics._evidence import live_row

@@ -30,11 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.model.cluster.quorum import QuorumView
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.quorum import QuorumView
+from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import no_restart
 

@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.migration import Migration, Step, migration_of
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.migration import Migration, Step, migration_of
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.wording import ago, brokers_named, several
 from kfix_diagnostics._words import are
 from kfix_diagnostics.quorum._controllers import controller_rows
 

@@ -1,6 +1,6 @@
 """What errors in a pasted text mean: the finding that a diagnosis of the cluster itself has, and its remedies.
 
-Each kind of error that `kfix/adapters/pasted` recognizes has one row here.
+Each kind of error that `kfix/diagnose/pasted` recognizes has one row here.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from kfix.model.diagnosis.finding import Confidence, Severity
+from kfix.core.diagnosis.finding import Confidence, Severity
 
 _C, _W = Severity.CRITICAL, Severity.WARNING
 #: The code of findings about partitions without a leader.

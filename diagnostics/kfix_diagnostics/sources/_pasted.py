@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.cluster.pasted import PastedText
-from kfix.wording import several
+from kfix.core.snapshot.pasted import PastedText
+from kfix.core.wording import several
 
 
 def text_notes(text: PastedText) -> Iterator[str]:

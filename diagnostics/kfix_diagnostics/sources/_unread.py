@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.offsets_size import OffsetsLogSize
-from kfix.model.cluster.snapshot import TOPIC_CONFIGS, Source, TopicPartition
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.snapshot import TOPIC_CONFIGS, Source, TopicPartition
 
 _BROKER = re.compile(r"\bbroker ([0-9]{1,10})\b")
 _LEAVES_OPEN = {

@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import PartitionCheck, Rows, Scope
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.snapshot import PartitionState, TopicPartition
-from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import PartitionCheck, Rows, Scope
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import PartitionState, TopicPartition
+from kfix.core.wording import brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, runbook
 from kfix_diagnostics._bans import another_controller, no_election, no_restart
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows

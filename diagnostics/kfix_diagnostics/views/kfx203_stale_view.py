@@ -29,12 +29,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._bans import NO_MOVES, no_restart, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import code_of, explained_by, outdated

@@ -31,12 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import Debounce, PartitionCheck, Rows, Scope
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, some
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import brokers_named, some
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._bans import NO_OTHER_CONTROLLER, no_election, no_restart
 from kfix_diagnostics._evidence import assignment_row, live_row, view_rows

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.fleetcase import Stuck
+from kfix.core.inventory.model import Mute
+from kfix.core.inventory.muting import active, covers_too, first_mute
 from kfix.fleet.history.worse import is_worse, next_baseline
 from kfix.fleet.judging.tasks import EarlierFinding
-from kfix.model.audit.audit import FindingRow, Status, points_of
-from kfix.model.audit.fleetcase import Stuck
-from kfix.model.audit.inventory import Mute
-from kfix.model.audit.muting import active, covers_too, first_mute
-from kfix.model.diagnosis.finding import Severity
+from kfix.fleet.model.audit import FindingRow, Status, points_of
 
 #: The check that reports a source which did not answer.
 UNREAD: Final = "KFX901"

@@ -18,13 +18,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.adapters.fleet.audits import files_of, table_of
-from kfix.adapters.fleet.delta import NewFile, StoreTable
-from kfix.adapters.fleet.places import StoreLocation, place_of
-from kfix.adapters.fleet.runs import Run
-from kfix.adapters.fleet.staging import write_file
-from kfix.adapters.fleet.tables import FINDINGS, PARTITIONS
-from kfix.derive.predicate import Predicate
+from kfix.core.derive.predicate import Predicate
+from kfix.core.fleetcase import ClusterDigest, Stuck
+from kfix.core.inventory.model import ClusterEntry
 from kfix.fleet.audit.concluding import HeadCounts, Rules, concluded, stuck
 from kfix.fleet.audit.past import Past, past_of
 from kfix.fleet.engine import ClusterJob, EarlierFindings, Engine, KeptAnswers, RunFile, SecondPass, StoredRows
@@ -42,11 +38,15 @@ from kfix.fleet.judging.tasks import (
     stuck_of,
     tasks_table,
 )
+from kfix.fleet.model.audit import FindingRow
 from kfix.fleet.pool import Done
+from kfix.fleet.store.audits import files_of, table_of
+from kfix.fleet.store.delta import NewFile, StoreTable
+from kfix.fleet.store.places import StoreLocation, place_of
+from kfix.fleet.store.runs import Run
+from kfix.fleet.store.staging import write_file
+from kfix.fleet.store.tables import FINDINGS, PARTITIONS
 from kfix.fleet.stored import stored_rows
-from kfix.model.audit.audit import FindingRow
-from kfix.model.audit.fleetcase import ClusterDigest, Stuck
-from kfix.model.audit.inventory import ClusterEntry
 
 Findings = tuple[FindingRow, ...]
 #: A cluster with more partitions is read by several tasks. One with fewer is judged sooner by a task of its own, which

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from typing import Any
 
+from kfix.core.diagnosis.finding import Diagnosis, Finding
+from kfix.core.fleetcase import ClusterDigest
+from kfix.core.snapshot.snapshot import Snapshot
 from kfix.fleet.judging.tasks import Judged, JudgeTask
-from kfix.model.audit.audit import FindingRow, Status
-from kfix.model.audit.fleetcase import ClusterDigest
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.fleet.model.audit import FindingRow, Status
 
 #: Converts a finding to a mapping for JSON, as in `kfix diagnose --json`.
 AsDict = Callable[[Finding], Mapping[str, Any]]

@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import date
 
 from kfix.fleet.history.worse import is_worse
-from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow, FindingRow, Status
-from kfix.model.audit.delivery import Delivery, Reported
+from kfix.fleet.model.audit import OPEN, AuditReport, ClusterRow, FindingRow, Status
+from kfix.fleet.model.delivery import Delivery, Reported
 
 Key = tuple[str, str]
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
-from kfix.adapters.fleet.audits import Audit, audits, check_rows, read_rows
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.fleet.history.recording import EarlierAudits
-from kfix.model.audit.audit import FindingRow, Status
+from kfix.fleet.model.audit import FindingRow, Status
+from kfix.fleet.store.audits import Audit, audits, check_rows, read_rows
+from kfix.fleet.store.places import StoreLocation
 
 #: The number of audits that are searched for a cluster.
 _DEEP = 60

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.runs import Run, read_row
-from kfix.adapters.fleet.tables import AUDITS, RUNS
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.runs import Run, read_row
+from kfix.fleet.store.tables import AUDITS, RUNS
 
 
 def pending_runs(root: StoreLocation, since: date | None) -> tuple[Run, ...]:

@@ -6,19 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from kfix.adapters.fleet.audits import Audit, audits, is_sound, read_audit, read_rows
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.spec import TableSpec
-from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
-from kfix.errors import UsageError
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.errors import UsageError
+from kfix.core.harmless import lines
 from kfix.fleet.audit.sql import CLUSTER_TRENDS, OFFENDERS, TREND
 from kfix.fleet.engine import Engine, StoredRows
 from kfix.fleet.history.figures import ReplicaLimits
 from kfix.fleet.history.reading import history_of
-from kfix.fleet.stored import stored_rows
-from kfix.harmless import lines
-from kfix.model.audit.audit import (
+from kfix.fleet.model.audit import (
     AuditReport,
     CheckTitle,
     ClusterRow,
@@ -27,9 +22,14 @@ from kfix.model.audit.audit import (
     Offender,
     TrendPoint,
 )
-from kfix.model.audit.history import AuditHistory, HistoryChoice
-from kfix.model.audit.scenarios import ScenarioRow
-from kfix.model.diagnosis.finding import Severity
+from kfix.fleet.model.history import AuditHistory, HistoryChoice
+from kfix.fleet.model.scenarios import ScenarioRow
+from kfix.fleet.store.audits import Audit, audits, is_sound, read_audit, read_rows
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.tables import AUDITS, CLUSTERS, FINDINGS
+from kfix.fleet.stored import stored_rows
 
 #: Days of history that a report shows.
 DAYS = 30

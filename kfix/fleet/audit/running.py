@@ -10,24 +10,24 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from kfix import __version__
-from kfix.adapters.fleet.audits import Audit, table_of, write_audit
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.runs import Run
-from kfix.adapters.fleet.tables import AUDITED, CLUSTERS, SCENARIOS
-from kfix.errors import UsageError
+from kfix.core.diagnosis.finding import Finding
+from kfix.core.errors import UsageError
+from kfix.core.fleetcase import FleetCase
+from kfix.core.inventory.model import ClusterEntry, Inventory
+from kfix.core.snapshot.snapshot import PROTOCOL
 from kfix.fleet.audit.concluding import HeadCounts, Rules
 from kfix.fleet.audit.judged import Conclusions, JudgedRun, Judging, judged_run
 from kfix.fleet.audit.judging import AsDict, rows_of
 from kfix.fleet.audit.scenarios import scenarios_of
 from kfix.fleet.engine import Engine
 from kfix.fleet.history.recording import recorded
-from kfix.model.audit.audit import ClusterRow, FindingRow
-from kfix.model.audit.fleetcase import FleetCase
-from kfix.model.audit.inventory import ClusterEntry, Inventory
-from kfix.model.audit.scenarios import ScenarioRow
-from kfix.model.cluster.snapshot import PROTOCOL
-from kfix.model.diagnosis.finding import Finding
+from kfix.fleet.model.audit import ClusterRow, FindingRow
+from kfix.fleet.model.scenarios import ScenarioRow
+from kfix.fleet.store.audits import Audit, table_of, write_audit
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.runs import Run
+from kfix.fleet.store.tables import AUDITED, CLUSTERS, SCENARIOS
 
 
 @dataclass(frozen=True)

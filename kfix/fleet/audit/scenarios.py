@@ -9,20 +9,20 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.runs import Run, StoredCluster
-from kfix.adapters.fleet.spec import TableSpec
-from kfix.adapters.fleet.tables import BROKERS, PARTITION_STATES, PARTITIONS, SNAPSHOTS
-from kfix.derive.failures.judging import Judge
-from kfix.derive.failures.scenarios import unknown_of
-from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.core.diagnosis.forecast import Failure, Fate
+from kfix.core.errors import KfixError, UnreachableError, UsageError
+from kfix.core.failures.judging import Judge
+from kfix.core.failures.scenarios import unknown_of
 from kfix.fleet.audit.scenario_sql import BROKERS_SQL, CHOSEN_TOTAL, EVERY_TOTAL, HITS, LOST_TOPICS
 from kfix.fleet.engine import Engine, RunFile, StoredRows
 from kfix.fleet.judging.case import open_stored
+from kfix.fleet.model.scenarios import BROKER, PAIR, RACK, ScenarioRow
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.runs import Run, StoredCluster
+from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.tables import BROKERS, PARTITION_STATES, PARTITIONS, SNAPSHOTS
 from kfix.fleet.stored import stored_rows
-from kfix.model.audit.scenarios import BROKER, PAIR, RACK, ScenarioRow
-from kfix.model.diagnosis.forecast import Failure, Fate
 
 _CHOSEN: Final = pa.schema(
     [("cluster", pa.string()), ("kind", pa.string()), ("name", pa.string()), ("down", pa.int64())]

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
-from kfix.adapters.fleet.delta import StoreTable, TableFile
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.runs import read_row
-from kfix.adapters.fleet.tables import ALL, AUDITED, RUNS
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.fleet.engine import StoredRows
+from kfix.fleet.store.delta import StoreTable, TableFile
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.runs import read_row
+from kfix.fleet.store.tables import ALL, AUDITED, RUNS
 from kfix.fleet.stored import stored_rows
 
 

@@ -8,8 +8,8 @@ from datetime import date
 from statistics import fmean, median
 from typing import Any, Final
 
-from kfix.derive.growth import limit_forecast, slope_of
-from kfix.model.audit.history import ChurnRate, Episode, Flapping, GrowthForecast, RepairTime, RepeatOffender
+from kfix.core.derive.growth import limit_forecast, slope_of
+from kfix.fleet.model.history import ChurnRate, Episode, Flapping, GrowthForecast, RepairTime, RepeatOffender
 
 DAY: Final = 86_400
 #: The fewest episodes of a repeat offender.

@@ -14,14 +14,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.adapters.fleet.audits import Audit, is_sound, with_files
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.history_tables import EPISODES, TRANSITIONS
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.spec import TableSpec
-from kfix.adapters.fleet.tables import BROKERS, CLUSTERS, RUNS, SNAPSHOTS, TOPICS
-from kfix.documents.problems import did_you_mean
-from kfix.errors import UsageError
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.documents.problems import did_you_mean
+from kfix.core.errors import UsageError
 from kfix.fleet.engine import Engine
 from kfix.fleet.history import reading_sql
 from kfix.fleet.history.figures import (
@@ -32,8 +27,7 @@ from kfix.fleet.history.figures import (
     offenders_of,
     repair_times,
 )
-from kfix.fleet.stored import stored_rows
-from kfix.model.audit.history import (
+from kfix.fleet.model.history import (
     AuditHistory,
     ChurnRate,
     Episode,
@@ -43,7 +37,13 @@ from kfix.model.audit.history import (
     RepeatOffender,
     ScoreChange,
 )
-from kfix.model.diagnosis.finding import Severity
+from kfix.fleet.store.audits import Audit, is_sound, with_files
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.tables import BROKERS, CLUSTERS, RUNS, SNAPSHOTS, TOPICS
+from kfix.fleet.stored import stored_rows
 
 #: Seconds after which a cluster that no audit includes any more counts as unknown.
 _AWAY: Final = 2 * 86_400

@@ -14,16 +14,16 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.adapters.fleet.audits import Audit, with_files
-from kfix.adapters.fleet.delta import StoreTable, TableFile
-from kfix.adapters.fleet.history_tables import EPISODES, TRANSITIONS
-from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.runs import Run
-from kfix.adapters.fleet.spec import TIME, TableSpec
-from kfix.adapters.fleet.tables import BROKERS, GROUPS, PARTITIONS, SNAPSHOTS, TOPICS
-from kfix.errors import UnreachableError, UsageError
+from kfix.core.errors import UnreachableError, UsageError
 from kfix.fleet.engine import Engine
 from kfix.fleet.history import recording_sql
+from kfix.fleet.store.audits import Audit, with_files
+from kfix.fleet.store.delta import StoreTable, TableFile
+from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
+from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.runs import Run
+from kfix.fleet.store.spec import TIME, TableSpec
+from kfix.fleet.store.tables import BROKERS, GROUPS, PARTITIONS, SNAPSHOTS, TOPICS
 from kfix.fleet.stored import stored_rows
 
 _COMPARED: Final = (PARTITIONS, TOPICS, BROKERS, GROUPS, SNAPSHOTS)

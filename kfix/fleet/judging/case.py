@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kfix.adapters.fleet.columns import Columns
-from kfix.adapters.fleet.mappings import StoredMapping, assignment_in, state_in, view_in
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.rows import with_partitions
-from kfix.adapters.fleet.runs import StoredCluster, read_stored_document
-from kfix.adapters.saved.format import decode
-from kfix.derive.background import background_of
-from kfix.derive.casefile import CaseFile
-from kfix.errors import UsageError
+from kfix.core.derive.background import background_of
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.errors import UsageError
+from kfix.core.expected import EXPECTED, Expected
+from kfix.core.saved.format import decode
+from kfix.core.timing import TIMING
 from kfix.fleet.judging.partitions import StoredPartitions
 from kfix.fleet.judging.picked import Picked
-from kfix.model.expected import EXPECTED, Expected
-from kfix.model.timing import TIMING
+from kfix.fleet.store.columns import Columns
+from kfix.fleet.store.mappings import StoredMapping, assignment_in, state_in, view_in
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.rows import with_partitions
+from kfix.fleet.store.runs import StoredCluster, read_stored_document
 
 
 def open_stored(

@@ -9,17 +9,17 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from kfix.adapters.fleet.columns import Columns
-from kfix.adapters.fleet.mappings import Raw
-from kfix.adapters.fleet.schema import SAMPLE
-from kfix.derive.casefile import STANDING
-from kfix.derive.leaving import Left
-from kfix.derive.partition_facts import PartitionFacts
-from kfix.derive.partitions import LazyRows, Rows
-from kfix.derive.predicate import Predicate
+from kfix.core.derive.casefile import STANDING
+from kfix.core.derive.leaving import Left
+from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.derive.partitions import LazyRows, Rows
+from kfix.core.derive.predicate import Predicate
+from kfix.core.expected import EXPECTED_TYPES, Expected, values_of
 from kfix.fleet.judging.picked import Picked
 from kfix.fleet.judging.sieve import Sieve
-from kfix.model.expected import EXPECTED_TYPES, Expected, values_of
+from kfix.fleet.store.columns import Columns
+from kfix.fleet.store.mappings import Raw
+from kfix.fleet.store.schema import SAMPLE
 
 
 class StoredPartitions:

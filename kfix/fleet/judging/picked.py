@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kfix.derive.predicate import Predicate
+from kfix.core.derive.predicate import Predicate
 
 
 class Picked:

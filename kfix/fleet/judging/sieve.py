@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kfix.derive.predicate import Predicate
+from kfix.core.derive.predicate import Predicate
 
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Lt: pc.less,

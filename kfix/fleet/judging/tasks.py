@@ -10,15 +10,15 @@ from typing import Any, Final, get_type_hints
 
 import pyarrow as pa
 
-from kfix.adapters.fleet.flat import column_of
-from kfix.adapters.fleet.runs import StoredCluster
-from kfix.adapters.fleet.tables import FINDINGS
+from kfix.core.expected import EXPECTED, Expected
+from kfix.core.fleetcase import ClusterDigest, Stuck
+from kfix.core.timing import TIMING
 from kfix.fleet.judging.picked import Picked
+from kfix.fleet.model.audit import FindingRow
 from kfix.fleet.pool import Done, many
-from kfix.model.audit.audit import FindingRow
-from kfix.model.audit.fleetcase import ClusterDigest, Stuck
-from kfix.model.expected import EXPECTED, Expected
-from kfix.model.timing import TIMING
+from kfix.fleet.store.flat import column_of
+from kfix.fleet.store.runs import StoredCluster
+from kfix.fleet.store.tables import FINDINGS
 
 
 @dataclass(frozen=True, slots=True)

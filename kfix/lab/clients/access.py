@@ -18,11 +18,13 @@ from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kfix.adapters.kafka import requests
-from kfix.adapters.kafka.codec import encoder
-from kfix.adapters.kafka.group_records import OFFSET_KEY, OFFSET_VALUE
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import LabError, UnreachableError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.errors import LabError, UnreachableError
+from kfix.core.kafka import requests
+from kfix.core.kafka.codec import encoder
+from kfix.core.kafka.group_records import OFFSET_KEY, OFFSET_VALUE
+from kfix.core.snapshot.quorum import ELR_FEATURE
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.confluent import (
@@ -41,15 +43,13 @@ from kfix.lab.clients.confluent import (
 from kfix.lab.clients.reconciling import consumer_groups_at, reset_members
 from kfix.lab.definition.state import LabBaseline
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.quorum import ELR_FEATURE
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from collections.abc import Set as AbstractSet
     from types import TracebackType
 
-    from kfix.adapters.kafka.metadata import MetadataResponse
+    from kfix.core.kafka.metadata import MetadataResponse
     from kfix.lab.definition.state import Assignment
 
 _NO_LEADER_YET = -1

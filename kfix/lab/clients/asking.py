@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka.api import Api, Request
-from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.group_messages import INIT_PRODUCER_ID, OFFSET_COMMIT
-from kfix.adapters.kafka.kraft_messages import UNREGISTER_BROKER
-from kfix.adapters.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS
-from kfix.adapters.kafka.security import Security
-from kfix.model.cluster.snapshot import Endpoint
+from kfix.core.deadline import Deadline
+from kfix.core.kafka.api import Api, Request
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, OFFSET_COMMIT
+from kfix.core.kafka.kraft_messages import UNREGISTER_BROKER
+from kfix.core.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS
+from kfix.core.kafka.security import Security
+from kfix.core.snapshot.snapshot import Endpoint
 
 T = TypeVar("T")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import kraft_messages
-from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.security import Security
-from kfix.errors import UnreachableError
+from kfix.core.deadline import Deadline
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import kraft_messages
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.security import Security
+from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
 from kfix.lab.clients.asking import UPDATE_FEATURES, ask
-from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import group_messages
-from kfix.errors import UnreachableError
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import group_messages
+from kfix.core.snapshot.offsets import StoredOffset
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE, UNSTABLE_OFFSET_COMMIT
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.offsets import StoredOffset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kfix.core.snapshot.snapshot import TopicPartition
     from kfix.lab.clients.access import LabClient
-    from kfix.model.cluster.snapshot import TopicPartition
 
 _ANSWER_SECONDS = 5.0
 _COMMIT_SECONDS = 10.0

@@ -13,12 +13,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     UserScramCredentialUpsertion,
 )
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kfix.model.cluster.snapshot import TopicPartition as Where
+    from kfix.core.snapshot.snapshot import TopicPartition as Where
 
 QUIET: dict[str, str | int | float | bool] = {"log_level": 0, "socket.timeout.ms": 10_000}
 #: The default of transaction.max.timeout.ms, the longest that a broker accepts.

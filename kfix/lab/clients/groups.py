@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from kfix.derive.coordinator import partition_of_group
+from kfix.core.derive.coordinator import partition_of_group
 
 STEMS = ("payments", "orders", "billing", "shipping", "search", "fraud", "mail", "reports")
 NOT_LEADER, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, UNSTABLE_OFFSET_COMMIT = 6, 15, 16, 88

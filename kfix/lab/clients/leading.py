@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import requests
-from kfix.errors import UnreachableError
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import requests
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.groups import NOT_LEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kfix.core.snapshot.snapshot import TopicPartition
     from kfix.lab.clients.access import LabClient, RecordedState
-    from kfix.model.cluster.snapshot import TopicPartition
 
 # Unknown partition, leader not available, not leader, replica not available: from a broker that all name as leader.
 _DISOWNED = frozenset({3, 5, NOT_LEADER, 9})

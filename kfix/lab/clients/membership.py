@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import group_messages
-from kfix.adapters.kafka.api import Request
-from kfix.adapters.kafka.codec import encoder
-from kfix.adapters.kafka.group_messages import CONSUMERS
-from kfix.errors import LabError, UnreachableError
+from kfix.core.errors import LabError, UnreachableError
+from kfix.core.kafka import group_messages
+from kfix.core.kafka.api import Request
+from kfix.core.kafka.codec import encoder
+from kfix.core.kafka.group_messages import CONSUMERS
 from kfix.lab.clients.asking import JOIN_GROUP, SYNC_GROUP, ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kfix.adapters.kafka.group_messages import GroupDescription
-    from kfix.model.cluster.snapshot import TopicPartition
+    from kfix.core.kafka.group_messages import GroupDescription
+    from kfix.core.snapshot.snapshot import TopicPartition
 
 #: The largest session timeout that a broker accepts by default: such a member needs no heartbeat.
 _PATIENCE_MS = 1_800_000

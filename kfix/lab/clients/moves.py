@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import requests
-from kfix.errors import LabError, UnreachableError
+from kfix.core.errors import LabError, UnreachableError
+from kfix.core.kafka import requests
 from kfix.lab.clients.asking import ask
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kfix.core.snapshot.snapshot import Assignment, TopicPartition
     from kfix.lab.clients.access import LabClient
-    from kfix.model.cluster.snapshot import Assignment, TopicPartition
 
 _NOT_CONTROLLER = 41
 _ANSWER_SECONDS = 10.0

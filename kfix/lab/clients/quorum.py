@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from kfix.adapters.kafka import requests
-from kfix.adapters.kafka.requests import BROKER_RESOURCE, TOPIC_RESOURCE
-from kfix.errors import LabError, UnreachableError
+from kfix.core.errors import LabError, UnreachableError
+from kfix.core.kafka import requests
+from kfix.core.kafka.requests import BROKER_RESOURCE, TOPIC_RESOURCE
 from kfix.lab.clients.access import LabClient, RecordedState
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.asking_controllers import active_controller, applied_offset, eligible_replicas, unregister
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
-    from kfix.adapters.kafka.metadata import MetadataResponse
-    from kfix.adapters.kafka.security import Security
+    from kfix.core.kafka.metadata import MetadataResponse
+    from kfix.core.kafka.security import Security
+    from kfix.core.snapshot.snapshot import TopicPartition
     from kfix.lab.clients.asking_controllers import QuorumState
     from kfix.lab.definition.state import Assignment
-    from kfix.model.cluster.snapshot import TopicPartition
 
 _TOPIC_SOURCE, _BROKER_SOURCE = 1, 2
 _SECONDS = 5.0

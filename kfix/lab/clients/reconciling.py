@@ -5,18 +5,18 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import group_messages, requests
-from kfix.adapters.kafka.group_messages import GROUP_TYPES
-from kfix.adapters.kafka.new_groups import ask_group_description
-from kfix.errors import LabError
+from kfix.core.deadline import Deadline
+from kfix.core.errors import LabError
+from kfix.core.kafka import group_messages, requests
+from kfix.core.kafka.group_messages import GROUP_TYPES
+from kfix.core.kafka.new_groups import ask_group_description
+from kfix.core.snapshot.group_reading import CONSUMER_GROUP
 from kfix.lab.clients.asking import CONSUMER_GROUP_HEARTBEAT, ask, connected_to
-from kfix.model.cluster.group_reading import CONSUMER_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kfix.adapters.kafka.group_messages import GroupDescription
+    from kfix.core.kafka.group_messages import GroupDescription
 
 #: The resource type of the settings of a group (KIP-848).
 _GROUP_RESOURCE = 32

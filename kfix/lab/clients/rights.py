@@ -14,7 +14,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

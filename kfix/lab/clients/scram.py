@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import requests
-from kfix.adapters.kafka.security import Security
-from kfix.errors import UnreachableError
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import requests
+from kfix.core.kafka.security import Security
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.confluent import create_scram
 from kfix.lab.definition.protocols import SASL_PROTOCOL, SCRAM

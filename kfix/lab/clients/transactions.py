@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka.api import Request
-from kfix.adapters.kafka.group_messages import INIT_PRODUCER_ID, find_transaction_coordinator
-from kfix.errors import UnreachableError
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka.api import Request
+from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, find_transaction_coordinator
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
 

@@ -13,10 +13,10 @@ from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.access import LabClient, RecordedState, Znodes
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -11,9 +11,9 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kfix.core.private import write_private
 from kfix.lab.definition.protocols import DIGEST, MTLS, SASL
 from kfix.lab.definition.state import folder_of
-from kfix.private import write_private
 
 if TYPE_CHECKING:
     from kfix.lab.definition.state import LabState, ZooKeeperDef

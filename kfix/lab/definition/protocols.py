@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 
 PLAINTEXT, TLS, MTLS = "plaintext", "tls", "mtls"
 #: {word of --security: Kafka's protocol, which is the name of the listener, too}.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 
 ZK, KRAFT = "zk", "kraft"
 #: What keeps the metadata, as sentences name it, and how a cluster runs on it.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.definition.protocols import (
     GSSAPI,
     MECHANISMS,

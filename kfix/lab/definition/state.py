@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.recipes import Recipe, recipe_of
 from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.zone import LinkCut, Network, Slow, Zone

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
+from kfix.core.private import open_private, private_folder, write_private
 from kfix.lab.definition import state as lab_state
-from kfix.private import open_private, private_folder, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,7 +125,7 @@ class Store:
 
 
 def private(folder: Path, home: Path | None = None) -> None:
-    """Creates a folder that only this user may enter, as `kfix.private.private_folder`. Raises LabError."""
+    """Creates a folder that only this user may enter, as `kfix.core.private.private_folder`. Raises LabError."""
     try:
         private_folder(folder, home, "KFIX_LAB_HOME")
     except OSError as problem:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.healing.health import sick_partitions
 from kfix.lab.waiting import POLL_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kfix.core.snapshot.snapshot import TopicPartition
     from kfix.lab.clients.access import LabClient, Znodes
-    from kfix.model.cluster.snapshot import TopicPartition
 
 # A broker that has just started shows leader -1 for a moment: only what lasts is sick.
 _PATIENCE_SECONDS = 1.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.leading import phantoms
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kfix.adapters.kafka.metadata import MetadataResponse
+    from kfix.core.kafka.metadata import MetadataResponse
     from kfix.lab.clients.access import LabClient, RecordedState
 
 

@@ -10,8 +10,9 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import LabError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.errors import LabError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.healing.heal import Healer
 from kfix.lab.healing.offsets import delete_offsets, end_rebalance, end_transaction
@@ -23,7 +24,6 @@ from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.nodes.second_disks import remove_disks, repair_disks
 from kfix.lab.nodes.strays import CHROOT, end_strays
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.healing.health import trouble
 from kfix.lab.nodes.brokers import start_brokers
 from kfix.lab.waiting import POLL_SECONDS, wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import LabError, UsageError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.errors import LabError, UsageError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.incident import Incident
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext

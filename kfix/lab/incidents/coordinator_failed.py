@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import UsageError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.errors import UsageError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.groups import NOT_COORDINATOR, name_for
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.process.logs import read_lines
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.clients.commits import Groups

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents import metadata_divergence
 from kfix.lab.incidents.setup.incident import ZNODES, Incident
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup import throttles
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.incidents.setup.options import MEGABYTES
 from kfix.lab.incidents.setup.throttles import Throttle
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext

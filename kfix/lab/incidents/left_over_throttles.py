@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup import throttles
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.incidents.setup.lagging import fall_behind
 from kfix.lab.incidents.setup.throttles import Throttle
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext

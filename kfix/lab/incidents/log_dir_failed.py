@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
 from kfix.lab.nodes.second_disks import add_disk, fail_disk
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import LabError, UsageError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.errors import LabError, UsageError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.incident import ZNODES, Incident
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.clients.commits import Groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.nodes.migrating import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
 from kfix.lab.incidents.setup import single_replicas
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.clients.commits import Groups

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.content import records
 from kfix.lab.incidents.setup.incident import Incident
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext

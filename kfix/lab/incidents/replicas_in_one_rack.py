@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.layout import spread
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.incidents.setup.options import MEGABYTES
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

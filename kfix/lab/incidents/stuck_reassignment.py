@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.incidents.setup.waiting_move import begin_waiting_move, move_roles
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.nodes.strays import cluster_at, start_elsewhere
 

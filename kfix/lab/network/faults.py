@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.recipes import ON
 from kfix.lab.definition.state import no_such
 from kfix.lab.definition.zone import KINDS, LinkCut, Slow

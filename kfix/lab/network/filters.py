@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.definition.zone import KINDS
 from kfix.lab.network.commands import inside

@@ -12,7 +12,7 @@ import ipaddress
 import json
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.definition.zone import Network, Zone
 from kfix.lab.network.commands import inside, run
 

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kfix.core.private import FILE_MODE
 from kfix.lab.nodes.class_archive import find, with_size
-from kfix.private import FILE_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

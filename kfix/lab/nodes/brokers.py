@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.definition.state import BrokerDef, no_such
 from kfix.lab.nodes.nodes import StillRegisteredError
 from kfix.lab.nodes.readiness import wait_brokers

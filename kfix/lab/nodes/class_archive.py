@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
+from kfix.core.private import private_folder
 from kfix.lab.nodes.classpath import cache_home
 from kfix.lab.process.host import LOOPBACK
-from kfix.private import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

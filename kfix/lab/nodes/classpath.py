@@ -11,9 +11,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
+from kfix.core.private import make_folders, write_private
 from kfix.lab.process.host import program
-from kfix.private import make_folders, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError, UnreachableError
+from kfix.core.errors import LabError, UnreachableError
 from kfix.lab.definition.state import no_such
 from kfix.lab.nodes.authority import START_SECONDS, Authority
 from kfix.lab.waiting import POLL_SECONDS
@@ -14,7 +14,7 @@ from kfix.lab.waiting import POLL_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kfix.adapters.kafka.security import Security
+    from kfix.core.kafka.security import Security
     from kfix.lab.clients.access import LabClient
     from kfix.lab.clients.asking_controllers import QuorumState
     from kfix.lab.definition.state import BrokerDef, LabState

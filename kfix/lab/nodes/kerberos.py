@@ -9,7 +9,8 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
+from kfix.core.private import write_private
 from kfix.lab.definition.realm import (
     REALM,
     client_principal,
@@ -24,7 +25,6 @@ from kfix.lab.definition.store import private
 from kfix.lab.nodes.identity import listens
 from kfix.lab.process.host import program
 from kfix.lab.waiting import wait_for
-from kfix.private import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

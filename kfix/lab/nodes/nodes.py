@@ -8,7 +8,8 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
+from kfix.core.private import write_private
 from kfix.lab.definition.keeper_security import jaas_flags
 from kfix.lab.definition.properties import format_arguments, render
 from kfix.lab.definition.realm import kerberos_flags
@@ -23,7 +24,6 @@ from kfix.lab.process import processes
 from kfix.lab.process.host import LOOPBACK, Host, program
 from kfix.lab.process.logs import decisive_line, met_a_taken_port, met_its_own_registration
 from kfix.lab.process.processes import ProcessRecord
-from kfix.private import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.nodes.authority import START_SECONDS
 from kfix.lab.waiting import POLL_SECONDS
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.errors import KfixError, UsageError
+from kfix.core.errors import KfixError, UsageError
+from kfix.core.private import write_private
 from kfix.lab.definition.ids import new_uuid
 from kfix.lab.definition.protocols import SCRAM, USER
 from kfix.lab.definition.recipes import KRAFT
@@ -25,7 +26,6 @@ from kfix.lab.nodes.nodes import JAVA, PortTakenError
 from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.process.host import LOOPBACK, program
 from kfix.lab.process.ports import free_ports
-from kfix.private import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,7 +111,7 @@ def _open_listener(lab: LabHandle, access: LabClient, progress: Callable[[str], 
     if not spec.is_secured:
         await_logins(addresses, scram_ways(*(spec.sasl or ("", ""))))
         return
-    from kfix.adapters.properties.load import load_security  # noqa: PLC0415 - brings the adapters
+    from kfix.core.properties.load import load_security  # noqa: PLC0415 - brings the adapters
     from kfix.lab.security.files import write_clients  # noqa: PLC0415 - brings cryptography
 
     if spec.acls:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from kfix.errors import UnreachableError
+from kfix.core.errors import UnreachableError
 from kfix.lab.definition.ids import new_uuid
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.definition.state import ControllerDef
@@ -72,7 +72,7 @@ def end_strays(lab: LabHandle) -> tuple[int, ...]:
 
 def cluster_at(address: str) -> str:
     """Returns the id of the cluster of the broker that answers there, "" if none answers or it knows of none."""
-    from kfix.adapters.kafka import requests  # noqa: PLC0415 - the lab loads without them
+    from kfix.core.kafka import requests  # noqa: PLC0415 - the lab loads without them
     from kfix.lab.clients.asking import ask  # noqa: PLC0415 - brings the adapters
 
     try:

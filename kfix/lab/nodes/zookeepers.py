@@ -7,7 +7,7 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.definition.keeper_security import super_digest
 from kfix.lab.definition.state import no_such
 from kfix.lab.nodes.authority import START_SECONDS, Authority

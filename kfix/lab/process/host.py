@@ -8,7 +8,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.process.processes import read_stat
 
 if TYPE_CHECKING:

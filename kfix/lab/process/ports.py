@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
+from kfix.core.private import write_private
 from kfix.lab.definition.keeper_security import client_access, has_acls, write_jaas
 from kfix.lab.definition.properties import render
 from kfix.lab.definition.protocols import MTLS, USER
@@ -16,7 +17,6 @@ from kfix.lab.definition.state import folder_of
 from kfix.lab.definition.store import private
 from kfix.lab.process.host import LOOPBACK, program
 from kfix.lab.security.certificates import CertificateAuthority, Issued, key_pem, pem
-from kfix.private import write_private
 
 if TYPE_CHECKING:
     from kfix.lab.definition.state import LabState

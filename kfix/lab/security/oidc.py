@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
+from kfix.core.private import write_private
 from kfix.lab.definition.secured import AUDIENCE
-from kfix.private import write_private
 
 _KEY_ID = "kfix-lab"
 _LARGEST = 1 << 16

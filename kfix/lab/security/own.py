@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka.security import Security
-from kfix.adapters.tls.settings import Tls
-from kfix.adapters.tls.stores import pem_identity
+from kfix.core.kafka.security import Security
+from kfix.core.tls.settings import Tls
+from kfix.core.tls.stores import pem_identity
 from kfix.lab.definition.protocols import CONTROLLER_USER, MTLS
 from kfix.lab.definition.state import folder_of
 

@@ -12,10 +12,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
+from kfix.core.private import write_private
 from kfix.lab.network.faults import zone_of
 from kfix.lab.process.host import LOOPBACK
-from kfix.private import write_private
 
 if TYPE_CHECKING:
     from kfix.lab.nodes.handle import LabHandle

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import UsageError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.errors import UsageError
 from kfix.lab.clients.groups import name_for
 from kfix.lab.definition.layout import ids_by_rack, spread
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from kfix.adapters.kafka import group_messages
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.kafka import group_messages
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import LabSpec
 from kfix.lab.clients.moves import moves as moves_of
 from kfix.lab.healing.health import trouble
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.conftest import WatchedLab, is_whole
 from tests.cluster.killing import dies_at, made_once
 from tests.cluster.seen import Cluster

@@ -2,10 +2,10 @@
 
 import json
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.confluent import write_internal
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.killing import dies_at
 from tests.cluster.kraft_healing.conftest import chain, committed
 from tests.cluster.seen import consumed

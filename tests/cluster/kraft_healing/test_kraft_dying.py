@@ -1,6 +1,6 @@
 """A preferred replica that dies right before its election, on KRaft: Kafka 4.3.1 with a controller apart."""
 
-from kfix.adapters.kafka import requests
+from kfix.core.kafka import requests
 from tests.cluster.seen import in_sync
 from tests.cluster.test_dying_replicas import RECORDS, end_of, from_the_isr, states, words
 from tests.waiting import wait_until

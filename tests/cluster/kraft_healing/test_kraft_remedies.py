@@ -9,10 +9,10 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from kfix.adapters.kafka import requests
-from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.kafka import requests
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.moves import start_move
-from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.killing import ALL, killed_and_gone_on_with
 from tests.cluster.kraft_healing.conftest import chain, committed
 from tests.cluster.remedy import moves_file, operating

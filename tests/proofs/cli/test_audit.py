@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run
-from kfix.adapters.fleet.staging import RunWriter
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run
+from kfix.fleet.store.staging import RunWriter
 from tests.places import ROOT
 from tests.unit.diagnostics.clusters import base
 from tests.waiting import seconds, wait_until

@@ -10,11 +10,11 @@ import sys
 
 import pytest
 
-from kfix.adapters.saved import files
-from kfix.cli.commands import COMMANDS
-from kfix.cli.loading import Command
+from kfix.core.saved import files
+from kfix.shell.commands import COMMANDS
+from kfix.shell.loading import Command
 from tests.places import ROOT
-from tests.unit.adapters.saved.test_store import whole
+from tests.unit.core.saved.test_store import whole
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
 

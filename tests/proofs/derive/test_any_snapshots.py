@@ -5,10 +5,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kfix.derive.merging.merge import merge
-from kfix.model.cluster.snapshot import Snapshot
+from kfix.core.derive.merging.merge import merge
+from kfix.core.snapshot.snapshot import Snapshot
 from kfix_diagnostics.engine import diagnose
-from tests.unit.derive.places import seen_by
+from tests.unit.core.derive.places import seen_by
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.papers import papers
 

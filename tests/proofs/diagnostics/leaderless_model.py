@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from kfix.actions.ordering import LogPosition
-from kfix.model.cluster.quorum import ELR_FEATURE, EligibleLeaders
-from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.core.snapshot.quorum import ELR_FEATURE, EligibleLeaders
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
+from kfix.heal.actions.ordering import LogPosition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.kraft_clusters import HIGH, kraft, quorum
 

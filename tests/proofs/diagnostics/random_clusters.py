@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from kfix.model.cluster.quorum import EligibleLeaders, QuorumReplica
-from kfix.model.cluster.snapshot import Assignment, Snapshot
+from kfix.core.snapshot.quorum import EligibleLeaders, QuorumReplica
+from kfix.core.snapshot.snapshot import Assignment, Snapshot
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import Paper
 

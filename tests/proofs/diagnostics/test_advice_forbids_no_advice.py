@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kfix.derive.casefile import open_case
-from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.snapshot import Assignment, Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
+from kfix.core.derive.casefile import open_case
+from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
+from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.snapshot import Assignment, Snapshot, TopicPartition
 from kfix_diagnostics._bans import CHANGES_OF
 from kfix_diagnostics.engine import Options, diagnose
 from kfix_diagnostics.holding import held_back

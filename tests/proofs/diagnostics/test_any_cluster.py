@@ -5,11 +5,11 @@ from collections import Counter
 
 from hypothesis import given, settings
 
-from kfix.derive.casefile import open_case
-from kfix.model.cluster.snapshot import Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import ChangeKind, Severity
-from kfix.report.findings.json_findings import findings_json
-from kfix.report.findings.table import findings_text
+from kfix.core.derive.casefile import open_case
+from kfix.core.diagnosis.finding import ChangeKind, Severity
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
+from kfix.diagnose.report.json_findings import findings_json
+from kfix.diagnose.report.table import findings_text
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.proofs.hostile import CASES

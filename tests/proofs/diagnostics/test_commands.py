@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kfix.adapters.saved.offsets import write_offsets
-from kfix.cli.app import app
-from kfix.model.cluster.offsets import SavedOffsets
-from kfix.model.cluster.snapshot import ReachedBy, Snapshot
+from kfix.core.saved.offsets import write_offsets
+from kfix.core.snapshot.offsets import SavedOffsets
+from kfix.core.snapshot.snapshot import ReachedBy, Snapshot
+from kfix.shell.app import app
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.cases import SICK
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import ChangeKind
+from kfix.core.diagnosis.finding import ChangeKind
+from kfix.core.snapshot.snapshot import TopicPartition
 from tests.proofs.diagnostics.leaderless_model import TPS, UNCLEAN, Brokers, Cluster, Partition
 from tests.proofs.diagnostics.test_eligible_start import judged
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from kfix.actions.ordering import longest, put_first
-from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
+from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
+from kfix.heal.actions.ordering import longest, put_first
 from kfix_diagnostics.engine import Options, diagnose
 from tests.proofs.diagnostics.leaderless_model import BROKERS, UNCLEAN, Cluster, Partition, clusters, happen, history
 

@@ -8,21 +8,21 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from kfix import __version__
-from kfix.adapters.memory.incidents import ALL, PreparedIncident, requested
-from kfix.adapters.memory.incidents.eligible import ORDERS
-from kfix.adapters.memory.kraft_cluster import MemoryKraftCluster
-from kfix.adapters.memory.state import ElectionState
-from kfix.errors import RefusedError
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import ChangeKind, Finding, Remedy
-from kfix.model.plan.plan import Created
-from kfix.runbook.file.catalogue import load
-from kfix.runbook.file.placements import PlacementInput
-from kfix.runbook.planning.matching import TOPIC, request
-from kfix.runbook.planning.params import parse_params
-from kfix.runbook.planning.planner import make_plan
+from kfix.core.diagnosis.finding import ChangeKind, Finding, Remedy
+from kfix.core.errors import RefusedError
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.heal.memory.incidents import ALL, PreparedIncident, requested
+from kfix.heal.memory.incidents.eligible import ORDERS
+from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.state import ElectionState
+from kfix.heal.model.plan import Created
+from kfix.heal.planning.matching import TOPIC, request
+from kfix.heal.planning.params import parse_params
+from kfix.heal.planning.planner import make_plan
+from kfix.heal.runbook.catalogue import load
+from kfix.heal.runbook.placements import PlacementInput
 from kfix_diagnostics.engine import Options, diagnose
-from tests.unit.probes.eligible_cases import allowed_with_isr
+from tests.unit.heal.probes.eligible_cases import allowed_with_isr
 
 _OF_REGISTRATIONS = "broker_is_gone"
 #: {incident: (its runbook, what refuses it)}: nothing of that is in a snapshot.

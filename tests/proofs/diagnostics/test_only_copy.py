@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kfix.derive.casefile import CaseFile, open_case
-from kfix.derive.predicate import parse
-from kfix.model.cluster.snapshot import Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import ChangeKind
+from kfix.core.derive.casefile import CaseFile, open_case
+from kfix.core.derive.predicate import parse
+from kfix.core.diagnosis.finding import ChangeKind
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.diagnostics.random_clusters import UNCLEAN, cluster
 from tests.unit.diagnostics import disk_clusters

@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import pytest
 
-from kfix.adapters.pasted.reader import parse_pasted
-from kfix.documents.decoding import decoded
-from kfix.errors import InvalidFileError
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
-from kfix.model.diagnosis.finding import Diagnosis
-from kfix.report.findings.verdict import exit_code
+from kfix.core.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.core.diagnosis.finding import Diagnosis
+from kfix.core.documents.decoding import decoded
+from kfix.core.errors import InvalidFileError
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.diagnose.pasted.reader import parse_pasted
+from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from tests.places import ROOT
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Ban, ChangeKind, Diagnosis, Finding, Remedy
+from kfix.core.diagnosis.finding import Ban, ChangeKind, Diagnosis, Finding, Remedy
+from kfix.core.snapshot.snapshot import Snapshot
 from kfix_diagnostics.engine import Options, diagnose
 from tests.proofs.diagnostics.random_clusters import cluster
 from tests.unit.diagnostics import kraft_clusters

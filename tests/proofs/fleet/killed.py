@@ -9,10 +9,10 @@ import os
 import sys
 from datetime import date
 
-from kfix.adapters.fleet import staging
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.store import staging
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
 from tests.unit.fleet.audit_runs import again
 
 DAY = date(2026, 3, 1)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from kfix.app.pins import FOLDER, Contexts
-from kfix.errors import InvalidFileError, UsageError
-from kfix.fleet.inventory.load import load_inventory
+from kfix.core.contexts.pins import FOLDER, Contexts
+from kfix.core.errors import InvalidFileError, UsageError
+from kfix.core.inventory.load import load_inventory
 
 INVENTORY = b"""apiVersion: kfix/v1
 kind: Fleet

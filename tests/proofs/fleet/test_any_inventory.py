@@ -4,9 +4,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kfix.errors import InvalidFileError
-from kfix.fleet.inventory.load import parse_inventory
-from tests.unit.fleet.inventory.test_load import HEAD
+from kfix.core.errors import InvalidFileError
+from kfix.core.inventory.load import parse_inventory
+from tests.unit.core.inventory.test_load import HEAD
 
 _WORDS = ["h:1", "10s", "2026-01-01", "2026-01-01T00:00Z", "22:00", "KFX601", "a", "mon", "low", "c.properties", "3"]
 _FIELDS = """defaults clusters mutes bootstrap zookeeper command_config owner tags criticality expected rf min_isr

@@ -8,18 +8,18 @@ from datetime import UTC, date, datetime
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet.listing import listed, unfinished_day
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run, read_stored_document, runs
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.errors import StoreError, UsageError
+from kfix.core.errors import StoreError, UsageError
+from kfix.core.expected import Expected
+from kfix.core.inventory.load import Loaded
+from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
+from kfix.core.inventory.recorded import recorded_inventory
+from kfix.core.snapshot.snapshot import Source
 from kfix.fleet.collecting import collect_each
 from kfix.fleet.collection import Collection
-from kfix.fleet.inventory.load import Loaded
-from kfix.fleet.inventory.recorded import recorded_inventory
-from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
-from kfix.model.cluster.snapshot import Source
-from kfix.model.expected import Expected
+from kfix.fleet.store.listing import listed, unfinished_day
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run, read_stored_document, runs
+from kfix.fleet.store.staging import RunWriter
 from tests.unit.diagnostics.clusters import base
 from tests.unit.fleet.readers import ASKED, take
 from tests.waiting import seconds

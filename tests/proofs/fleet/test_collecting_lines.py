@@ -13,18 +13,18 @@ import time
 import pexpect
 import pytest
 
-from kfix.adapters.fleet.places import place_of, run_place
-from kfix.adapters.fleet.runs import runs
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.app.fleet import collect_one
-from kfix.app.snapshots import read_entry
-from kfix.errors import StoreError, UnreachableError
+from kfix.core.errors import StoreError, UnreachableError
+from kfix.core.inventory.load import load_inventory
+from kfix.core.inventory.model import ClusterEntry
+from kfix.diagnose.snapshots import read_entry
 from kfix.fleet.collection import Collection
-from kfix.fleet.inventory.load import load_inventory
-from kfix.model.audit.inventory import ClusterEntry
+from kfix.fleet.engines import collect_one
+from kfix.fleet.store.places import place_of, run_place
+from kfix.fleet.store.runs import runs
+from kfix.fleet.store.staging import RunWriter
 from tests.proofs.fleet.test_collecting import DAY
-from tests.unit.adapters.fake_broker import FakeBroker
-from tests.unit.adapters.kafka.test_connection import server
+from tests.unit.core.fake_broker import FakeBroker
+from tests.unit.core.kafka.test_connection import server
 from tests.unit.diagnostics.clusters import base
 from tests.waiting import seconds
 
@@ -137,7 +137,7 @@ def test_collect_one_writes_into_the_run_and_the_parent_counts_it(tmp_path, monk
     writer = RunWriter(place_of(tmp_path), DAY, "r")
     with pytest.raises(UnreachableError, match="connection refused"):
         collect_one(ClusterEntry("a", f"127.0.0.1:{closed_port()}", timeout=2.0), str(writer.place))
-    monkeypatch.setattr("kfix.app.snapshots.collect", lambda *_: base().snapshot())
+    monkeypatch.setattr("kfix.diagnose.snapshots.collect", lambda *_: base().snapshot())
     one = collect_one(ClusterEntry("b", "h:1"), str(writer.place))
     assert (one.name, one.partitions) == ("b", 62)
     assert dict(writer.finish().clusters) == {"b": 62}
@@ -235,7 +235,7 @@ def test_a_terminal_shows_a_bar_with_failures_above_it(inventory, tmp_path):
 def test_bad_input_is_one_line_and_code_2(args, said, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from kfix.cli.app import app
+    from kfix.shell.app import app
 
     path = tmp_path / "f.yaml"
     path.write_text("apiVersion: kfix/v1\nkind: Fleet\nclusters: {a: {bootstrap: '127.0.0.1:1'}}\n")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.fleet import deliveries
-from kfix.adapters.fleet.places import place_of
-from kfix.cli.fleet.audit_outputs import Outputs
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.fleet.audit.reading import find_audit
+from kfix.fleet.cli.audit_outputs import Outputs
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.report.terminal import guarded, run_on
+from kfix.fleet.store import deliveries
+from kfix.fleet.store.places import place_of
+from kfix.front.terminal import guarded, run_on
 from tests.places import ROOT
 from tests.unit.fleet.audit_runs import audited, cluster, day_of, reported
 
@@ -150,8 +150,8 @@ def test_a_kill_around_the_record_repeats_news_and_loses_none(days, tmp_path, mo
     said(CRON, days[0], tmp_path)
     script = f"""
 import os, signal, sys
-from kfix.adapters.fleet import deliveries
-from kfix.cli.app import app
+from kfix.fleet.store import deliveries
+from kfix.shell.app import app
 real = deliveries.Channel.record
 def dies(self, delivery):
     {"real(self, delivery)" if moment == "after" else "pass"}

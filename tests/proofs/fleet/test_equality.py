@@ -9,18 +9,18 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import given, settings
 
-from kfix.adapters.fleet.mappings import Raw
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.app.fleet import judge_stored
-from kfix.derive.casefile import CaseFile, open_case
-from kfix.derive.partition_facts import derive
-from kfix.derive.partitions import LazyRows
-from kfix.derive.predicate import parse
+from kfix.core.derive.casefile import CaseFile, open_case
+from kfix.core.derive.partition_facts import derive
+from kfix.core.derive.partitions import LazyRows
+from kfix.core.derive.predicate import parse
+from kfix.core.expected import EXPECTED, values_of
+from kfix.fleet.engines import judge_stored
 from kfix.fleet.judging.case import open_stored
 from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.store.mappings import Raw
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.synthetic import write_fleet
-from kfix.model.expected import EXPECTED, values_of
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import matcher, predicate_of, predicates
 from kfix_diagnostics.engine import Options, diagnose
@@ -147,7 +147,7 @@ def test_a_condition_is_sql_over_the_stored_facts_as_it_stands(tmp_path):
 def test_a_healthy_cluster_makes_no_objects_of_its_partitions(tmp_path, monkeypatch):
     table = stored(base().snapshot(), tmp_path)
     for reading in ("fetch", "_slice"):
-        monkeypatch.setattr(f"kfix.adapters.fleet.mappings.Raw.{reading}", lambda *_: pytest.fail("read a partition"))
+        monkeypatch.setattr(f"kfix.fleet.store.mappings.Raw.{reading}", lambda *_: pytest.fail("read a partition"))
     assert judge_stored(table, prevention=False).findings == ()
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.tables import ALL, AUDITED
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.fleet.audit.reading import find_audit, history
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.tables import ALL, AUDITED
 from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, reported, statuses
 
 LAGS = "KFX401:broker 6"

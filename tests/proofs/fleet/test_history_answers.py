@@ -10,13 +10,13 @@ import pytest
 from deltalake import DeltaTable
 from typer.testing import CliRunner
 
-from kfix.adapters.fleet.places import place_of
-from kfix.app.audit import LIMITS, stored_history, stored_report
-from kfix.cli.app import app
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.model.audit.history import HistoryChoice, of_state
-from kfix.report.fleet.history import history_lines
-from kfix.report.lines import lines_text
+from kfix.fleet.model.history import HistoryChoice, of_state
+from kfix.fleet.report.history import history_lines
+from kfix.fleet.store.places import place_of
+from kfix.fleet.wiring import LIMITS, stored_history, stored_report
+from kfix.front.lines import lines_text
+from kfix.shell.app import app
 from kfix_diagnostics.prevention.kfx611_many_partitions import PER_BROKER, PER_CLUSTER
 from tests.proofs.fleet.twenty import DAYS, DOWN, PART, UNREAD, deaths, twenty_days
 from tests.unit.fleet.audit_runs import audited, cluster, day_of

@@ -12,17 +12,17 @@ import pytest
 from deltalake import DeltaTable
 from typer.testing import CliRunner
 
-from kfix.adapters.fleet.audits import audits
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run, runs
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.adapters.fleet.tables import ALL, AUDITED, COLLECTED, RUNS
-from kfix.cli.app import app
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.fleet.audit.reading import find_audit
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.store.audits import audits
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run, runs
+from kfix.fleet.store.staging import RunWriter
+from kfix.fleet.store.tables import ALL, AUDITED, COLLECTED, RUNS
 from kfix.fleet.synthetic import write_fleet
+from kfix.shell.app import app
 from tests.places import ROOT
 from tests.proofs.fleet.killed import DAY, KILLED
 from tests.unit.diagnostics import kraft_clusters

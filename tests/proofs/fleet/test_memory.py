@@ -10,20 +10,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
-from kfix.app.audit import locked
-from kfix.errors import HeldError
+from kfix.core.errors import HeldError
+from kfix.core.inventory.model import Inventory, MaintenanceWindow, Mute
+from kfix.core.snapshot.snapshot import Source
 from kfix.fleet.audit.reading import find_audit, history
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.report.totals import has_news, news
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run
+from kfix.fleet.store.staging import RunWriter
+from kfix.fleet.store.tables import AUDITS, CLUSTERS, FINDINGS
 from kfix.fleet.synthetic import snapshot_of
-from kfix.model.audit.inventory import Inventory, MaintenanceWindow, Mute
-from kfix.model.cluster.snapshot import Source
-from kfix.report.fleet.totals import has_news, news
+from kfix.fleet.wiring import locked
 from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, entry, reported, statuses
 
 LAGS = "KFX401:broker 6"

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet.tables import ALL
+from kfix.fleet.store.tables import ALL
 from tests.waiting import seconds
 
 KFIX = str(Path(sys.executable).with_name("kfix"))

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from kfix.errors import KfixError
+from kfix.core.errors import KfixError
 from kfix.fleet.pool import each
 from tests.unit.fleet.working import double, slow_first, sometimes, who
 from tests.waiting import seconds, wait_until

@@ -3,11 +3,11 @@
 from datetime import date
 from pathlib import Path
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import runs
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.app.fleet import judge_stored
+from kfix.fleet.engines import judge_stored
 from kfix.fleet.pool import each
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import runs
+from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.synthetic import fleet, write_fleet
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
 

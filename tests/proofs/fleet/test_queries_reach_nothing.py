@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.errors import KfixError
+from kfix.core.errors import KfixError
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.store.places import place_of
 
 STORE = "examples/fleet/store"
 #: `KFIX_QUERIES=10000` for more.
@@ -143,7 +143,7 @@ def test_no_statement_reaches_a_file_a_process_or_a_class(tmp_path: Path, events
 def test_a_query_has_no_option_for_spark() -> None:
     from typer.testing import CliRunner
 
-    from kfix.cli.app import app
+    from kfix.shell.app import app
 
     done = CliRunner().invoke(app, ["audit", "query", "SELECT 1", "--store", STORE, "--spark", "local[1]"])
     assert done.exit_code == 2

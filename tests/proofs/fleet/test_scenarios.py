@@ -7,22 +7,22 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.app.snapshots import load_snapshot
-from kfix.derive.casefile import open_case
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.derive.elections import UNCLEAN
-from kfix.derive.failures.judging import Judge
-from kfix.derive.failures.rules import FORMULAS
-from kfix.derive.failures.scenarios import racks_of
-from kfix.derive.failures.states import MOST_BROKERS, MOST_REPLICAS
+from kfix.core.derive.casefile import open_case
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.elections import UNCLEAN
+from kfix.core.failures.judging import Judge
+from kfix.core.failures.rules import FORMULAS
+from kfix.core.failures.scenarios import racks_of
+from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
+from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.diagnose.snapshots import load_snapshot
 from kfix.fleet.audit.scenarios import RunScenarios, row_by_rules
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.model.audit.scenarios import BROKER, PAIR, RACK
-from kfix.model.cluster.reading import ResourceKind
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.fleet.model.scenarios import BROKER, PAIR, RACK
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.staging import RunWriter
+from kfix.heal.memory.cluster import MemoryCluster
 from tests.places import ROOT
 from tests.proofs.derive.failures.clusters import clusters
 from tests.proofs.derive.failures.rows import WANTED, as_table, by_python, made_ugly, states

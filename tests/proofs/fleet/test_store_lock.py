@@ -11,18 +11,18 @@ from pathlib import Path
 import boto3
 import pytest
 
-from kfix.adapters.fleet import lease
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.storelock import store_lock
-from kfix.errors import HeldError, UnreachableError
+from kfix.core.errors import HeldError, UnreachableError
+from kfix.fleet.store import lease
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.storelock import store_lock
 from tests.places import ROOT
 from tests.waiting import seconds
 
 HOLDS = """
 import platform, sys, time
 if len(sys.argv) > 2: platform.node = lambda: sys.argv[2]
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.storelock import store_lock
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.storelock import store_lock
 with store_lock(place_of(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()

@@ -6,14 +6,14 @@ from datetime import timedelta
 import pyarrow as pa
 import pytest
 
-from kfix.adapters.fleet.audits import table_of
-from kfix.adapters.fleet.history_tables import EPISODES
 from kfix.fleet.audit.concluding import compared
 from kfix.fleet.history import reading_sql, recording_sql
 from kfix.fleet.history.figures import repair_times
 from kfix.fleet.history.reading import _episode as episode_of
 from kfix.fleet.history.recording import KNOWN, next_episodes
-from kfix.model.audit.audit import FindingRow
+from kfix.fleet.model.audit import FindingRow
+from kfix.fleet.store.audits import table_of
+from kfix.fleet.store.history_tables import EPISODES
 from tests.proofs.fleet.years import CLUSTERS, FIRST, ChangingClusters, OpenDuckDB, YearOfFaults, asked, at_of
 
 

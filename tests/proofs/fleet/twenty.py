@@ -4,8 +4,8 @@ Cluster `a` (team-a) loses its broker 6 on DOWN and is not read on UNREAD. On PA
 audited. Cluster `old` is named `new` from RENAMED on. The audit of REPEATED is done twice.
 """
 
+from kfix.core.inventory.model import Inventory
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.model.audit.inventory import Inventory
 from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
 
 DAYS = 20

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from kfix.fleet.answers import plain
-from kfix.model.audit.audit import FindingRow
+from kfix.fleet.model.audit import FindingRow
 
 FIRST = date(2025, 1, 1)
 CLUSTERS = ("a", "b/é", "c")

@@ -15,27 +15,27 @@ from typing import Any
 
 from rich.console import Console
 
-from kfix.adapters.collect.collector import collect
-from kfix.adapters.collect.options import CollectOptions
-from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import group_messages, kraft_messages, new_groups, requests, sasl
-from kfix.adapters.kafka.api import Request
-from kfix.adapters.kafka.codec import ByteReader
-from kfix.adapters.pasted.reader import parse_pasted
-from kfix.adapters.saved import files
-from kfix.adapters.saved.format import encode
-from kfix.adapters.target import make_target
-from kfix.adapters.zookeeper import fresh
-from kfix.adapters.zookeeper.connect import open_line, parse_connect
-from kfix.app.whatif import forecast_of
-from kfix.errors import UnreachableError
-from kfix.model.cluster.holder import held_error, parse_holder
-from kfix.model.cluster.snapshot import Snapshot, TopicPartition
-from kfix.report.findings.json_findings import findings_json
-from kfix.report.findings.table import print_findings
-from kfix.report.findings.verdict import exit_code, nagios_line
-from kfix.report.forecast.json_forecast import forecast_json
-from kfix.report.forecast.table import print_forecast
+from kfix.core.collect.collector import collect
+from kfix.core.collect.options import CollectOptions
+from kfix.core.deadline import Deadline
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import group_messages, kraft_messages, new_groups, requests, sasl
+from kfix.core.kafka.api import Request
+from kfix.core.kafka.codec import ByteReader
+from kfix.core.saved import files
+from kfix.core.saved.format import encode
+from kfix.core.snapshot.holder import held_error, parse_holder
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
+from kfix.core.target import make_target
+from kfix.core.zookeeper import fresh
+from kfix.core.zookeeper.connect import open_line, parse_connect
+from kfix.diagnose.pasted.reader import parse_pasted
+from kfix.diagnose.report.json_findings import findings_json
+from kfix.diagnose.report.table import print_findings
+from kfix.diagnose.report.verdict import exit_code, nagios_line
+from kfix.whatif.forecast import forecast_of
+from kfix.whatif.json_forecast import forecast_json
+from kfix.whatif.table import print_forecast
 from kfix_diagnostics.engine import Options, diagnose
 from tests.proofs.fuzz.bending import bent_bytes, bent_json
 from tests.proofs.fuzz.counting import Case

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from kfix.errors import KfixError
+from kfix.core.errors import KfixError
 
 #: Every code of docs/exit-codes.md; 1 is an internal error.
 CODES = frozenset({0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 20, 21, 22})
@@ -23,7 +23,7 @@ class RefusedByCommandError(KfixError):
 @cache
 def _command() -> Any:
     os.environ["KFIX_DEBUG"] = "1"  # the error boundary then lets a bug through
-    from kfix.cli.app import app
+    from kfix.shell.app import app
 
     return typer.main.get_command(app)
 

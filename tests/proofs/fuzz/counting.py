@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kfix.errors import KfixError, LabError, ReadOnlyViolationError
+from kfix.core.errors import KfixError, LabError, ReadOnlyViolationError
 
 #: Of one case, in seconds of wall time; the rarest ones unpack or nest as much as kfix allows.
 SECONDS_A_CASE = 20.0

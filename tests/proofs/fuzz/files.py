@@ -12,20 +12,20 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.adapters.saved.format import encode
-from kfix.fleet.inventory.load import load_inventory
-from kfix.runbook.execution.run import abort
-from kfix.runbook.file.load import load_file
-from kfix.runbook.journal.runs import RunStore
-from kfix.runbook.policy.policyfile import load_policy
-from kfix.runbook.rollback.planning import make_rollback
+from kfix.core.inventory.load import load_inventory
+from kfix.core.saved.format import encode
+from kfix.heal.execution.run import abort
+from kfix.heal.journal.runs import RunStore
+from kfix.heal.memory.incidents import ALL as INCIDENTS
+from kfix.heal.policy.policyfile import load_policy
+from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.runbook.load import load_file
 from tests.proofs.fuzz.bending import as_text, bent_bytes, bent_data, bent_json, packed
 from tests.proofs.fuzz.command import kfix
 from tests.proofs.fuzz.counting import Case
 from tests.proofs.hostile import mutated_text
 from tests.proofs.test_hostile import NAMES, SHIPPED, Patience, chained, killed, made, resealed
-from tests.unit.adapters.saved.test_store import whole
+from tests.unit.core.saved.test_store import whole
 
 # -- snapshots
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kfix.model.cluster.snapshot import Endpoint
+from kfix.core.snapshot.snapshot import Endpoint
 from tests.waiting import seconds
 from tests.wire import Writer
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.state import LabState
 from kfix.lab.definition.store import Store

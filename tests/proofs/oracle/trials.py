@@ -16,26 +16,26 @@ from datetime import date
 from random import Random
 from typing import Any
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.adapters.kafka import group_messages
-from kfix.adapters.target import make_target
-from kfix.app.snapshots import read_cluster
-from kfix.derive.casefile import open_case
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.derive.failures.judging import Judge
-from kfix.errors import UnreachableError
+from kfix.core.derive.casefile import open_case
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.forecast import Failure, FailureForecast, Fate, PartitionForecast
+from kfix.core.errors import UnreachableError
+from kfix.core.failures.judging import Judge
+from kfix.core.kafka import group_messages
+from kfix.core.snapshot.snapshot import NO_LEADER, Snapshot, TopicPartition
+from kfix.core.target import make_target
+from kfix.diagnose.snapshots import read_cluster
 from kfix.fleet.audit.scenarios import RunScenarios, row_by_rules
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.model.scenarios import PAIR
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.staging import RunWriter
 from kfix.lab import Lab
 from kfix.lab.clients.access import LabClient
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.groups import name_for
 from kfix.lab.nodes.brokers import wait_gone
 from kfix.lab.waiting import wait_for
-from kfix.model.audit.scenarios import PAIR
-from kfix.model.cluster.snapshot import NO_LEADER, Snapshot, TopicPartition
-from kfix.model.diagnosis.forecast import Failure, FailureForecast, Fate, PartitionForecast
 from tests.waiting import wait_until
 
 TOPICS = 4

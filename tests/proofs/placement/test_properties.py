@@ -5,12 +5,12 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.placement.raise_rf import change_rf
-from kfix.placement.spread import preferred
-from kfix.placement.world import World
-from tests.unit.placement.clusters import random_world
-from tests.unit.placement.laws import hold
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.placement.raise_rf import change_rf
+from kfix.heal.placement.spread import preferred
+from kfix.heal.placement.world import World
+from tests.unit.heal.placement.clusters import random_world
+from tests.unit.heal.placement.laws import hold
 
 SMALL_CLUSTERS = 10_000
 

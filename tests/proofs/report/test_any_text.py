@@ -10,24 +10,24 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from prometheus_client.parser import text_string_to_metric_families
 
+from kfix.core.harmless import is_dangerous, one_line
 from kfix.fleet.history.figures import repair_times
-from kfix.harmless import is_dangerous, one_line
-from kfix.model.audit.history import AuditHistory, ChurnRate, Flapping, GrowthForecast, RepeatOffender
-from kfix.report.fleet.console import audit_text
-from kfix.report.fleet.csv_audit import audit_csv
-from kfix.report.fleet.history import history_lines
-from kfix.report.fleet.history_rows import history_csv, history_json
-from kfix.report.fleet.json_audit import audit_json
-from kfix.report.fleet.markdown import MOST, audit_markdown
-from kfix.report.fleet.prometheus import audit_metrics
-from kfix.report.incident.json_incident import incident_json
-from kfix.report.incident.markdown import incident_markdown, summary_text
-from kfix.report.incident.page import render_incident
-from kfix.report.lines import lines_text
+from kfix.fleet.model.history import AuditHistory, ChurnRate, Flapping, GrowthForecast, RepeatOffender
+from kfix.fleet.report.console import audit_text
+from kfix.fleet.report.csv_audit import audit_csv
+from kfix.fleet.report.history import history_lines
+from kfix.fleet.report.history_rows import history_csv, history_json
+from kfix.fleet.report.json_audit import audit_json
+from kfix.fleet.report.markdown import MOST, audit_markdown
+from kfix.fleet.report.prometheus import audit_metrics
+from kfix.front.lines import lines_text
+from kfix.incident.report.json_incident import incident_json
+from kfix.incident.report.markdown import incident_markdown, summary_text
+from kfix.incident.report.page import render_incident
 from tests.unit.fleet.history.test_figures import episode
-from tests.unit.report.fleet.reports import DAY, report
-from tests.unit.report.fleet.test_texts import FORBIDDEN
-from tests.unit.report.incident import reports
+from tests.unit.fleet.report.reports import DAY, report
+from tests.unit.fleet.report.test_texts import FORBIDDEN
+from tests.unit.incident.report import reports
 
 BASE = report(1, days=1)
 SPICY = st.text(st.sampled_from(list("\\`*_[]()<>!|~#&@:/\"'=+-\t\r\n\0 .a1{}é漢\u202e\u2028\x85\ud800")), max_size=40)

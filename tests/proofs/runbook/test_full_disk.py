@@ -13,13 +13,13 @@ from tests.waiting import seconds
 
 SCRIPT = """
 import os, pathlib, resource, sys
-from kfix.adapters.memory.incidents import ALL
-from kfix.runbook.plan.planfile import read
-from tests.unit.runbook.fake_wiring import FakeWiring
+from kfix.heal.memory.incidents import ALL
+from kfix.heal.plan.planfile import read
+from tests.unit.heal.fake_wiring import FakeWiring
 home = pathlib.Path(os.environ["HOME_OF_RUNS"])
 incident = ALL["coordinator-stuck"]()
 behind = FakeWiring(incident.cluster, incident.finding).app(home / "state")
-from kfix.cli.app import app
+from kfix.shell.app import app
 plan = home / "plan.json"
 try:
     app(["runbook", "plan", "coordinator-stuck", "-o", str(plan)], obj=behind)

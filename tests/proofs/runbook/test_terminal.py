@@ -13,11 +13,11 @@ from tests.waiting import seconds
 
 SCRIPT = """
 import os, pathlib
-from kfix.adapters.memory.incidents import ALL
-from tests.unit.runbook.fake_wiring import FakeWiring
+from kfix.heal.memory.incidents import ALL
+from tests.unit.heal.fake_wiring import FakeWiring
 incident = ALL["coordinator-stuck"]()
 behind = FakeWiring(incident.cluster, incident.finding).app(pathlib.Path(os.environ["STATE"]))
-from kfix.cli.app import app
+from kfix.shell.app import app
 app(["runbook", "apply", "coordinator-stuck"], obj=behind)
 """
 PROMPT = r"skip this one > "

@@ -12,8 +12,8 @@ from typing import Any
 import pexpect
 import pytest
 
-from kfix.model.plan.plan import Gate
-from kfix.runbook.gate.gates import reading_seconds
+from kfix.heal.gate.gates import reading_seconds
+from kfix.heal.model.plan import Gate
 from tests.waiting import seconds
 
 # A terminal drops what was typed before it asks; on a busy machine also what these tests type right after.
@@ -22,18 +22,18 @@ pytestmark = pytest.mark.flaky(reruns=2)
 SCRIPT = """
 import os, pathlib, sys, time
 from dataclasses import replace
-from kfix.adapters.memory.incidents import ALL
-from kfix.model.plan.args import Args
-from kfix.model.plan.plan import Gate
-from kfix.model.cluster.reading import ChangeResult
-from kfix.report.console import console_on
-from kfix.report.runbook.keyboard import Terminal
-from kfix.report.runbook.run import RunReporter
-from kfix.runbook.execution.clock import SystemClock
-from kfix.runbook.gate import gates
-from kfix.runbook.gate.gates import Given
-from kfix.runbook.execution.run import run_plan
-from tests.unit.runbook.stage import Stage
+from kfix.heal.memory.incidents import ALL
+from kfix.core.args import Args
+from kfix.heal.model.plan import Gate
+from kfix.core.snapshot.reading import ChangeResult
+from kfix.front.console import console_on
+from kfix.heal.report.keyboard import Terminal
+from kfix.heal.report.run import RunReporter
+from kfix.core.clock import SystemClock
+from kfix.heal.gate import gates
+from kfix.heal.gate.gates import Given
+from kfix.heal.execution.run import run_plan
+from tests.unit.heal.stage import Stage
 
 home, level = pathlib.Path(os.environ["HOME_OF_RUNS"]), Gate[os.environ["LEVEL"]]
 # The second step is not applicable while a replica outside the ISR is alive.

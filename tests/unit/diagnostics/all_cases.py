@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
-from kfix.adapters.memory.incidents import ALL as MEMORY
-from kfix.model.cluster.snapshot import Snapshot
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.heal.memory.incidents import ALL as MEMORY
 from tests.unit.diagnostics.cases import SICK, WELL
 from tests.unit.diagnostics.prevention_cases import SICK as AT_RISK
 from tests.unit.diagnostics.prevention_cases import WELL as SAFE

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.cluster.group_reading import GroupReading
-from kfix.model.cluster.memory import Memory
-from kfix.model.cluster.snapshot import (
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.snapshot.group_reading import GroupReading
+from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.snapshot import (
     Assignment,
     BrokerView,
     ClusterIdentity,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.memory import Memory
-from kfix.model.cluster.snapshot import Mode, Snapshot, ZooKeeperNode
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.snapshot import Mode, Snapshot, ZooKeeperNode
 from tests.unit.diagnostics import (
     created_cases,
     cut_clusters,

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kfix.adapters.pasted.reader import parse_pasted
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.offsets_size import OffsetsLogSize
-from kfix.model.cluster.snapshot import (
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.snapshot import (
     NEWEST_PROTOCOL,
     Assignment,
     LoggedGroup,
@@ -19,6 +18,7 @@ from kfix.model.cluster.snapshot import (
     Snapshot,
     TopicPartition,
 )
+from kfix.diagnose.pasted.reader import parse_pasted
 from tests.unit.diagnostics.build import NOW, Paper
 
 #: g2 hashes to 43 of 50 partitions.

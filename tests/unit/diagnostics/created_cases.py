@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kfix.model.cluster.snapshot import Assignment, Snapshot, Source, TopicPartition
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.snapshot import Assignment, Snapshot, Source, TopicPartition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base, deleting, no_zookeeper, not_created, stuck_reassignment
 from tests.unit.diagnostics.sick import Sick

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.model.cluster.at_risk import AtRisk
-from kfix.model.cluster.memory import Memory
-from kfix.model.cluster.snapshot import (
+from kfix.core.snapshot.at_risk import AtRisk
+from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.snapshot import (
     EpochEnd,
     LogEnd,
     Mode,

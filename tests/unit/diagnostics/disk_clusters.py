@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.snapshot import LogEnd, Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.snapshot import LogEnd, Snapshot, TopicPartition
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.kraft_clusters import kraft, quorum
 from tests.unit.diagnostics.sick import Sick

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.cluster.transactions import OpenBatch
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.core.snapshot.transactions import OpenBatch
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base, changed, coordinator_stuck, text
 from tests.unit.diagnostics.group_readings import (

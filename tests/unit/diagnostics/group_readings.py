@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
-from kfix.model.cluster.snapshot import Endpoint, Snapshot, TopicPartition
-from kfix.model.cluster.transactions import OpenBatch, TransactionLog, TransactionState
+from kfix.core.snapshot.group_reading import GroupMember, GroupPartition, GroupReading
+from kfix.core.snapshot.snapshot import Endpoint, Snapshot, TopicPartition
+from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base
 

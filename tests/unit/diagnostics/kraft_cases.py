@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kfix.model.cluster.snapshot import Snapshot, Source
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.snapshot import Snapshot, Source
 from tests.unit.diagnostics import kraft_clusters, migrations
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.sick import Sick

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kfix.model.cluster.memory import Memory
-from kfix.model.cluster.quorum import ControllerAnswer, EligibleLeaders, OldLeader, QuorumReplica, QuorumView
-from kfix.model.cluster.snapshot import Assignment, Endpoint, EpochEnd, Mode, Snapshot, TopicPartition
+from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.quorum import ControllerAnswer, EligibleLeaders, OldLeader, QuorumReplica, QuorumView
+from kfix.core.snapshot.snapshot import Assignment, Endpoint, EpochEnd, Mode, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import base
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.quorum import EligibleLeaders
 from tests.unit.diagnostics import kraft_clusters, unclean_clusters
 from tests.unit.diagnostics.clusters import isr_gone, no_zookeeper, offsets_rf1, packed_replicas
 from tests.unit.diagnostics.sick import Sick

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from kfix.model.cluster.quorum import ControllerAnswer, QuorumReplica, QuorumView
-from kfix.model.cluster.snapshot import Snapshot
+from kfix.core.snapshot.quorum import ControllerAnswer, QuorumReplica, QuorumView
+from kfix.core.snapshot.snapshot import Snapshot
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import Mode, TopicPartition
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.snapshot.snapshot import Mode, TopicPartition
 from tests.unit.diagnostics.build import Paper, Part
 from tests.unit.diagnostics.prevention import GOOD
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, Mode
 from kfix.lab.definition.properties import DEFAULTS, MODE_DEFAULTS
 from kfix.lab.definition.recipes import ZK
-from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, Mode
 from tests.unit.diagnostics.build import Paper
 
 GOOD = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import OffsetsLog, OpenTransaction, Snapshot
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.snapshot import OffsetsLog, OpenTransaction, Snapshot
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import base, changed, offsets_rf1, offsets_uncompacted, text

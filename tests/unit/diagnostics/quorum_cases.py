@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kfix.model.cluster.memory import Memory
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.snapshot import Snapshot
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.sick import Sick

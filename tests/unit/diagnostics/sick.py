@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Diagnosis
-from kfix.runbook.file.catalogue import shipped_dir
+from kfix.core.diagnosis.finding import Diagnosis
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.heal.runbook.catalogue import shipped_dir
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import find
 from kfix_diagnostics.engine import Options, diagnose

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.adapters.target import make_target
-from kfix.app.whatif import forecast_of
-from kfix.derive.casefile import open_case
-from kfix.model.cluster.snapshot import ReachedBy, Snapshot
-from kfix.report.forecast.advice import remedies_of
+from kfix.core.derive.casefile import open_case
+from kfix.core.snapshot.snapshot import ReachedBy, Snapshot
+from kfix.core.target import make_target
+from kfix.whatif.advice import remedies_of
+from kfix.whatif.forecast import forecast_of
 from kfix_diagnostics._advice import cluster_options, servers
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.clusters import coordinator_stuck, offsets_rf1

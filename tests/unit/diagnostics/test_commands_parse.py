@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 import typer
 
-from kfix.app.healing.request import _params
-from kfix.cli.app import app
-from kfix.errors import KfixError
-from kfix.model.diagnosis.finding import Finding
-from kfix.runbook.file.catalogue import load
+from kfix.core.diagnosis.finding import Finding
+from kfix.core.errors import KfixError
+from kfix.heal.runbook.catalogue import load
+from kfix.heal.session.request import _params
+from kfix.shell.app import app
 from kfix_diagnostics.engine import Options, diagnose
 from tests.places import ROOT
 from tests.unit.diagnostics.all_cases import CASES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kfix.model.diagnosis.finding import ChangeKind
+from kfix.core.diagnosis.finding import ChangeKind
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import unclean_clusters
 from tests.unit.diagnostics.test_incidents import find

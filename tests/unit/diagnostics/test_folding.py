@@ -1,6 +1,6 @@
 """Root causes first."""
 
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Severity
 from kfix_diagnostics.folding import fold
 
 

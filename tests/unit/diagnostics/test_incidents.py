@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import Confidence, Diagnosis, Finding, Severity
-from kfix.report.findings.screen import screen_lines
-from kfix.report.findings.table import findings_text
-from kfix.report.findings.verdict import exit_code
-from kfix.report.lines import lines_text
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Confidence, Diagnosis, Finding, Severity
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
+from kfix.diagnose.report.screen import screen_lines
+from kfix.diagnose.report.table import findings_text
+from kfix.diagnose.report.verdict import exit_code
+from kfix.front.lines import lines_text
 from kfix_diagnostics.engine import Options, diagnose
 from tests.each import for_each
 from tests.places import GOLDEN

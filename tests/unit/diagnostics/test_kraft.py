@@ -9,12 +9,12 @@ from functools import cache
 
 import pytest
 
-from kfix.derive.casefile import open_case
-from kfix.model.cluster.memory import Memory
-from kfix.model.cluster.snapshot import Mode, Snapshot
-from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding
-from kfix.report.findings.verdict import exit_code
-from kfix.runbook.file.catalogue import load
+from kfix.core.derive.casefile import open_case
+from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Finding
+from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.snapshot import Mode, Snapshot
+from kfix.diagnose.report.verdict import exit_code
+from kfix.heal.runbook.catalogue import load
 from kfix_diagnostics._advice import ON_KRAFT
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from tests.each import for_each

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kfix.model.diagnosis.finding import ChangeKind
+from kfix.core.diagnosis.finding import ChangeKind
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
 from tests.unit.diagnostics.clusters import partitions_stuck

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kfix.app.snapshots import load_snapshot, save_snapshot
-from kfix.derive.coordinator import partition_of_group
-from kfix.model.cluster.group_reading import GroupPartition, GroupReading
-from kfix.model.cluster.memory import Memory
-from kfix.model.cluster.snapshot import CoordinatorProbe, Group, LoggedGroup, OffsetsLog, Snapshot
-from kfix.report.findings.group_story import group_json, group_text
+from kfix.core.derive.coordinator import partition_of_group
+from kfix.core.snapshot.group_reading import GroupPartition, GroupReading
+from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.snapshot import CoordinatorProbe, Group, LoggedGroup, OffsetsLog, Snapshot
+from kfix.diagnose.report.group_story import group_json, group_text
+from kfix.diagnose.snapshots import load_snapshot, save_snapshot
 from kfix_diagnostics.engine import diagnose, settle_seconds
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.each import for_each

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kfix.derive.partition_facts import derive
-from kfix.model.cluster.snapshot import LogEnd, TopicPartition
-from kfix.model.diagnosis.finding import ChangeKind, Confidence, Severity
+from kfix.core.derive.partition_facts import derive
+from kfix.core.diagnosis.finding import ChangeKind, Confidence, Severity
+from kfix.core.snapshot.snapshot import LogEnd, TopicPartition
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import disk_clusters
 from tests.unit.diagnostics.clusters import base

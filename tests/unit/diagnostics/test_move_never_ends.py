@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kfix.model.cluster.snapshot import Assignment
-from kfix.model.diagnosis.finding import Finding
+from kfix.core.diagnosis.finding import Finding
+from kfix.core.snapshot.snapshot import Assignment
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.test_incidents import find

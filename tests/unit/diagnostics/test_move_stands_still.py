@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kfix.adapters.saved import files
-from kfix.adapters.saved.format import encode
-from kfix.adapters.saved.store import SnapshotStore
-from kfix.model.cluster.moves import MoveSeen
-from kfix.model.cluster.snapshot import Assignment, LogEnd, Sample, Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import Finding
+from kfix.core.diagnosis.finding import Finding
+from kfix.core.saved import files
+from kfix.core.saved.format import encode
+from kfix.core.saved.store import SnapshotStore
+from kfix.core.snapshot.moves import MoveSeen
+from kfix.core.snapshot.snapshot import Assignment, LogEnd, Sample, Snapshot, TopicPartition
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
 from tests.unit.diagnostics import kraft_clusters

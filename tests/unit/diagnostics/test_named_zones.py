@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from kfix.app.watching.judging import JudgeOptions, RoundJudge
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.core.diagnosis.finding import Diagnosis, Finding
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.diagnose.rounds import JudgeOptions, RoundJudge
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.clusters import rack_packed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kfix.model.cluster.snapshot import CoordinatorProbe, Snapshot
+from kfix.core.snapshot.snapshot import CoordinatorProbe, Snapshot
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.leadership.kfx106_coordinator_silent import NO_ANSWER
 from tests.each import for_each

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from kfix.derive.casefile import open_case
-from kfix.model.cluster.quorum import QuorumView
-from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
-from kfix.model.cluster.transactions import TransactionLog, TransactionState
-from kfix.wording import ago
+from kfix.core.derive.casefile import open_case
+from kfix.core.snapshot.quorum import QuorumView
+from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL
+from kfix.core.snapshot.transactions import TransactionLog, TransactionState
+from kfix.core.wording import ago
 from kfix_diagnostics._transactions import holder
 from kfix_diagnostics.engine import Options, diagnose
 from tests.each import for_each

@@ -1,7 +1,7 @@
 """Where ZooKeeper lists other replicas (KFX205), no advice has another controller elected: it would take those."""
 
-from kfix.model.cluster.snapshot import Assignment, Snapshot
-from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Remedy
+from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Remedy
+from kfix.core.snapshot.snapshot import Assignment, Snapshot
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import changed, coordinator_stuck, metadata_divergence, never_told

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import Snapshot
-from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
-from kfix.report.findings.json_findings import findings_json
-from kfix.report.findings.table import findings_text
-from kfix.report.findings.verdict import exit_code
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.diagnose.report.json_findings import findings_json
+from kfix.diagnose.report.table import findings_text
+from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics import ALL
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from tests.places import GOLDEN

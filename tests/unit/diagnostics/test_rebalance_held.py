@@ -3,10 +3,10 @@
 import shlex
 from dataclasses import replace
 
-from kfix.model.cluster.group_reading import GroupReading
-from kfix.model.cluster.snapshot import Group, Snapshot
-from kfix.model.diagnosis.finding import Finding, Severity
-from kfix.report.findings.verdict import exit_code
+from kfix.core.diagnosis.finding import Finding, Severity
+from kfix.core.snapshot.group_reading import GroupReading
+from kfix.core.snapshot.snapshot import Group, Snapshot
+from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.unit.diagnostics.clusters import base

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.model.cluster.snapshot import Snapshot, Source
-from kfix.report.findings.verdict import exit_code
+from kfix.core.snapshot.snapshot import Snapshot, Source
+from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.clusters import base

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Severity
 from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds
 from tests.each import for_each
 from tests.unit.diagnostics.build import Paper

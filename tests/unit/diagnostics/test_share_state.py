@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kfix.derive.casefile import open_case
-from kfix.derive.coordinator import SHARE_TOPIC
-from kfix.derive.failures.judging import forecast
-from kfix.derive.failures.scenarios import failure_of
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.core.derive.casefile import open_case
+from kfix.core.derive.coordinator import SHARE_TOPIC
+from kfix.core.diagnosis.finding import Diagnosis, Finding
+from kfix.core.failures.judging import forecast
+from kfix.core.failures.scenarios import failure_of
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import Paper

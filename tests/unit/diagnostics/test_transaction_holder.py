@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.derive.casefile import open_case
-from kfix.model.cluster.transactions import ENDING, ONGOING, TransactionState
+from kfix.core.derive.casefile import open_case
+from kfix.core.snapshot.transactions import ENDING, ONGOING, TransactionState
 from kfix_diagnostics._transactions import TransactionHolder, age_of
 from tests.each import for_each
 from tests.unit.diagnostics.build import NOW

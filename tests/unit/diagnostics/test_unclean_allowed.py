@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kfix.derive.casefile import open_case
-from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.snapshot import Assignment, TopicPartition
-from kfix.model.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
+from kfix.core.derive.casefile import open_case
+from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
+from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix_diagnostics._bans import no_start
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.leadership._unclean import nothing_registers, unclean_runbook

@@ -10,16 +10,16 @@ from random import Random
 
 import pytest
 
-from kfix.adapters.saved import files
-from kfix.adapters.saved.format import encode
-from kfix.adapters.saved.store import SnapshotStore
-from kfix.derive.at_risk import at_risk, compared_with
-from kfix.derive.loss import lost_since
-from kfix.model.cluster.at_risk import AtRisk
-from kfix.model.cluster.memory import Memory
-from kfix.model.cluster.snapshot import EpochEnd, Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import Confidence, Finding, Severity
-from kfix.report.findings.verdict import exit_code
+from kfix.core.derive.at_risk import at_risk, compared_with
+from kfix.core.derive.loss import lost_since
+from kfix.core.diagnosis.finding import Confidence, Finding, Severity
+from kfix.core.saved import files
+from kfix.core.saved.format import encode
+from kfix.core.saved.store import SnapshotStore
+from kfix.core.snapshot.at_risk import AtRisk
+from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.snapshot import EpochEnd, Snapshot, TopicPartition
+from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
 from tests.unit.diagnostics import kraft_clusters

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kfix.derive.casefile import open_case
-from kfix.derive.partition_facts import derive
+from kfix.core.derive.casefile import open_case
+from kfix.core.derive.partition_facts import derive
 from kfix_diagnostics.durability._missing import explained
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.diagnosis.finding import Severity
-from kfix.report.findings.verdict import exit_code
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Severity
+from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import diagnose, settle_seconds
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.created_cases import hidden, untold

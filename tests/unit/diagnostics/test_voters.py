@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.model.cluster.quorum import QuorumReplica
+from kfix.core.snapshot.quorum import QuorumReplica
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
 from tests.unit.diagnostics import kraft_clusters

@@ -1,6 +1,6 @@
 """The words that findings share."""
 
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix_diagnostics._words import per_topic
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from kfix.model.cluster.snapshot import Assignment, Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import Severity
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.snapshot import Assignment, Snapshot, TopicPartition
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base, no_zookeeper

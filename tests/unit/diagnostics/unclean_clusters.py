@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.model.cluster.quorum import EligibleLeaders
-from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.kraft_clusters import kraft, quorum
 

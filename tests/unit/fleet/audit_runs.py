@@ -2,13 +2,13 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.app.audit import audit, report
+from kfix.core.inventory.model import ClusterEntry, Inventory
 from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run
+from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.synthetic import write
-from kfix.model.audit.inventory import ClusterEntry, Inventory
+from kfix.fleet.wiring import audit, report
 
 FIRST = date(2026, 3, 2)
 AT = datetime(2026, 3, 2, 2, 0, tzinfo=UTC).timestamp()

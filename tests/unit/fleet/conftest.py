@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.staging import RunWriter
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.staging import RunWriter
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
 
 DAY = date(2026, 3, 1)

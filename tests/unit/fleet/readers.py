@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from kfix.errors import UnreachableError, UsageError
+from kfix.core.errors import UnreachableError, UsageError
 from tests.unit.diagnostics.clusters import base
 
 #: The variable with the folder in which each call is recorded.

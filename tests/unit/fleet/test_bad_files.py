@@ -15,15 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kfix.adapters.fleet import schema
-from kfix.adapters.fleet.footers import parquet_file
-from kfix.adapters.fleet.listing import listed
-from kfix.adapters.fleet.places import file_name, place_of, run_place
-from kfix.adapters.fleet.rows import stored
-from kfix.adapters.fleet.runs import StoredCluster, newest_run, runs
-from kfix.adapters.fleet.staging import RunWriter, write_cluster
-from kfix.app.fleet import judge_stored
-from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.core.errors import KfixError, UnreachableError, UsageError
+from kfix.fleet.engines import judge_stored
+from kfix.fleet.store import schema
+from kfix.fleet.store.footers import parquet_file
+from kfix.fleet.store.listing import listed
+from kfix.fleet.store.places import file_name, place_of, run_place
+from kfix.fleet.store.rows import stored
+from kfix.fleet.store.runs import StoredCluster, newest_run, runs
+from kfix.fleet.store.staging import RunWriter, write_cluster
 from tests.unit.diagnostics.clusters import base
 
 DAY = date(2026, 3, 1)

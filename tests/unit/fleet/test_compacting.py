@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet import staging as stored_runs
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run
-from kfix.adapters.fleet.tables import PARTITIONS
-from kfix.app.fleet import judge_stored
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.fleet import compacting
 from kfix.fleet.compacting import Compacted, compact
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines import judge_stored
+from kfix.fleet.store import staging as stored_runs
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run
+from kfix.fleet.store.tables import PARTITIONS
 from tests.unit.fleet.audit_runs import audited, cluster, day_of
 
 CLUSTERS = ("b-east", "a", "%c", "d 1", "é")

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.flat import table_of
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run
-from kfix.adapters.fleet.schema import PARTITIONS as STORED
-from kfix.adapters.fleet.staging import RunWriter, replace_run, write_file
-from kfix.adapters.fleet.tables import ALL, PARTITIONS, SOURCES
-from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts
-from kfix.errors import HeldError, KfixError, UsageError
+from kfix.core.derive.partition_facts import FACT_TYPES, PartitionFacts
+from kfix.core.errors import HeldError, KfixError, UsageError
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.flat import table_of
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run
+from kfix.fleet.store.schema import PARTITIONS as STORED
+from kfix.fleet.store.staging import RunWriter, replace_run, write_file
+from kfix.fleet.store.tables import ALL, PARTITIONS, SOURCES
 from tests.each import for_each
 from tests.unit.diagnostics.clusters import base
 from tests.waiting import seconds
@@ -134,7 +134,7 @@ def test_partitions_of_an_unfinished_run_outlive_a_clean_of_the_store(tmp_path):
 RACE = """
 import sys, time
 from datetime import date, timedelta
-from kfix.errors import HeldError
+from kfix.core.errors import HeldError
 from tests.unit.fleet.test_delta import put
 from pathlib import Path
 root, who, start, same = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3]), sys.argv[4] == "same"

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kfix.app import fleet as wiring
-from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.core.errors import KfixError, UnreachableError, UsageError
+from kfix.fleet import engines as wiring
 from kfix.fleet.answers import plain
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engine import RunFile, StoredRows, View
@@ -167,7 +167,7 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
 
 def test_the_embedded_engine_loads_no_spark():
     script = (
-        "import sys\nfrom kfix.app import fleet as wiring\n"
+        "import sys\nfrom kfix.api import fleet as wiring\n"
         "with wiring.engine(processes=1) as e: assert e.query('SELECT 1 n', {}).num_rows == 1\n"
         "assert not {'pyspark', 'py4j', 'kfix_spark'} & sys.modules.keys()"
     )

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from kfix.model.audit.fleetcase import ClusterDigest, FleetCase, Stuck
-from kfix.model.audit.inventory import ClusterEntry
+from kfix.core.fleetcase import ClusterDigest, FleetCase, Stuck
+from kfix.core.inventory.model import ClusterEntry
 from kfix_diagnostics.fleet import FLEET
 
 DAY = date(2026, 3, 2)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.fleet.audits import audits
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import runs
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.adapters.fleet.tables import ALL
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.pruning import days_of, delete_old, find_old
+from kfix.fleet.store.audits import audits
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import runs
+from kfix.fleet.store.staging import RunWriter
+from kfix.fleet.store.tables import ALL
 from kfix.fleet.synthetic import write
 from tests.each import for_each
 from tests.unit.fleet.audit_runs import audited, cluster, day_of

@@ -6,8 +6,8 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.staging import RunWriter
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.staging import RunWriter
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.clusters import base
 

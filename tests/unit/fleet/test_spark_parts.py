@@ -6,8 +6,8 @@ from collections import deque
 
 import pytest
 
-from kfix.derive.predicate import parse
-from kfix.errors import UsageError
+from kfix.core.derive.predicate import parse
+from kfix.core.errors import UsageError
 from kfix_spark import spread
 from kfix_spark.conditions import MOST, Terms
 from kfix_spark.java import find_java

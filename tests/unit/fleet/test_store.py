@@ -13,19 +13,19 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from pyarrow import fs
 
-from kfix.adapters.fleet import schema
-from kfix.adapters.fleet.columns import Columns
-from kfix.adapters.fleet.places import StoreLocation, file_name, place_of
-from kfix.adapters.fleet.runs import read_run, runs
-from kfix.adapters.fleet.staging import RunWriter, new_id
-from kfix.adapters.fleet.tables import PARTITIONS
-from kfix.app.fleet import judge_stored
-from kfix.derive.partition_facts import FACT_TYPES, derive
-from kfix.derive.predicate import compile_all, parse
-from kfix.errors import UsageError
+from kfix.core.derive.partition_facts import FACT_TYPES, derive
+from kfix.core.derive.predicate import compile_all, parse
+from kfix.core.errors import UsageError
+from kfix.core.expected import EXPECTED, values_of
+from kfix.core.snapshot.snapshot import TopicPartition as At
+from kfix.fleet.engines import judge_stored
 from kfix.fleet.judging.sieve import Sieve
-from kfix.model.cluster.snapshot import TopicPartition as At
-from kfix.model.expected import EXPECTED, values_of
+from kfix.fleet.store import schema
+from kfix.fleet.store.columns import Columns
+from kfix.fleet.store.places import StoreLocation, file_name, place_of
+from kfix.fleet.store.runs import read_run, runs
+from kfix.fleet.store.staging import RunWriter, new_id
+from kfix.fleet.store.tables import PARTITIONS
 from kfix_diagnostics.catalogue import predicates
 from tests.each import for_each
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
@@ -173,14 +173,14 @@ def test_rows_are_found_by_halving_where_partitions_are_missing(tmp_path):
 
 
 def test_nothing_of_parquet_is_loaded_by_help_or_diagnose(tmp_path):
-    from kfix.adapters.saved import files
+    from kfix.core.saved import files
 
     files.save(base().snapshot(), tmp_path / "look.json")
     for arguments in (["--help"], ["diagnose", "--from", str(tmp_path / "look.json")]):
         script = (
-            f"import sys\nsys.argv = ['kfix', *{arguments!r}]\nfrom kfix.cli.app import app\n"
+            f"import sys\nsys.argv = ['kfix', *{arguments!r}]\nfrom kfix.shell.app import app\n"
             "try:\n    app()\nexcept SystemExit:\n    pass\n"
-            "heavy = ('pyarrow', 'duckdb', 'deltalake', 'kfix.adapters.fleet', 'kfix.fleet')\n"
+            "heavy = ('pyarrow', 'duckdb', 'deltalake', 'kfix.fleet.store', 'kfix.fleet')\n"
             "print([m for m in heavy if m in sys.modules])"
         )
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

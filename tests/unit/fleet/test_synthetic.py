@@ -5,12 +5,12 @@ from datetime import date
 
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.rows import stored
-from kfix.adapters.fleet.runs import runs
-from kfix.app.fleet import judge_stored
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
+from kfix.fleet.engines import judge_stored
 from kfix.fleet.shapes import NOW, SICKNESSES, SyntheticCluster
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.rows import stored
+from kfix.fleet.store.runs import runs
 from kfix.fleet.synthetic import fleet, snapshot_of, stored_of, write_fleet
 from kfix_diagnostics.engine import Options, diagnose
 

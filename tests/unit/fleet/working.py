@@ -3,7 +3,7 @@
 import os
 import time
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 
 
 def double(number):

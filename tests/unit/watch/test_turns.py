@@ -8,8 +8,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kfix.model.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, MutedFinding, Severity
-from kfix.model.watch import UNREACHABLE, Turn, TurnKind, Watched
+from kfix.core.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, MutedFinding, Severity
+from kfix.watch.model import UNREACHABLE, Turn, TurnKind, Watched
 from kfix.watch.turns import active, compare, lose
 
 INFO, WARNING, CRITICAL = Severity

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.network import faults
 from kfix.lab.waiting import wait_for
 from kfix.lab.workload.background import start_in_background
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

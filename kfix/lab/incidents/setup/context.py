@@ -6,9 +6,12 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
-from kfix.adapters.kafka.group_messages import offset_commit
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.errors import LabError, UnreachableError, UsageError
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.errors import LabError, UnreachableError, UsageError
+from kfix.core.kafka.group_messages import offset_commit
+from kfix.core.snapshot.group_reading import RECONCILING
+from kfix.core.snapshot.offsets import StoredOffset
+from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import STEMS, name_for
@@ -30,9 +33,6 @@ from kfix.lab.incidents.setup.content import CONTENT_TOPIC, MEGABYTE, RECORDS, b
 from kfix.lab.incidents.setup.result import Broken
 from kfix.lab.nodes.brokers import add_broker, kill_brokers, replace_broker, start_brokers, wait_gone
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.group_reading import RECONCILING
-from kfix.model.cluster.offsets import StoredOffset
-from kfix.model.cluster.snapshot import Assignment, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup import throttles
 from kfix.lab.incidents.setup.content import backlog
 from kfix.lab.incidents.setup.throttles import Throttle
 from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

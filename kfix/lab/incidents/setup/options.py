@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:

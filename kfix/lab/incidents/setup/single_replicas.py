@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.collect.collector import collect
-from kfix.adapters.collect.options import CollectOptions
-from kfix.adapters.saved import files
-from kfix.adapters.target import make_target
+from kfix.core.collect.collector import collect
+from kfix.core.collect.options import CollectOptions
+from kfix.core.saved import files
+from kfix.core.target import make_target
 
 if TYPE_CHECKING:
     from pathlib import Path

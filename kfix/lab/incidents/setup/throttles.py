@@ -11,8 +11,8 @@ from kfix.lab.waiting import wait_for
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kfix.core.snapshot.snapshot import TopicPartition
     from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.model.cluster.snapshot import TopicPartition
 
 _SIDES = ("leader", "follower")
 # The whole line: Processing override for entityPath: topics/x with config: HashMap(some.key -> 250000, another -> ..)

@@ -12,8 +12,8 @@ from kfix.lab.waiting import wait_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kfix.core.snapshot.snapshot import TopicPartition
     from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.model.cluster.snapshot import TopicPartition
 
 
 class MoveRoles(NamedTuple):

@@ -2,11 +2,11 @@
 
 from hypothesis import strategies as st
 
-from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.configs import MIN_ISR, UNCLEAN
-from kfix.adapters.memory.state import ElectionState
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.model.cluster.snapshot import TopicPartition
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.configs import MIN_ISR, UNCLEAN
+from kfix.heal.memory.state import ElectionState
 
 BROKERS = (1, 2, 3, 4, 5)
 TOPICS = ("orders", "audit", OFFSETS_TOPIC, TRANSACTIONS_TOPIC)

@@ -5,11 +5,11 @@ from itertools import cycle, islice
 
 import pyarrow as pa
 
-from kfix.derive.failures.formulas import MIN_ISR, ORDER
-from kfix.derive.failures.rules import FATES, PartitionMasks, after_failure
-from kfix.derive.failures.states import MOST_BROKERS, MOST_REPLICAS
+from kfix.core.failures.formulas import MIN_ISR, ORDER
+from kfix.core.failures.rules import FATES, PartitionMasks, after_failure
+from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
+from kfix.core.snapshot.snapshot import Mode, Source
 from kfix.fleet.audit.scenario_sql import STATE_COLUMNS
-from kfix.model.cluster.snapshot import Mode, Source
 
 WANTED = ("fate", "new_leader", "new_isr", "needed", "under", "falls_under", "last", "left_with_last")
 

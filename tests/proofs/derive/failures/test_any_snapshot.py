@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 
-from kfix.derive.casefile import open_case
-from kfix.derive.failures.judging import forecast
-from kfix.derive.failures.scenarios import every_failure
-from kfix.report.forecast.json_forecast import forecast_json
-from kfix.report.forecast.table import exit_code, forecast_text
+from kfix.core.derive.casefile import open_case
+from kfix.core.failures.judging import forecast
+from kfix.core.failures.scenarios import every_failure
+from kfix.whatif.json_forecast import forecast_json
+from kfix.whatif.table import exit_code, forecast_text
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.papers import papers
 

@@ -3,12 +3,12 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kfix.adapters.memory.configs import MIN_ISR
-from kfix.derive.casefile import open_case
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.derive.failures.judging import Judge
-from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.forecast import Failure, Fate
+from kfix.core.derive.casefile import open_case
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.diagnosis.forecast import Failure, Fate
+from kfix.core.failures.judging import Judge
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.memory.configs import MIN_ISR
 from tests.proofs.derive.failures.clusters import GROUPS, clusters, failures
 
 EXAMPLES = settings(max_examples=200)

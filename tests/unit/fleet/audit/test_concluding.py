@@ -5,10 +5,10 @@ from datetime import date, timedelta
 
 import pytest
 
+from kfix.core.fleetcase import Stuck
+from kfix.core.inventory.model import Mute
 from kfix.fleet.audit.concluding import Rules, compared, concluded, stuck
-from kfix.model.audit.audit import Status
-from kfix.model.audit.fleetcase import Stuck
-from kfix.model.audit.inventory import Mute
+from kfix.fleet.model.audit import Status
 from tests.proofs.fleet.years import finding
 
 DAY = date(2026, 3, 2)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run
-from kfix.adapters.fleet.staging import RunWriter
-from kfix.app.audit import audit, judge_for_audit, report
+from kfix.core.inventory.model import ClusterEntry, Inventory
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.judging.tasks import JudgeTask, task_of, tasks_table
-from kfix.model.audit.inventory import ClusterEntry, Inventory
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import newest_run
+from kfix.fleet.store.staging import RunWriter
+from kfix.fleet.wiring import audit, judge_for_audit, report
 from tests.unit.diagnostics.cut_clusters import zone_isolated
 
 DAY = date(2026, 3, 1)

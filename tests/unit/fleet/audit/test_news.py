@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from kfix.fleet.audit.news import as_news_of, delivered, opening
-from kfix.model.audit.audit import OPEN
-from kfix.report.fleet.totals import has_news, news, passed, totals
+from kfix.fleet.model.audit import OPEN
+from kfix.fleet.report.totals import has_news, news, passed, totals
 from tests.each import for_each
-from tests.unit.report.fleet.reports import DAY, report
+from tests.unit.fleet.report.reports import DAY, report
 
 BASE = report(1, findings=3)
 ROW = replace(BASE.findings[0], head="", muted=False, rank=1, severity="warning", prevention=False, reported=True)

@@ -1,10 +1,10 @@
 """Which stored runs are still to be judged."""
 
-from kfix.adapters.fleet.delta import StoreTable
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.tables import AUDITS
 from kfix.fleet.audit.pending import pending_runs
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.tables import AUDITS
 from kfix.fleet.synthetic import write_fleet
 from tests.unit.fleet.audit_runs import AT, again, cluster, day_of
 

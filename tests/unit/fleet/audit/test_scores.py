@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.fleet.places import place_of
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
+from kfix.core.expected import Expected
+from kfix.core.inventory.model import Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.model.audit import OPEN
+from kfix.fleet.store.places import place_of
 from kfix.fleet.synthetic import write_fleet
-from kfix.model.audit.audit import OPEN
-from kfix.model.audit.inventory import Criticality, Inventory, MaintenanceWindow, Mute
-from kfix.model.expected import Expected
 from tests.unit.fleet.audit_runs import AT, FIRST, audited, cluster, entry, reported
 
 POINTS = {"critical": 40, "warning": 10}
@@ -119,8 +119,8 @@ def test_offenders_are_the_codes_that_most_clusters_fail(tmp_path, engine):
 
 
 def test_a_damaged_cluster_is_unknown_and_stops_no_other(tmp_path, engine):
-    from kfix.adapters.fleet.places import place_of
-    from kfix.adapters.fleet.runs import newest_run
+    from kfix.fleet.store.places import place_of
+    from kfix.fleet.store.runs import newest_run
     from tests.unit.fleet.audit_runs import again
 
     audited(tmp_path, [cluster("a"), cluster("b", dead=1)], engine)

@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 
 from kfix.fleet.history.figures import ReplicaLimits, by_day, churn_of, growth_of, offenders_of, repair_times
-from kfix.model.audit.history import Episode
+from kfix.fleet.model.history import Episode
 
 START = datetime(2026, 3, 1, 2, tzinfo=UTC)
 LIMITS = ReplicaLimits(4000, 200_000)

@@ -1,8 +1,8 @@
 import pytest
 
-from kfix.adapters.kafka.api import Api
-from kfix.adapters.kafka.group_messages import offset_commit
-from kfix.errors import ReadOnlyViolationError, UnreachableError
+from kfix.core.errors import ReadOnlyViolationError, UnreachableError
+from kfix.core.kafka.api import Api
+from kfix.core.kafka.group_messages import offset_commit
 from kfix.lab.clients import asking
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kfix.derive.coordinator import partition_of_group
+from kfix.core.derive.coordinator import partition_of_group
 from kfix.lab.clients.groups import STEMS, name_for
 
 

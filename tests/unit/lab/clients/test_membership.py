@@ -3,7 +3,7 @@
 import pytest
 from kafka.protocol.consumer import group
 
-from kfix.adapters.kafka.connection import _frame
+from kfix.core.kafka.connection import _frame
 from kfix.lab.clients import membership
 from tests.wire import Writer
 

@@ -1,4 +1,4 @@
-from kfix.adapters.kafka.codec import ByteReader
+from kfix.core.kafka.codec import ByteReader
 from kfix.lab.clients.transactions import init_producer_id
 from tests.wire import Writer
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.definition.properties import controller_settings, format_arguments, kraft_broker_settings
 from kfix.lab.definition.recipes import KRAFT, RECIPES, ZK, recipe_of
 from kfix.lab.definition.spec import LabSpec

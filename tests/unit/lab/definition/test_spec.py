@@ -1,6 +1,6 @@
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.definition.properties import broker_settings, render, zookeeper_settings
 from kfix.lab.definition.recipes import RECIPES, recipe_of
 from kfix.lab.definition.spec import LabSpec, parse_sasl, parse_settings

@@ -1,7 +1,7 @@
 import pytest
 
-from kfix.cli.lab.console import process_named
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
+from kfix.lab.cli.console import process_named
 from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef, no_such, word_of
 from tests.each import for_each

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.state import BrokerDef, LabBaseline, LabState, ZooKeeperDef
 from kfix.lab.definition.store import Store, data_folder, lab_names, labs_home

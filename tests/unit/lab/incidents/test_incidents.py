@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab import INCIDENTS, Lab, LabSpec
 from kfix.lab.breaking import incident_named
 from kfix.lab.definition.state import BrokerDef, LabState

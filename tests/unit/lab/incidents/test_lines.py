@@ -2,7 +2,7 @@
 
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab import INCIDENTS, Lab, LabSpec
 from kfix.lab.definition.recipes import KRAFT, RECIPES, ZK
 from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState

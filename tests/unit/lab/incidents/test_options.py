@@ -1,6 +1,6 @@
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab import INCIDENTS
 from kfix.lab.definition.state import BrokerDef
 from kfix.lab.incidents.replicas_in_one_rack import unfit

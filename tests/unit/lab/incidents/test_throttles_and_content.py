@@ -1,6 +1,6 @@
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import MEGABYTE, backlog, bulk
 from kfix.lab.incidents.setup.throttles import Throttle
-from kfix.model.cluster.snapshot import TopicPartition
 
 FIRST, SECOND = TopicPartition("ledger", 0), TopicPartition("ledger", 1)
 

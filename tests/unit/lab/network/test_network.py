@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, ZooKeeperDef, from_json, to_json
 from kfix.lab.definition.store import Store

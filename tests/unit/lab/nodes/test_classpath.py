@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kfix.errors import LabError, UsageError
+from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.recipes import RECIPES
 from kfix.lab.nodes.classpath import class_path, resource_text
 

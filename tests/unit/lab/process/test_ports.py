@@ -1,6 +1,6 @@
 import pytest
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.process import ports
 from kfix.lab.process.host import LOOPBACK
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kfix.errors import LabError
+from kfix.core.errors import LabError
 from kfix.lab.process import processes
 from kfix.lab.process.host import Host, program
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kfix.errors import UsageError
+from kfix.core.errors import UsageError
 from kfix.lab.workload.planning import group_in
 from kfix.lab.workload.workload import WorkloadPlan
 

@@ -1,0 +1,130 @@
+"""How a caller says which cluster is meant, and how to be let in."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kfix.core.errors import UsageError
+from kfix.core.properties.load import load_client_properties
+from kfix.core.target import Target, make_target
+
+if TYPE_CHECKING:
+    from kfix.core.inventory.model import ClusterEntry, Mute
+    from kfix.heal.model.plan import Plan
+
+#: Mechanisms that send the password or the token itself.
+_SENT: Final = {"PLAIN", "OAUTHBEARER"}
+_BEFORE_THE_ID: Final = "{} sends its secret before the cluster's id is compared: a broker shows it after the login"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCluster:
+    """A cluster as the inventory has it, all mutes of the inventory, and notes on where the inventory was found.
+
+    `foreign` is whether it is another inventory than that of the user or of the host.
+    """
+
+    entry: ClusterEntry
+    mutes: tuple[Mute, ...] = ()
+    notes: tuple[str, ...] = ()
+    foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which cluster, in the words of Kafka's own tools.
+
+    `bootstrap_servers` is "HOST:PORT,...", `zookeeper` is "HOST:PORT,.../CHROOT"; one of them is enough.
+    `controllers` is "HOST:PORT,..." of KRaft controllers. `command_config` is the file of client properties for TLS and
+    SASL. `timeout` is in seconds, for reading all sources of the cluster once. `name` is the cluster's name in the
+    inventory that the rest was taken from (app/profiles.py); `besides` are the options that were given besides the
+    name, which count more than the inventory; `expected_id` is the cluster's id in the inventory, and `listed` is
+    the whole entry.
+    """
+
+    bootstrap_servers: str | None = None
+    zookeeper: str | None = None
+    command_config: Path | None = None
+    timeout: float = 5.0
+    name: str = ""
+    besides: tuple[str, ...] = ()
+    controllers: str | None = None
+    expected_id: str = ""
+    listed: ListedCluster | None = None
+
+    def options(self) -> list[str]:
+        """Returns the options that reach the same cluster, as words of a command to paste."""
+        if self.name:
+            return ["-c", self.name, *self.besides]
+        named = {
+            "--bootstrap-server": self.bootstrap_servers,
+            "--zookeeper": self.zookeeper,
+            "--bootstrap-controller": self.controllers,
+            "--command-config": self.command_config,
+        }
+        return [word for option, value in named.items() if value for word in (option, str(value))]
+
+    def beside_the_address(self) -> list[str]:
+        """Returns the options that a command on a plan repeats: the name, or the client properties, if given.
+
+        The plan itself has the addresses.
+        """
+        if self.name:
+            return ["-c", self.name, *self.besides]
+        return ["--command-config", str(self.command_config)] if self.command_config else []
+
+    @property
+    def at(self) -> str:
+        """Returns the end of such a command, as a shell reads it: `beside_the_address`, each word behind a space."""
+        return "".join(f" {shlex.quote(word)}" for word in self.beside_the_address())
+
+    @property
+    def zones(self) -> Mapping[str, str]:
+        """Returns {rack: the name that the inventory has for it}."""
+        return {} if self.listed is None else self.listed.entry.zones
+
+    def target(self) -> Target:
+        """Raises UsageError for what is no address, no file of properties or no time."""
+        target = make_target(
+            self.bootstrap_servers,
+            self.zookeeper,
+            self.command_config,
+            self.timeout,
+            self.controllers,
+            trusted=self._trusted,
+        )
+        return replace(target, name=self.name, besides=self.besides, expected_id=self.expected_id)
+
+    @property
+    def _trusted(self) -> bool:
+        """Whether the client properties may read other secrets: the caller named them, or trusts their inventory."""
+        listed = self.listed
+        return listed is None or listed.entry.trusted or str(self.command_config) != listed.entry.command_config
+
+    def notes(self) -> tuple[str, ...]:
+        """Returns one line if the inventory is not the user's own, and one for each key of the client properties that
+        kfix does not use.
+        """
+        notes = () if self.listed is None else self.listed.notes
+        if self.command_config is None:
+            return notes
+        try:
+            given = load_client_properties(self.command_config, trusted=self._trusted)
+        except UsageError:
+            return notes
+        if self.listed is not None and self.listed.foreign and given.security.mechanism in _SENT:
+            notes += (_BEFORE_THE_ID.format(given.security.mechanism),)
+        return (*notes, *given.notes)
+
+    def for_plan(self, plan: Plan) -> Access:
+        """What the plan knows of its cluster stands in for what the caller left out."""
+        return replace(
+            self,
+            bootstrap_servers=self.bootstrap_servers or plan.cluster.bootstrap or None,
+            zookeeper=self.zookeeper or plan.cluster.zookeeper or None,
+            controllers=self.controllers or plan.cluster.controllers or None,
+        )

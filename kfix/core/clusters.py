@@ -1,0 +1,91 @@
+"""Where the use cases get their clusters from: the seam of this layer, and what may be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from kfix.core.access import Access
+from kfix.core.diagnosis.finding import Diagnosis, Finding
+from kfix.core.expected import EXPECTED, Expected
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.core.timing import TIMING, DiagnosisTimes
+
+if TYPE_CHECKING:
+    from kfix.core.ports import ClusterChanger, ClusterLock, ClusterReader
+
+
+class OpenCluster(Protocol):
+    """A cluster that is open for reading, for its lock, and, through `runbook.door`, for changes."""
+
+    @property
+    def reader(self) -> ClusterReader: ...
+
+    @property
+    def changer(self) -> ClusterChanger: ...
+
+    @property
+    def lock(self) -> ClusterLock: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnoseOptions:
+    """`debounce`, `restart_grace` and `transaction_grace` are in seconds.
+
+    `expected` are the settings against which latent risks are measured, `zones` the names of racks, by rack.
+    `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
+    remembers the snapshot for later diagnoses. `waiting` receives the seconds between two snapshots (docs/adr/003),
+    and `first`, before that, the diagnosis of the first one, which the second may correct; without it, none is made.
+    `interrupted` receives it if Ctrl-C ends the wait for the second.
+    """
+
+    groups: tuple[str, ...] = ()
+    debounce: float = TIMING.debounce
+    restart_grace: float = TIMING.restart_grace
+    transaction_grace: float = TIMING.transaction_grace
+    prevention: bool = False
+    expected: Expected = EXPECTED
+    zones: Mapping[str, str] = field(default_factory=dict)
+    keep: bool = True
+    before: Path | None = None
+    waiting: Callable[[float], None] = lambda _seconds: None
+    first: Callable[[Diagnosis], None] | None = None
+    interrupted: Callable[[Diagnosis], None] = lambda _diagnosis: None
+
+    @property
+    def judged(self) -> DiagnosisTimes:
+        return DiagnosisTimes(self.debounce, self.restart_grace, self.transaction_grace)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotOptions:
+    """`vantage` names the place from which the cluster is read; `every_log_end` is for all partitions.
+
+    With `keep` False the snapshot is not stored for later diagnoses, only the names of its groups and brokers.
+    """
+
+    groups: tuple[str, ...] = ()
+    vantage: str = ""
+    every_log_end: bool = False
+    keep: bool = True
+
+
+class Clusters(Protocol):
+    """Where clusters come from. Each raises UsageError for an unusable access, UnreachableError if no broker
+    answers.
+    """
+
+    def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]: ...
+
+    def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[Finding, ...]:
+        """A fresh diagnosis with these times that nothing is remembered of; one of a cut network was made twice."""
+        ...
+
+    def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot: ...
+
+    def open(self, access: Access, snapshot: Snapshot | None = None) -> AbstractContextManager[OpenCluster]:
+        """`snapshot`: one just taken saves a reading of the addresses."""
+        ...

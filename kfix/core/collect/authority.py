@@ -1,0 +1,94 @@
+"""The metadata authority behind the brokers: ZooKeeper. The KRaft quorum is read in `quorum.py` and `kraft.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kfix.core.collect.tasks import Questions, Task
+from kfix.core.deadline import Deadline
+from kfix.core.errors import UsageError
+from kfix.core.ledger import Ledger
+from kfix.core.names import PartitionNames
+from kfix.core.snapshot.snapshot import Mode, ZooKeeperNode, ZooKeeperView
+from kfix.core.target import Target
+from kfix.core.zookeeper.access import ZooKeeperAccess
+from kfix.core.zookeeper.agreed import Agreed, read_agreed
+from kfix.core.zookeeper.connect import Connect, parse_connect
+from kfix.core.zookeeper.servers import probe_node
+
+#: Most unreadable znodes that are listed one by one.
+_MOST_ZNODES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperAnswer:
+    """The answer of ZooKeeper. `unread` maps each znode with invalid content to the error: {path: error}."""
+
+    cluster_id: str
+    view: ZooKeeperView | None
+    connect: str
+    ensemble: tuple[ZooKeeperNode, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def left_over(self) -> bool:
+        """Whether a KRaft controller has taken over, and no broker uses this ZooKeeper any more."""
+        return self.view is not None and self.view.migrating and not self.view.registrations
+
+
+class ZooKeeperQuestion:
+    """The bulk read and one `srvr` request per server, all started at once."""
+
+    def __init__(
+        self,
+        questions: Questions,
+        connect: Connect,
+        target: Target,
+        deadline: Deadline,
+        *,
+        names: PartitionNames,
+        ledger: Ledger,
+    ) -> None:
+        self._connect = connect
+        self._deadline = deadline
+        self._questions = questions
+        self._view: Task[Agreed] = questions.start(
+            f"zookeeper {connect}", lambda: read_agreed(connect, target.security.protocol, deadline, names, ledger)
+        )
+        # A server that does not respond is a fact about the ensemble, not a missing source of the snapshot.
+        aside = Questions()
+        self._nodes: list[Task[ZooKeeperNode]] = [
+            aside.start(f"srvr {s}", lambda s=s: probe_node(s, deadline, ledger, connect.access))  # type: ignore[misc]
+            for s in connect.servers
+        ]
+
+    def answer(self) -> ZooKeeperAnswer:
+        answered = self._view.result(self._deadline)
+        ensemble = tuple(
+            task.result(self._deadline) or ZooKeeperNode(str(server), "", "no answer in time")
+            for server, task in zip(self._connect.servers, self._nodes, strict=True)
+        )
+        if answered is None:
+            return ZooKeeperAnswer("", None, str(self._connect), ensemble)
+        for server, why in answered.doubted.items():
+            self._questions.failed(f"server {server} of zookeeper", why)
+        return ZooKeeperAnswer(answered.cluster_id, answered.view, str(self._connect), ensemble, answered.unread)
+
+
+def discover(configs: Mapping[str, str], access: ZooKeeperAccess) -> tuple[Mode, Connect | None]:
+    """Returns mode and ZooKeeper address from the configs of a broker, including the chroot (tried on 2.7.1)."""
+    if configs.get("process.roles"):
+        return Mode.KRAFT, None
+    try:
+        return Mode.ZOOKEEPER, parse_connect(configs.get("zookeeper.connect", ""), access)
+    except UsageError:
+        return Mode.UNKNOWN, None
+
+
+def note_unread(unread: Mapping[str, str], questions: Questions) -> None:
+    """Records a failed source per unreadable znode, at most `_MOST_ZNODES`, and one for the rest."""
+    for path, why in sorted(unread.items())[:_MOST_ZNODES]:
+        questions.failed(f"znode {path}", why)
+    if len(unread) > _MOST_ZNODES:
+        questions.failed("znodes", f"{len(unread) - _MOST_ZNODES} more znodes have invalid content")

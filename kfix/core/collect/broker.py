@@ -1,0 +1,164 @@
+"""The requests to one broker for a snapshot, over its own connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kfix.core.deadline import Deadline
+from kfix.core.kafka import group_messages, requests
+from kfix.core.kafka.api import Request
+from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.group_messages import GROUP_TYPES, ListedGroup
+from kfix.core.kafka.kraft_messages import Features, describe_features
+from kfix.core.kafka.metadata import MetadataResponse, Shared
+from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, PROTOCOL, BrokerView
+from kfix.core.wording import several
+
+#: The broker configs that the diagnostics and the audit use; they include the address of ZooKeeper.
+BROKER_KEYS = (
+    "authorizer.class.name",
+    "auto.create.topics.enable",
+    "auto.leader.rebalance.enable",
+    "broker.heartbeat.interval.ms",
+    "broker.rack",
+    "broker.session.timeout.ms",
+    "controlled.shutdown.enable",
+    "controller.quorum.bootstrap.servers",
+    "controller.quorum.voters",
+    "default.replication.factor",
+    "delete.topic.enable",
+    PROTOCOL,
+    "follower.replication.throttled.rate",
+    "leader.replication.throttled.rate",
+    "log.cleaner.enable",
+    "log.message.format.version",
+    "log.retention.bytes",
+    "log.retention.hours",
+    "log.retention.ms",
+    "message.max.bytes",
+    "min.insync.replicas",
+    "num.partitions",
+    "num.replica.fetchers",
+    "offsets.retention.minutes",
+    "offsets.topic.num.partitions",
+    "offsets.topic.replication.factor",
+    "process.roles",
+    "replica.fetch.max.bytes",
+    "replica.lag.time.max.ms",
+    "share.coordinator.state.topic.min.isr",
+    "share.coordinator.state.topic.replication.factor",
+    "transaction.state.log.min.isr",
+    "transaction.state.log.num.partitions",
+    "transaction.state.log.replication.factor",
+    "unclean.leader.election.enable",
+    "zookeeper.connect",
+    "zookeeper.metadata.migration.enable",
+    "zookeeper.session.timeout.ms",
+)
+#: UNKNOWN_TOPIC_OR_PARTITION: the topic was deleted meanwhile.
+_UNKNOWN_TOPIC = 3
+TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
+#: Settings that matter only where a topic has them of its own, besides those above.
+_OWN_KEYS = (
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+    "cleanup.policy",
+    "segment.bytes",
+    "min.cleanable.dirty.ratio",
+    "min.compaction.lag.ms",
+)
+#: The source of a setting that a topic has of its own, in DescribeConfigs.
+_OF_THE_TOPIC = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAnswers:
+    """The responses of one broker. `groups` is None where it refused to list them; `problems` lists refused parts.
+
+    `features` was answered before the metadata; None if it was not asked, as in ZooKeeper mode.
+    """
+
+    view: BrokerView
+    cluster_id: str
+    configs: dict[str, str]
+    groups: tuple[ListedGroup, ...] | None
+    problems: tuple[str, ...]
+    features: Features | None = None
+
+
+def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> MetadataResponse:
+    """Returns cluster id and brokers, without partitions."""
+    return connection.call(requests.metadata(()), deadline)
+
+
+def ask_configs(connection: BrokerConnection, broker: int, deadline: Deadline) -> Mapping[str, str]:
+    """Returns the configs of a broker; empty where it refuses."""
+    described = connection.call(_configs_of(broker), deadline)
+    return next((_settings(c) for c in described if not c.error), {})
+
+
+def _configs_of(broker: int) -> Request[list[requests.DescribedConfig]]:
+    return requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS, synonyms=True)
+
+
+def _settings(response: requests.DescribedConfig) -> dict[str, str]:
+    newest = response.defaults.get(PROTOCOL)
+    return response.values if newest is None else response.values | {NEWEST_PROTOCOL: newest}
+
+
+def as_view(broker: int, response: MetadataResponse) -> BrokerView:
+    return BrokerView(broker, response.controller, response.brokers, response.racks, response.partitions)
+
+
+def ask_broker(
+    connection: BrokerConnection, broker: int, deadline: Deadline, shared: Shared, *, kraft: bool = False
+) -> BrokerAnswers:
+    typed = connection.supports(group_messages.LIST_GROUPS, GROUP_TYPES, deadline)
+    asked: list[Request[Any]] = [
+        *([describe_features()] if kraft else []),
+        requests.metadata(shared=shared),
+        _configs_of(broker),
+        group_messages.list_groups(typed=typed),
+    ]
+    *features, response, described, (error, groups) = connection.call_many(asked, deadline)
+    problems = []
+    config = next(iter(described), None)
+    if config is None or config.error:
+        problems.append(f"configs of broker {broker}: {name_of(config.error) if config else 'empty response'}")
+    if error:
+        problems.append(f"groups on broker {broker}: {name_of(error)}")
+    return BrokerAnswers(
+        view=as_view(broker, response),
+        cluster_id=response.cluster_id,
+        configs=_settings(config) if config else {},
+        groups=None if error else tuple(groups),
+        problems=tuple(problems),
+        features=features[0] if features else None,
+    )
+
+
+def ask_topic_configs(
+    connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]], str]:
+    """Returns the effective topic configs, those that the topics have of their own, and why some are missing.
+
+    A default is the broker's.
+    """
+    request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, (*TOPIC_KEYS, *_OWN_KEYS))
+    described = connection.call(request, deadline)
+    refused = _refused([c for c in described if c.error not in {0, _UNKNOWN_TOPIC}])
+    described = [c for c in described if not c.error]
+    effective = {c.name: {key: c.values[key] for key in TOPIC_KEYS if key in c.values} for c in described}
+    own = {c.name: {k: v for k, v in c.values.items() if c.sources.get(k) == _OF_THE_TOPIC} for c in described}
+    return effective, {topic: values for topic, values in own.items() if values}, refused
+
+
+def _refused(topics: Sequence[requests.DescribedConfig]) -> str:
+    """Returns the first of the errors, and how many other topics have one; "" if there is none."""
+    if not topics:
+        return ""
+    more = f" (and {several(len(topics) - 1, 'other topic')})" if len(topics) > 1 else ""
+    return f"{topics[0].name}: {name_of(topics[0].error)}{more}"

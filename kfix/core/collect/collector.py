@@ -1,0 +1,357 @@
+"""Takes a snapshot: which source is read when, and how the responses become one `Snapshot`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kfix import __version__
+from kfix.core.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover, note_unread
+from kfix.core.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
+from kfix.core.collect.broker import BrokerAnswers, ask_broker
+from kfix.core.collect.kraft import KraftReading
+from kfix.core.collect.meant import meant
+from kfix.core.collect.migration import ask_migration
+from kfix.core.collect.options import CollectOptions
+from kfix.core.collect.quorum import kraft_settings
+from kfix.core.collect.rights import note_hidden_topics, topics_of, with_rights
+from kfix.core.collect.second_round import SecondRound
+from kfix.core.collect.tasks import Questions, Task, as_finished
+from kfix.core.collect.unlisted import unlisted_brokers
+from kfix.core.collect.votes import majority_controller
+from kfix.core.deadline import Deadline
+from kfix.core.derive.record import recorded_by
+from kfix.core.derive.vantage import broker_called, vantage_of
+from kfix.core.errors import UnreachableError, UsageError
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.metadata import Shared
+from kfix.core.ledger import Ledger
+from kfix.core.names import PartitionNames
+from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.snapshot import (
+    ClusterIdentity,
+    Endpoint,
+    Mode,
+    Snapshot,
+)
+from kfix.core.target import Target
+from kfix.core.zookeeper.connect import Connect
+
+#: Share of the deadline for the first round, so that a hung broker leaves time for the second.
+_FIRST_ROUND = 0.6
+#: Timeout in seconds for brokers that are not registered: most are dead, and a dead host does not respond at all.
+_UNLISTED_SECONDS = 1.5
+#: Timeout in seconds that is left at least for the cluster that is meant, where the servers are of several.
+_LEAST_SECONDS = 1.0
+
+
+def collect(target: Target, wanted: CollectOptions | None = None) -> Snapshot:
+    """Returns a snapshot of the cluster within `target.timeout` seconds; failed sources are listed in `sources`.
+
+    Raises UnreachableError only if no broker and no ZooKeeper server responds.
+    """
+    wanted = wanted or CollectOptions()
+    first, servers = _collect_once(target, wanted)
+    cluster = meant(servers, first.cluster.id, target.expected_id)
+    if not first.cluster.id or cluster == first.cluster.id:
+        return first
+    # The first server to answer is of another cluster than the one that is meant.
+    left = max(_LEAST_SECONDS, target.timeout - first.seconds)
+    second, _ = _collect_once(replace(target, bootstrap=tuple(servers[cluster]), timeout=left), wanted)
+    others = {str(e): other for other, of in servers.items() if other != cluster for e in of}
+    given = replace(second.cluster, bootstrap=target.bootstrap_text)
+    return replace(second, cluster=given, foreign=dict(sorted((others | dict(second.foreign)).items())))
+
+
+def _collect_once(target: Target, wanted: CollectOptions) -> tuple[Snapshot, Mapping[str, Sequence[Endpoint]]]:
+    """Returns a snapshot of the cluster of the first server to answer, and {cluster id: its bootstrap servers}."""
+    collection = _Collection(target, wanted)
+    try:
+        return collection.run(), collection.servers
+    finally:
+        collection.close()
+
+
+class _Collection:
+    def __init__(self, target: Target, wanted: CollectOptions) -> None:
+        self._target = target
+        self._wanted = wanted
+        self._questions = Questions()
+        self._names = PartitionNames()
+        self._ledger = Ledger()
+        self._shared = Shared(self._names)
+        self._deadline = Deadline.after(target.timeout)
+        self._first = Deadline.after(target.timeout * _FIRST_ROUND)
+        self._lines: dict[int, BrokerConnection] = {}
+        self._tasks: dict[int, Task[BrokerAnswers]] = {}
+        self._addresses: dict[int, Endpoint] = {}
+        self._answers: dict[int, BrokerAnswers] = {}
+        self._dead: dict[int, str] = {}
+        self._frozen: dict[int, str] = {}
+        self._memory: Memory | None = None
+        self._quorum: KraftReading | None = None
+        self._cluster_id = ""
+        #: {address: id of another cluster} of registered brokers.
+        self._foreign: dict[str, str] = {}
+        #: {cluster id: the bootstrap servers that have answered as its brokers}.
+        self.servers: Mapping[str, Sequence[Endpoint]] = {}
+
+    def close(self) -> None:
+        for line in self._lines.values():
+            line.close()
+
+    def run(self) -> Snapshot:
+        taken_at = time.time()
+        target = self._target
+        asked_zookeeper = self._ask_zookeeper(target.zookeeper) if target.zookeeper else None
+        bootstrap = Bootstrap(self._questions, target, self._first, self._ledger)
+        bootstrapped = bootstrap.first()
+        if bootstrapped is None and asked_zookeeper is None:
+            raise unreachable(self._questions)
+        self._cluster_id = "" if bootstrapped is None else bootstrapped.metadata.cluster_id
+        mode, asked_zookeeper = self._named_by(bootstrapped, asked_zookeeper)
+        if bootstrapped is not None:
+            self._ask(bootstrapped.metadata.brokers, bootstrapped)
+        if mode is Mode.UNKNOWN:
+            mode, asked_zookeeper = self._named_by_others()
+        authority = asked_zookeeper.answer() if asked_zookeeper is not None else ZooKeeperAnswer("", None, "")
+        note_unread(authority.unread, self._questions)
+        if authority.view is not None:
+            self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
+        self._gather()
+        taken_over = authority.view is not None and authority.view.controller.is_kraft
+        if mode is Mode.ZOOKEEPER and (configs := kraft_settings(self._answers.values(), taken_over=taken_over)):
+            # The brokers decide: a ZooKeeper that is left over after a migration says nothing about them.
+            mode, _ = self._ask_authority(configs)
+            self._questions.retract(f"zookeeper {authority.connect}")
+            authority = ZooKeeperAnswer("", None, "")
+        self._one_cluster(self._id(authority), bootstrapped)
+        self._ask_unlisted(bootstrap, authority)
+        self._one_cluster(self._id(authority), bootstrapped)
+        if not self._wanted.vantage:  # A vantage records all addresses that it does not reach.
+            patience = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
+            bootstrap.keep_hung(self._addresses.values(), patience)
+        if not self._answers and authority.view is None:
+            raise unreachable(self._questions, bootstrapped)
+        if not self._answers and authority.view is not None and authority.left_over:
+            raise UnreachableError(
+                f"zookeeper {authority.connect}: is left over from a migration to KRaft and shows nothing about the "
+                "cluster: its last controller was a KRaft one, and no broker is registered",
+                hint="give the brokers instead: --bootstrap-server HOST:PORT",
+            )
+        snapshot = self._snapshot(taken_at, mode, authority)
+        controllers = self._quorum.foreign if self._quorum is not None else {}
+        self.servers = bootstrap.servers()
+        foreign = bootstrap.foreign() | dict(controllers) | self._foreign
+        snapshot = replace(snapshot, foreign=dict(sorted(foreign.items())))
+        if self._wanted.vantage:
+            tried = {broker_called(b): why for b, why in self._dead.items()}
+            tried |= bootstrap.unanswered(self._addresses.values())
+            snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._wanted.vantage, tried),))
+        return replace(snapshot, seconds=round(time.time() - taken_at, 3), traffic=self._ledger.totals())
+
+    def _ask(self, brokers: Mapping[int, Endpoint], bootstrapped: Bootstrapped | None = None) -> None:
+        for broker, endpoint in brokers.items():
+            if broker in self._tasks:
+                continue
+            own = bootstrapped if bootstrapped is not None and bootstrapped.broker == broker else None
+            line = (
+                own.connection
+                if own is not None
+                else BrokerConnection(endpoint, self._target.security, ledger=self._ledger)
+            )
+            self._lines[broker] = line
+            self._addresses[broker] = endpoint
+            self._tasks[broker] = self._questions.start(
+                f"broker {broker}",
+                lambda line=line, broker=broker: ask_broker(  # type: ignore[misc]
+                    line, broker, self._first, self._shared, kraft=self._quorum is not None
+                ),
+            )
+        if bootstrapped is not None and bootstrapped.broker is None:
+            bootstrapped.connection.close()
+
+    def _named_by(
+        self, bootstrapped: Bootstrapped | None, asked: ZooKeeperQuestion | None
+    ) -> tuple[Mode, ZooKeeperQuestion | None]:
+        kraft = (
+            bootstrapped is not None and discover(bootstrapped.configs, self._target.zookeeper_access)[0] is Mode.KRAFT
+        )
+        if asked is not None and not kraft:
+            return Mode.ZOOKEEPER, asked
+        return self._ask_authority(bootstrapped.configs) if bootstrapped is not None else (Mode.UNKNOWN, None)
+
+    def _named_by_others(self) -> tuple[Mode, ZooKeeperQuestion | None]:
+        """Uses the first broker that responds, where the bootstrap server has no configs, such as a load balancer."""
+        silent = []
+        for task in as_finished(self._tasks.values(), self._first):
+            answer = task.result(self._first)
+            if answer is None:
+                continue
+            mode, asked = self._ask_authority(answer.configs)
+            if mode is not Mode.UNKNOWN:
+                return mode, asked
+            silent.append(task.name)
+        if silent:
+            self._questions.failed(
+                "zookeeper", f"{silent[0]} does not report the address of ZooKeeper: give --zookeeper"
+            )
+        return Mode.UNKNOWN, None
+
+    def _ask_authority(self, configs: Mapping[str, str]) -> tuple[Mode, ZooKeeperQuestion | None]:
+        mode, connect = discover(configs, self._target.zookeeper_access)
+        if mode is Mode.KRAFT and self._quorum is None:
+            self._quorum = KraftReading(
+                self._questions,
+                self._answers,
+                self._addresses,
+                self._target,
+                configs,
+                (self._first, self._deadline),
+                self._ledger,
+                self._cluster_id,
+            )
+        if connect is None:
+            return mode, None
+        return mode, self._ask_zookeeper(connect)
+
+    def _ask_zookeeper(self, connect: Connect) -> ZooKeeperQuestion:
+        return ZooKeeperQuestion(
+            self._questions, connect, self._target, self._first, names=self._names, ledger=self._ledger
+        )
+
+    def _ask_unlisted(self, bootstrap: Bootstrap, authority: ZooKeeperAnswer) -> None:
+        # Without ZooKeeper the cluster id is not confirmed yet, so no earlier snapshots are used.
+        remembered = self._recalled(authority.cluster_id).brokers if authority.view is not None else {}
+        by_bootstrap = bootstrap.unlisted(self._addresses.values())
+        views = (answer.view for answer in self._answers.values())
+        found = unlisted_brokers(authority.view, views, remembered, by_bootstrap, self._addresses)
+        if self._quorum is not None:
+            found |= self._quorum.fenced(self._lines, self._first)
+        if found:
+            self._first = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
+            self._ask(found)
+            self._gather()
+            # A broker that does not list this id belongs to an address that has been reused.
+            for broker in [b for b in found if b in self._answers and not self._is_itself(b)]:
+                del self._answers[broker]
+                self._tasks[broker].error = f"another broker responds at {found[broker]}"
+
+    def _is_itself(self, broker: int) -> bool:
+        """Returns whether this broker answered at its address; on KRaft a fenced one does not list itself."""
+        answer = self._answers[broker]
+        # Only the broker itself describes its settings.
+        return broker in answer.view.alive or (self._quorum is not None and bool(answer.configs))
+
+    def _recalled(self, cluster_id: str) -> Memory:
+        if self._memory is None:
+            self._memory = self._wanted.recall(cluster_id) if cluster_id else Memory()
+        return self._memory
+
+    def _gather(self) -> None:
+        for broker, task in self._tasks.items():
+            if broker in self._answers:
+                continue
+            answer = task.result(self._first)
+            if answer is not None:
+                self._answers[broker] = answer
+                for problem in answer.problems:
+                    self._questions.failed(problem.partition(":")[0], problem)
+
+    def _id(self, authority: ZooKeeperAnswer) -> str:
+        """Returns the id of the cluster: that of ZooKeeper, or on KRaft that of the first broker that answered."""
+        return authority.cluster_id or (self._cluster_id if self._quorum is not None else "")
+
+    def _one_cluster(self, cluster_id: str, bootstrapped: Bootstrapped | None) -> None:
+        """Drops the answers of brokers of another cluster.
+
+        Raises UsageError if ZooKeeper and the brokers belong to different clusters.
+        """
+        if not cluster_id:
+            return
+        other = bootstrapped.metadata.cluster_id if bootstrapped is not None else ""
+        if other not in ("", cluster_id):
+            raise UsageError(
+                f"two clusters: the brokers of --bootstrap-server are of cluster {other}, ZooKeeper is of {cluster_id}",
+                hint="give only one of the two options; kfix finds the other address itself",
+            )
+        for broker in [b for b, answer in self._answers.items() if answer.cluster_id not in ("", cluster_id)]:
+            other = self._answers.pop(broker).cluster_id
+            where = str(self._addresses[broker])
+            if self._quorum is not None:
+                self._foreign[where] = other
+            self._questions.failed(f"broker {broker}", f"{where} is a broker of another cluster, {other}")
+
+    def _snapshot(self, taken_at: float, mode: Mode, authority: ZooKeeperAnswer) -> Snapshot:
+        views = {broker: answer.view for broker, answer in sorted(self._answers.items())}
+        view = authority.view
+        heard = self._quorum.alive() if self._quorum is not None else frozenset(views)
+        live = frozenset(view.registrations) if view is not None else heard
+        if view is not None or self._quorum is not None:
+            # A broker that is not registered and does not respond is dead: a fact, not a failed source.
+            for broker in self._tasks.keys() - live - views.keys():
+                self._questions.retract(f"broker {broker}")
+                task = self._tasks.pop(broker)
+                self._dead[broker] = task.error
+                if task.hung and self._lines[broker].accepted:
+                    self._frozen[broker] = task.error
+        record = recorded_by(view, None, views) if self._quorum is None else self._quorum.record()
+        lines = {b: self._lines[b] for b in views}
+        listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
+        cluster_id = self._id(authority) or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
+        memory = self._recalled(cluster_id)
+        round_ = SecondRound(self._questions, lines, self._deadline, self._wanted, views, record)
+        read = round_.read(live, listed, memory, taken_at)
+        reassignments = None
+        if self._quorum is None:
+            reassignments = round_.reassignments(
+                view.controller.broker if view is not None else majority_controller(views, mode)
+            )
+        # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
+        defaults = next((a.configs for a in self._answers.values() if a.configs), {})
+        topic_configs, own = round_.topic_configs(mode, defaults)
+        sizes = round_.offsets_sizes(own, self._target.security.principal)
+        configs = [a.configs for a in self._answers.values()]
+        note_hidden_topics(self._questions, lines, configs, lambda: topics_of(views), self._deadline)
+        quorum = None
+        migration = ask_migration(view, self._answers.values(), self._target, self._deadline, self._ledger)
+        if self._quorum is not None:
+            self._quorum.ask_eligible(self._lines, self._deadline)
+            self._quorum.ask_old_leaders(self._lines, self._deadline)
+            quorum, reassignments = self._quorum.last(own)
+        return Snapshot(
+            taken_at=taken_at,
+            kfix=__version__,
+            cluster=ClusterIdentity(
+                id=cluster_id,
+                mode=mode,
+                bootstrap=self._target.bootstrap_text or ",".join(map(str, self._addresses.values())),
+                zookeeper=authority.connect,
+            ),
+            reached_by=self._target.reached_by,
+            views=views,
+            zookeeper=view,
+            quorum=quorum,
+            migration=migration,
+            ensemble=authority.ensemble,
+            broker_configs={b: a.configs for b, a in self._answers.items()},
+            topic_configs=topic_configs,
+            groups=read.groups,
+            groups_complete=len(listed) == len(live) and bool(live),
+            reassignments=reassignments,
+            probes=read.probes,
+            offsets_logs=read.offsets_logs,
+            group_readings=read.group_readings,
+            transaction_log=read.transaction_log,
+            offsets_sizes=sizes,
+            log_ends=read.log_ends,
+            visible=read.visible,
+            epoch_ends=read.epoch_ends,
+            samples=(self._wanted.before,) if self._wanted.before is not None else (),
+            addresses=dict(sorted(self._addresses.items())),
+            silent=self._frozen
+            | {b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers},
+            memory=memory,
+            sources=with_rights(self._questions.sources(), self._target.security.principal),
+        )

@@ -1,0 +1,206 @@
+"""Reads the end of the log of an offsets partition where a cheaper answer leaves a doubt, and compares it with what
+the coordinator serves.
+
+Which partitions are in doubt, and what a plain diagnosis does not see: docs/adr/019-the-offsets-log-only-in-doubt.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kfix.core.deadline import Deadline
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.kafka import group_messages, requests
+from kfix.core.kafka.batches import batches_in
+from kfix.core.kafka.codec import ProtocolError
+from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.group_records import GroupRecords
+from kfix.core.kafka.questions import UNSTABLE
+from kfix.core.kafka.records import UnreadBatchError, records, require_readable
+from kfix.core.kafka.requests import PartitionOffset
+from kfix.core.snapshot.record import ClusterRecord
+from kfix.core.snapshot.snapshot import (
+    BrokerView,
+    LogEnd,
+    LoggedGroup,
+    OffsetsLog,
+    OpenTransaction,
+    TopicPartition,
+)
+
+#: Records and bytes of a partition that are read at most: of one without a listed group, of one that holds the group
+#: that was asked for or an open transaction, and of one without a coordinator.
+_UNLISTED, _WANTED, _ORPHANED = (250, 1 << 20), (20_000, 8 << 20), (2_000, 1 << 20)
+_PIECE = 1 << 20
+#: Most partitions without a coordinator whose logs are read, and most groups of a partition that are compared and kept.
+MOST_ORPHANED = 50
+_MOST_GROUPS = 200
+_MOST_NAMES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What to read of one partition: from offset `first` on, at most `most_bytes`. `stable` is -1 at a follower."""
+
+    tp: TopicPartition
+    start: int
+    stable: int
+    log_end: int
+    first: int
+    most_bytes: int
+
+
+def coordinators(
+    record: ClusterRecord | None, views: Mapping[int, BrokerView], count: int
+) -> dict[TopicPartition, tuple[int, tuple[int, ...]]]:
+    """Returns {offsets partition: (its leader, its replicas with the members of the ISR first)} of `count` partitions.
+
+    The record counts where it was read, otherwise the metadata with the newest leader epoch.
+    """
+    found: dict[TopicPartition, tuple[int, tuple[int, ...]]] = {}
+    for tp in (TopicPartition(OFFSETS_TOPIC, number) for number in range(count)):
+        seen = max(
+            (view.partitions[tp] for view in views.values() if tp in view.partitions),
+            key=lambda each: each.leader_epoch,
+            default=None,
+        )
+        state = record.states.get(tp) if record is not None else None
+        if seen is not None:
+            leader, isr = (seen.leader, seen.isr) if state is None else (state.leader, state.isr)
+            found[tp] = leader, (*isr, *(b for b in seen.replicas if b not in isr))
+    return found
+
+
+_OFFSET_NOT_AVAILABLE = 78
+_NOTHING = PartitionOffset(0, -1)
+#: A new leader knows its high watermark after one fetch of each follower in the ISR, at most 0.5 s apart.
+_SETTLING_SECONDS, _PAUSE_SECONDS = 1.5, 0.1
+
+
+def ask_parts(
+    line: BrokerConnection,
+    tps: tuple[TopicPartition, ...],
+    listed: Collection[int],
+    wanted: Collection[int],
+    deadline: Deadline,
+) -> tuple[list[Part], list[TopicPartition], list[TopicPartition]]:
+    """Returns (what to read at this leader, partitions that it does not serve, those of them that it withholds).
+
+    A new leader withholds its offsets for a moment, until it knows the high watermark; they are asked for again.
+    """
+    starts, ends, stables = _ask_offsets(line, tps, deadline)
+    again = deadline.within(min(_SETTLING_SECONDS, deadline.left / 4))
+    while withheld := tuple(tp for tp in tps if ends.get(tp, _NOTHING).error == _OFFSET_NOT_AVAILABLE):
+        if again.left <= _PAUSE_SECONDS:
+            break
+        time.sleep(_PAUSE_SECONDS)
+        for known, new in zip((starts, ends, stables), _ask_offsets(line, withheld, deadline), strict=True):
+            known.update(new)
+    parts, strange = [], []
+    for tp in tps:
+        if tp not in starts or starts[tp].error or ends[tp].error or stables[tp].error:
+            strange.append(tp)
+            continue
+        start, end, stable = starts[tp].offset, ends[tp].offset, stables[tp].offset
+        most, limit = _WANTED if tp.partition in wanted or stable < end else _UNLISTED
+        first = max(start, end - most)
+        if stable < end and tp.partition not in wanted:
+            first = max(start, stable)
+        if start < end and (stable < end or tp.partition in wanted or tp.partition not in listed):
+            parts.append(Part(tp, start, stable, end, min(first, stable), limit))
+    return parts, strange, list(withheld)
+
+
+def _ask_offsets(
+    line: BrokerConnection, tps: tuple[TopicPartition, ...], deadline: Deadline
+) -> list[dict[TopicPartition, PartitionOffset]]:
+    """Returns log starts, high watermarks and last stable offsets, as a consumer sees them."""
+    # The last stable offset comes last: then a transaction that has just ended leaves no doubt.
+    asked = [
+        requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
+        for when, isolation in ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
+    ]
+    return line.call_many(asked, deadline)
+
+
+def orphaned_part(tp: TopicPartition, end: LogEnd) -> Part:
+    most, limit = _ORPHANED
+    return Part(tp, end.start, -1, end.end, max(end.start, end.end - most), limit)
+
+
+def read_parts(
+    line: BrokerConnection, broker: int, parts: Iterable[Part], deadline: Deadline, *, compare: bool
+) -> list[OffsetsLog]:
+    """Reads these parts from one broker; with `compare`, it is their coordinator and is asked what it serves."""
+    return [_read(line, broker, part, deadline, compare=compare) for part in parts]
+
+
+def read_records(line: BrokerConnection, part: Part, deadline: Deadline) -> tuple[GroupRecords, int, str]:
+    """Returns (the records of this part, the offset before which they were read, why reading ended early or "")."""
+    found, at, left, error = GroupRecords(), part.first, part.most_bytes, ""
+    while at < part.log_end and left > 0 and not error:
+        piece = line.call(requests.fetch(part.tp, at, min(left, _PIECE)), deadline)
+        error, before = name_of(piece.error) if piece.error else "", at
+        for batch, raw in batches_in(piece.batches):
+            try:
+                require_readable(batch)
+                found.add(batch, records(batch, raw))
+            except (UnreadBatchError, ProtocolError) as problem:
+                error = error or f"the batch of offsets {batch.base} to {batch.last}: {problem}"
+            at = max(at, batch.last + 1)
+        left -= len(piece.batches)
+        if at == before:
+            break
+    return found, at, error
+
+
+def _read(line: BrokerConnection, broker: int, part: Part, deadline: Deadline, *, compare: bool) -> OffsetsLog:
+    found, at, error = read_records(line, part, deadline)
+    log = OffsetsLog(
+        part.tp.partition, broker, part.start, part.log_end, part.stable, part.first, at, _named(found), error=error
+    )
+    return _compared(line, log, found, deadline) if compare else log
+
+
+def _named(found: GroupRecords) -> tuple[LoggedGroup, ...]:
+    there = sorted(((name, g) for name, g in found.groups.items() if g.there), key=lambda each: each[0])
+    return tuple(LoggedGroup(name, len(g.offsets), members=g.member_ids) for name, g in there[:_MOST_NAMES])
+
+
+def _compared(line: BrokerConnection, log: OffsetsLog, found: GroupRecords, deadline: Deadline) -> OffsetsLog:
+    """Returns the log with what the coordinator serves of it; a newer broker than 2.4 is needed for that."""
+    held: dict[str, set[TopicPartition]] = {}
+    for transaction in found.open.values():
+        for group, places in transaction.offsets().items():
+            held.setdefault(group, set()).update(TopicPartition(*place) for place in places)
+    logged = {g.name: {TopicPartition(*place) for place in found.groups[g.name].offsets} for g in log.groups}
+    names = [name for name in dict.fromkeys((*held, *logged)) if held.get(name) or logged.get(name)][:_MOST_GROUPS]
+    if not names or not line.supports(group_messages.OFFSET_FETCH, group_messages.STABLE_OFFSETS, deadline):
+        return log
+    asked = {name: tuple(sorted(held.get(name, set()) | logged.get(name, set()))) for name in names}
+    answers = line.call_many(
+        [group_messages.stable_offset_fetch(name, tps) for name, tps in asked.items()],
+        deadline,
+    )
+    groups = {g.name: g for g in log.groups}
+    for name, (error, offsets) in zip(asked, answers, strict=True):
+        if error:
+            continue
+        pending = tuple(tp for tp, each in offsets.items() if each.error == UNSTABLE)
+        # Without the records up to the end of the log, a later one may have deleted the offset.
+        absent = (
+            tp for tp in logged.get(name, ()) if tp in offsets and offsets[tp] == group_messages.CommittedOffset(0, -1)
+        )
+        unserved = tuple(sorted(absent)) if log.end >= log.log_end and not log.error else None
+        before = groups.get(name, LoggedGroup(name, 0))
+        groups[name] = before._replace(unserved=unserved, pending=pending)
+    refused = {name for name, group in groups.items() if group.pending}
+    transactions = tuple(
+        OpenTransaction(producer, each.since_ms, tuple(sorted(each.offsets())))
+        for producer, each in sorted(found.open.items())
+        if refused & each.offsets().keys()
+    )
+    return replace(log, groups=tuple(groups[name] for name in sorted(groups)), transactions=transactions)

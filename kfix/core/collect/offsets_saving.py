@@ -1,0 +1,176 @@
+"""Reads the whole log of an offsets partition from one replica, for `kfix offsets save`.
+
+Each request fetches at most 1 MB. Only records below the high watermark are served: after a crash, a replica without a
+leader may have a high watermark of 0 and serve none (docs/facts/consumer-groups.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from kfix.core.collect.logs import ask_log_ends
+from kfix.core.collect.offsets_log import coordinators
+from kfix.core.deadline import Deadline
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.record import record_of
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import requests
+from kfix.core.kafka.batches import batches_in
+from kfix.core.kafka.codec import ProtocolError
+from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.group_records import GroupRecords
+from kfix.core.kafka.records import UnreadBatchError, records, require_readable
+from kfix.core.snapshot.offsets import SavedGroup, SavedSource
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
+from kfix.core.target import Target
+from kfix.core.wording import several, some
+
+_PIECE = 1 << 20
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOffsets:
+    """What was read of one offsets partition. `tried` has a sentence for each replica that served less."""
+
+    source: SavedSource
+    groups: tuple[SavedGroup, ...]
+    tried: tuple[str, ...] = ()
+
+
+def partition_count(snapshot: Snapshot) -> int:
+    """Returns the number of partitions of the offsets topic, 0 if it does not exist or is unknown."""
+    known = {tp.partition for view in snapshot.views.values() for tp in view.partitions if tp.topic == OFFSETS_TOPIC}
+    if (record := record_of(snapshot)) is not None:
+        known |= {tp.partition for tp in record.assignments if tp.topic == OFFSETS_TOPIC}
+    return len(known)
+
+
+def read_partition(target: Target, snapshot: Snapshot, partition: int) -> PartitionOffsets:
+    """Returns the offsets from the leader, else from the replica that serves most records; ISR members first.
+
+    Those of a replica that is not in the ISR are never complete.
+
+    Raises UnreachableError, with what each replica answered, if no replica serves a record and one holds some.
+    """
+    tp = TopicPartition(OFFSETS_TOPIC, partition)
+    leader, replicas = coordinators(record_of(snapshot), snapshot.views, partition + 1).get(tp, (-1, ()))
+    in_sync = _in_sync(snapshot, tp)
+    best: PartitionOffsets | None = None
+    tried: list[str] = []
+    for broker in sorted(replicas, key=lambda each: each != leader):
+        try:
+            found = _from_broker(target, snapshot, tp, broker, leads=broker == leader)
+        except UnreachableError as error:
+            tried.append(f"broker {broker}: {error}")
+            continue
+        if broker != leader and broker not in in_sync:
+            stale = f"{found.source.name} is not in the ISR {in_sync}, so newer records may be missing"
+            found = replace(found, source=replace(found.source, missing=(*found.source.missing, stale)))
+        if found.source.complete:
+            return replace(found, tried=tuple(tried))
+        tried.append(f"{found.source.name}: {'; '.join(found.source.missing)}")
+        if best is None or found.source.end > best.source.end:
+            best = found
+    if best is None or best.source.end <= best.source.start:
+        why = "; ".join(tried) or "no replica of it is known"
+        raise UnreachableError(f"{tp}: no replica serves its records: {why}")
+    return replace(best, tried=tuple(tried))
+
+
+def _in_sync(snapshot: Snapshot, tp: TopicPartition) -> list[int]:
+    """Returns the ISR by the record, otherwise by the metadata with the newest leader epoch."""
+    record = record_of(snapshot)
+    if record is not None and (state := record.states.get(tp)) is not None:
+        return [*state.isr]
+    views = [view.partitions[tp] for view in snapshot.views.values() if tp in view.partitions]
+    return [*max(views, key=lambda each: each.leader_epoch).isr] if views else []
+
+
+def _from_broker(
+    target: Target, snapshot: Snapshot, tp: TopicPartition, broker: int, *, leads: bool
+) -> PartitionOffsets:
+    address = snapshot.addresses.get(broker)
+    if address is None:
+        raise UnreachableError("is not registered, or its address is unknown")
+    with BrokerConnection(address, target.security) as line:
+        log = ask_log_ends(line, (tp,), Deadline.after(target.timeout))[tp]
+        if log.error:
+            raise UnreachableError(f"its log cannot be read: {log.error}")
+        return _read(
+            line,
+            tp,
+            SavedSource(tp.partition, "", f"broker {broker}", log.start, log.start, log.end),
+            leads,
+            target.timeout,
+        )
+
+
+def _read(
+    line: BrokerConnection, tp: TopicPartition, source: SavedSource, leads: bool, timeout: float
+) -> PartitionOffsets:
+    found, missing, at, high = GroupRecords(), list[str](), source.start, source.log_end
+    while at < min(high, source.log_end):
+        piece = line.call(requests.fetch(tp, at, _PIECE), Deadline.after(timeout))
+        if piece.error:
+            missing.append(f"records from offset {at} on: {name_of(piece.error)}")
+            break
+        high, before = piece.high_watermark, at
+        for batch, raw in batches_in(piece.batches):
+            try:
+                require_readable(batch)
+                found.add(batch, records(batch, raw))
+            except (UnreadBatchError, ProtocolError) as problem:
+                missing.append(f"the batch of offsets {batch.base} to {batch.last}: {problem}")
+            at = max(at, batch.last + 1)
+        if at == before and at < high:
+            missing.append(f"records from offset {at} on: the broker serves none")
+            break
+        if at == before:
+            break
+    if at < source.log_end and not missing and not leads:
+        missing.append(not_served(at, high, source))
+    kind = "leader" if leads else "replica"
+    return saved(replace(source, kind=kind, end=at, missing=tuple(missing)), found)
+
+
+def not_served(at: int, high: int, source: SavedSource) -> str:
+    """Returns the sentence about records between the high watermark and the log end of a replica without a leader."""
+    if at <= source.start:
+        return (
+            f"serves no records after a crash: its log ends at offset {source.log_end}, but its high watermark is "
+            f"{high}"
+        )
+    return f"records {at} to {source.log_end - 1} are above the high watermark and are not served"
+
+
+def saved(source: SavedSource, found: GroupRecords) -> PartitionOffsets:
+    """Returns the groups with a committed offset. Adds to the source what the records leave open."""
+    unknown = [
+        f"{name} {topic}-{number}"
+        for name, group in sorted(found.groups.items())
+        for (topic, number), each in group.offsets.items()
+        if each is None
+    ]
+    missing = source.missing
+    if unknown:
+        what = f"{several(len(unknown), 'offset')} in a version that kfix does not know: {some(unknown, _MOST_NAMED)}"
+        missing = (*missing, what)
+    pending = sorted({name for each in found.open.values() for name in each.offsets()})
+    groups = tuple(
+        SavedGroup(
+            name,
+            source.partition,
+            {TopicPartition(*where): each for where, each in sorted(group.offsets.items()) if each is not None},
+        )
+        for name, group in sorted(found.groups.items())
+        if any(each is not None for each in group.offsets.values())
+    )
+    return PartitionOffsets(replace(source, missing=missing, pending=tuple(pending)), groups)
+
+
+def only_groups(found: PartitionOffsets, names: Collection[str]) -> PartitionOffsets:
+    """Returns the offsets of these groups only; of all groups if `names` is empty."""
+    return replace(found, groups=tuple(group for group in found.groups if not names or group.name in names))

@@ -1,0 +1,181 @@
+"""Reads how large the replicas of the offsets partitions are, and a piece of those that should be compacted.
+
+The offsets of a log do not show it: its log start offset stays 0 whether it is compacted or not. Keys that repeat do,
+since compaction leaves one record of each key (docs/adr/021-an-uncompacted-log-by-repeated-keys.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from kfix.core.collect.tasks import Questions
+from kfix.core.deadline import Deadline
+from kfix.core.derive.compaction import SAMPLED_SHARE, should_be_compacted
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import requests
+from kfix.core.kafka.batches import batches_in
+from kfix.core.kafka.codec import ProtocolError
+from kfix.core.kafka.codes import CLUSTER, name_of
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.records import UnreadBatchError, records, require_readable
+from kfix.core.kafka.rights import with_right
+from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.snapshot import TopicPartition
+
+#: Most logs of a broker of which a piece is read, largest first.
+MOST_SAMPLED = 10
+#: A piece is a small part of the log. A Fetch ends at the end of a segment, so that it may take several.
+_PIECE_BYTES, _PARTS, _PIECES, _ENOUGH = 1 << 19, 16, 3, 1_000
+_TAIL_RECORDS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one broker is asked: the offsets partitions that it hosts, and those of them that it leads."""
+
+    tps: tuple[TopicPartition, ...]
+    led: tuple[TopicPartition, ...]
+    segment_bytes: int
+    principal: str
+
+
+def read_sizes(
+    connections: Mapping[int, BrokerConnection],
+    places: Mapping[TopicPartition, tuple[int, tuple[int, ...]]],
+    segment_bytes: int,
+    principal: str,
+    deadline: Deadline,
+) -> tuple[OffsetsLogSize, ...]:
+    """Returns the sizes; of a broker that refuses or fails, rows with the error for the partitions that it leads.
+
+    `places` is {partition: (leader, replicas)}; the error names the right that `principal` lacks.
+    """
+    # Questions of their own: only the checks of latent risks need the answers, so no source of the cluster has failed.
+    questions, hosted = Questions(), dict[int, list[TopicPartition]]()
+    for tp, (_, replicas) in places.items():
+        for broker in replicas:
+            hosted.setdefault(broker, []).append(tp)
+    asked = {
+        b: _Asked(tuple(tps), tuple(tp for tp in tps if places[tp][0] == b), segment_bytes, principal)
+        for b, tps in hosted.items()
+        if b in connections
+    }
+    tasks = {
+        b: questions.start(f"broker {b}", partial(_read, connections[b], b, each, deadline))
+        for b, each in asked.items()
+    }
+    found: list[OffsetsLogSize] = []
+    for b, task in tasks.items():
+        answer = task.result(deadline)
+        found += _unknown(b, asked[b], task.error or "no answer") if answer is None else answer
+    return tuple(sorted(found))
+
+
+def _unknown(broker: int, asked: _Asked, error: str) -> list[OffsetsLogSize]:
+    return [OffsetsLogSize(tp.partition, broker, -1, error=error) for tp in asked.led]
+
+
+def _read(line: BrokerConnection, broker: int, asked: _Asked, deadline: Deadline) -> list[OffsetsLogSize]:
+    tps, segment = asked.tps, asked.segment_bytes
+    _, dirs = line.call(requests.describe_log_dirs(with_room=False, tps=tps), deadline)
+    if not dirs:  # version 1 has no error of its own
+        return _unknown(broker, asked, with_right(name_of(CLUSTER), requests.DESCRIBE_LOG_DIRS, asked.principal))
+    hosted = frozenset(tps)
+    sizes = {tp: size for each in dirs if not each.error for tp, size in each.sizes.items() if tp in hosted}
+    large = [tp for tp in asked.led if should_be_compacted(sizes.get(tp, 0), segment)]
+    sampled = sorted(large, key=lambda tp: -sizes[tp])[:MOST_SAMPLED]
+    found = {tp: OffsetsLogSize(tp.partition, broker, size) for tp, size in sizes.items()}
+    found |= {
+        tp: OffsetsLogSize(tp.partition, broker, -1, error="no size of its log") for tp in asked.led if tp not in sizes
+    }
+    if not sampled:
+        return list(found.values())
+    starts, ends = line.call_many(
+        [requests.list_offsets(tuple(sampled), when) for when in (requests.EARLIEST, requests.LATEST)],
+        deadline,
+    )
+    for tp in sampled:
+        try:
+            start, end = (_offset(each.get(tp), asked.principal) for each in (starts, ends))
+            found[tp] = _sampled(_Log(line, tp, start, end, asked.principal), found[tp], deadline)
+        except UnreachableError as error:
+            found[tp] = found[tp]._replace(error=str(error))
+    if all(found[tp].error for tp in sampled):
+        # What refuses or fails for the largest does so for the others.
+        found |= {tp: found[tp]._replace(error=found[sampled[0]].error) for tp in large}
+    return list(found.values())
+
+
+def _offset(answer: requests.PartitionOffset | None, principal: str) -> int:
+    if answer is None or answer.error:
+        why = "no offset" if answer is None else name_of(answer.error)
+        raise UnreachableError(with_right(why, requests.LIST_OFFSETS, principal))
+    return answer.offset
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The log of a partition at its leader, with its first offset and the one behind its last."""
+
+    line: BrokerConnection
+    tp: TopicPartition
+    start: int
+    end: int
+    principal: str
+
+
+def _sampled(log: _Log, size: OffsetsLogSize, deadline: Deadline) -> OffsetsLogSize:
+    """Reads a piece of the log that the cleaner of a healthy broker has compacted. Raises UnreachableError.
+
+    Behind its first part, a log that is not compacted is dense: as many records as offsets. So the size of a record at
+    the end of the log leads from the end to the offset behind which SAMPLED_SHARE of the bytes are, if all are dense.
+    """
+    most = min(_PIECE_BYTES, size.size // _PARTS)
+    tail = _piece(log, max(log.start, log.end - _TAIL_RECORDS), most, deadline)
+    if tail is None:
+        return size
+    at = max(log.start, log.end - int(SAMPLED_SHARE * size.size / tail.record_bytes))
+    found = _piece(log, at, most, deadline)
+    if found is None:
+        return size
+    behind = int((log.end - found.first) * found.record_bytes)
+    return size._replace(records=found.records, keys=len(found.keys), last_ms=found.last_ms, behind=behind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    first: int
+    records: int
+    keys: frozenset[bytes | None]
+    last_ms: int
+    record_bytes: float
+
+
+def _piece(log: _Log, at: int, most: int, deadline: Deadline) -> _Piece | None:
+    """Returns records from this offset on, across the end of a segment; None if there are none.
+
+    Raises UnreachableError if they cannot be read, with the missing right if the broker refuses them.
+    """
+    first, count, keys, last_ms, size = -1, 0, set[bytes | None](), -1, 0
+    for _ in range(_PIECES):
+        piece = log.line.call(requests.fetch(log.tp, at, most), deadline)
+        if piece.error:
+            raise UnreachableError(with_right(name_of(piece.error), requests.FETCH, log.principal))
+        before = at
+        for batch, raw in batches_in(piece.batches):
+            at = batch.last + 1
+            if batch.control:
+                continue
+            try:
+                require_readable(batch)
+                rows = list(records(batch, raw))
+            except (UnreadBatchError, ProtocolError) as error:
+                raise UnreachableError(f"the batch of offsets {batch.base} to {batch.last}: {error}") from None
+            first, last_ms = batch.base if first < 0 else first, batch.last_ms
+            count, size = count + len(rows), size + batch.size
+            keys.update(row.key for row in rows)
+        if count >= _ENOUGH or at >= log.end or at == before:
+            break
+    return _Piece(first, count, frozenset(keys), last_ms, size / count) if count else None

@@ -1,0 +1,85 @@
+"""The rights that a snapshot lacks: what the brokers refuse, and what they leave out without an error.
+
+With an authorizer, a broker leaves topics that the client may not describe out of its metadata. The log directories,
+which need a right on the cluster alone, name them (docs/security.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from kfix.core.collect.logs import ask_log_ends
+from kfix.core.collect.tasks import Questions
+from kfix.core.deadline import Deadline
+from kfix.core.derive.views import distinct
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import requests
+from kfix.core.kafka.codes import CLUSTER, TOPIC, name_of
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.rights import with_right
+from kfix.core.snapshot.snapshot import HIDDEN_TOPICS, BrokerView, Source
+
+AUTHORIZER = "authorizer.class.name"
+#: Most topics that are named, and most that are asked for.
+_MOST = 3
+_MOST_ASKED = 100
+#: {begin of a source: the request that was refused}, where it needs another right than Describe.
+_REQUESTS = {
+    "configs of broker": requests.DESCRIBE_CONFIGS,
+    "settings of controller": requests.DESCRIBE_CONFIGS,
+    "topic configs": requests.DESCRIBE_CONFIGS,
+    "offsets log": requests.FETCH,
+}
+
+
+def note_hidden_topics(
+    questions: Questions,
+    lines: Mapping[int, BrokerConnection],
+    configs: Iterable[Mapping[str, str]],
+    known: Callable[[], frozenset[str]],
+    deadline: Deadline,
+) -> None:
+    """Records a failed source for each broker that has replicas of topics which its metadata leaves out.
+
+    `known` returns the topics of the metadata. Nothing is asked of a cluster without an authorizer.
+    """
+    if not any(each.get(AUTHORIZER) for each in configs):
+        return
+    listed = known()
+    tasks = [
+        questions.start(f"{HIDDEN_TOPICS} {broker}", lambda line=line: refuse_hidden(line, listed, deadline))  # type: ignore[misc]
+        for broker, line in lines.items()
+    ]
+    for task in tasks:
+        task.result(deadline)
+
+
+def topics_of(views: Mapping[int, BrokerView]) -> frozenset[str]:
+    return frozenset(tp.topic for partitions in distinct(views)[0] for tp in partitions)
+
+
+def with_rights(sources: Iterable[Source], principal: str) -> tuple[Source, ...]:
+    """Returns the sources; where a right was missing, the error ends with the right and the command that grants it."""
+    return tuple(source if source.ok else replace(source, error=_explained(source, principal)) for source in sources)
+
+
+def refuse_hidden(line: BrokerConnection, known: frozenset[str], deadline: Deadline) -> None:
+    """Raises UnreachableError if the broker has other topics than the known ones, or does not tell them."""
+    _, dirs = line.call(requests.describe_log_dirs(with_room=False), deadline)
+    if not dirs:  # version 1 has no error of its own
+        raise UnreachableError(f"log directories: {name_of(CLUSTER)}")
+    unknown = {tp.topic: tp for each in dirs for tp in each.sizes if tp.topic not in known}
+    if not unknown:
+        return
+    # A topic that was created meanwhile is not hidden.
+    ends = ask_log_ends(line, tuple(unknown[topic] for topic in sorted(unknown)[:_MOST_ASKED]), deadline)
+    hidden = [tp.topic for tp, end in sorted(ends.items()) if end.error == name_of(TOPIC)]
+    if hidden:
+        more = f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else ""
+        raise UnreachableError(f"{name_of(TOPIC)} for {', '.join(hidden[:_MOST])}{more}")
+
+
+def _explained(source: Source, principal: str) -> str:
+    asked = next((api for begin, api in _REQUESTS.items() if source.name.startswith(begin)), requests.METADATA)
+    return with_right(source.error, asked, principal)

@@ -1,0 +1,55 @@
+"""Whether a majority of the voters follows the controller that calls itself the active one, already and still.
+
+One that has just been elected answers as the active one before any voter has fetched from it: until its first record is
+committed, it does not know what the one before it had committed, and its high watermark is -1. One that was frozen, or
+is cut off from the others, answers so until it notices (docs/facts/kraft.md).
+"""
+
+from __future__ import annotations
+
+from kfix.core.derive.quorum import majority
+from kfix.core.kafka.kraft_messages import DescribedQuorum
+from kfix.core.timing import clocks_apart
+
+#: A follower fetches at least twice a second, and elects another leader after controller.quorum.fetch.timeout.ms (2 s
+#: by default) without an answer. A change waits for one that is surely followed.
+_FETCHED_WITHIN_MS = 1500
+#: A controller that has gone without a majority for that long has surely been deposed. A pause is shorter.
+DEPOSED_MS = 5000
+
+
+def unsustained(found: DescribedQuorum, within_ms: int = _FETCHED_WITHIN_MS) -> str:
+    """Returns why this is not the answer of an active controller that a majority of the voters follows, else ""."""
+    if found.error or found.leader < 0:
+        return "not the active one"
+    if just_elected(found):
+        return f"controller {found.leader} has just been elected, and does not know yet what is committed"
+    now = now_of(found)
+    if now < 0 or len(found.voters) <= 1:  # a version that does not date the fetches, or a single voter
+        return ""
+    ages = [now - v.fetched_ms for v in found.voters if v.node != found.leader and v.fetched_ms >= 0]
+    following = 1 + sum(age <= within_ms for age in ages)
+    if following >= majority(len(found.voters)):
+        return ""
+    return f"controller {found.leader} reports that it is active, but a majority of the voters no longer follows it"
+
+
+def just_elected(found: DescribedQuorum) -> bool:
+    """Returns whether this is an active controller without a high watermark: ask again, it has one within 20 ms."""
+    return not found.error and found.leader >= 0 and found.high_watermark < 0
+
+
+def now_of(active: DescribedQuorum) -> int:
+    """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
+    own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
+    return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
+
+
+def clock_ahead(active: DescribedQuorum) -> int | None:
+    """Returns the seconds by which this host's clock is ahead of the active controller's; 0 if they agree, None if it
+    does not show its time.
+    """
+    now = now_of(active)
+    if now < 0 or not active.heard_at:
+        return None
+    return clocks_apart(active.heard_at - now / 1000)

@@ -1,0 +1,95 @@
+"""Runs requests in parallel. A hung request is abandoned at the deadline; its daemon thread blocks nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+from kfix.core.deadline import Deadline
+from kfix.core.errors import NoAnswerError, UnreachableError
+from kfix.core.snapshot.snapshot import Source
+
+T = TypeVar("T")
+
+
+class Task(Generic[T]):
+    """One request in progress. `result` returns its answer, or None after a failure, which is recorded as a source."""
+
+    def __init__(self, name: str, ask: Callable[[], T], record: Callable[[Source], None]) -> None:
+        self.name = name
+        self.error: str = ""
+        #: Whether the request failed because no answer came, not because it was refused.
+        self.hung = False
+        self._answer: T | None = None
+        self._bug: BaseException | None = None
+        self._record = record
+        self._done = threading.Event()
+        self._began = time.monotonic()
+        self._took = 0.0
+        self._thread = threading.Thread(target=self._run, args=(ask,), name=f"kfix {name}", daemon=True)
+        self._thread.start()
+
+    def _run(self, ask: Callable[[], T]) -> None:
+        try:
+            self._answer = ask()
+        except UnreachableError as error:
+            self.error, self.hung = str(error), isinstance(error, NoAnswerError)
+        except BaseException as bug:  # noqa: BLE001 - raised again where the answer is asked for
+            self._bug = bug
+        self._took = time.monotonic() - self._began
+        self._done.set()
+
+    def result(self, deadline: Deadline) -> T | None:
+        finished = self._done.wait(deadline.left)
+        if self._bug is not None:
+            raise self._bug
+        if not finished and not self.error:
+            self.error, self.hung = f"{self.name}: no answer in time", True
+        took = self._took if finished else time.monotonic() - self._began
+        self._record(Source(self.name, ok=not self.error, error=self.error, seconds=round(took, 3)))
+        return self._answer if finished else None
+
+    @property
+    def done(self) -> bool:
+        return self._done.is_set()
+
+    @property
+    def answer_so_far(self) -> T | None:
+        """The answer, without waiting; None as well after a failure."""
+        return self._answer if self.done else None
+
+
+class Questions:
+    """Starts named requests and keeps one `Source` per name, including failures and timeouts."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Source] = {}
+
+    def start(self, name: str, ask: Callable[[], T]) -> Task[T]:
+        return Task(name, ask, self._keep)
+
+    def failed(self, name: str, error: str) -> None:
+        self._keep(Source(name, ok=False, error=error))
+
+    def retract(self, name: str) -> None:
+        """Removes a failure that another response has explained."""
+        self._sources.pop(name, None)
+
+    def _keep(self, source: Source) -> None:
+        self._sources[source.name] = source
+
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(self._sources[name] for name in sorted(self._sources))
+
+
+def as_finished(tasks: Iterable[Task[T]], deadline: Deadline) -> Iterator[Task[T]]:
+    """Yields each task as soon as it is finished, and at the deadline those that are not."""
+    waiting = list(tasks)
+    while waiting and deadline.left > 0:
+        for task in [t for t in waiting if t.done]:
+            waiting.remove(task)
+            yield task
+        time.sleep(0.001)
+    yield from waiting

@@ -1,0 +1,218 @@
+"""Who holds a last stable offset: the batch there names a producer id, the log of `__transaction_state` its
+transactional.id.
+
+The id of a producer does not show in which partition of `__transaction_state` its state is, so all of them are searched
+from the time of the transaction on; usually few have a record that is so new. Brokers before 3.0 have no request for
+this (KIP-664).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from kfix.core.collect.tasks import Questions
+from kfix.core.deadline import Deadline
+from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import requests
+from kfix.core.kafka.batches import batches_in
+from kfix.core.kafka.codec import ProtocolError
+from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.records import UnreadBatchError, records, require_readable
+from kfix.core.kafka.requests import PartitionOffset
+from kfix.core.kafka.transaction_records import transaction_state
+from kfix.core.snapshot.group_reading import GroupReading
+from kfix.core.snapshot.snapshot import OffsetsLog, TopicPartition
+from kfix.core.snapshot.transactions import WITHOUT_LEADER, OpenBatch, TransactionLog, TransactionState
+from kfix.core.wording import several, some
+
+#: Most partitions of a group whose batch at the last stable offset is read.
+MOST_HELD = 20
+#: A batch has at most as many bytes; a broker returns one whole batch even if it is larger.
+_BATCH_BYTES = 4096
+#: The clocks of a producer and of a coordinator may differ by this much, in milliseconds.
+_CLOCKS_APART_MS = 2 * 60 * 1000
+#: transaction.max.timeout.ms, by default.
+_LONGEST_MS = 15 * 60 * 1000
+_PIECE = 1 << 18
+#: Bytes of one partition of `__transaction_state` that are read at most.
+_MOST_BYTES = 4 << 20
+_SHOWN = 3
+
+
+def ask_open_batches(
+    line: BrokerConnection, stable: Mapping[TopicPartition, int], deadline: Deadline
+) -> dict[TopicPartition, OpenBatch]:
+    """Returns the batch at these last stable offsets, each below the high watermark, from their leader."""
+    asked = [requests.fetch(tp, offset, _BATCH_BYTES) for tp, offset in stable.items()]
+    answers = line.call_many(asked, deadline)
+    return {tp: _open_batch(stable[tp], answer) for tp, answer in zip(stable, answers, strict=True)}
+
+
+def _open_batch(offset: int, answer: requests.FetchedRecords) -> OpenBatch:
+    if answer.error:
+        return OpenBatch(offset, -1, -1, -1, f"Fetch: {name_of(answer.error)}")
+    found = next((batch for batch, _ in batches_in(answer.batches) if batch.last >= offset), None)
+    if found is None:
+        return OpenBatch(offset, -1, -1, -1, "Fetch returned no whole batch")
+    if not found.transactional or found.control:
+        return OpenBatch(offset, -1, -1, -1, "the batch there does not belong to a transaction: it may just have ended")
+    return OpenBatch(offset, found.producer, found.producer_epoch, found.first_ms)
+
+
+def open_producers(logs: Iterable[OffsetsLog], readings: Iterable[GroupReading], now: float) -> dict[int, int]:
+    """Returns {producer id of an open transaction: time of its first record, in milliseconds}.
+
+    The producer sets that time. One after `now` (seconds) shows nothing; the time is then that of the oldest
+    transaction that brokers allow by default.
+    """
+    found: dict[int, int] = {}
+    seen = [(each.producer, each.since_ms) for log in logs for each in log.transactions]
+    seen += [(each.producer, each.since_ms) for r in readings for each in r.held.values() if not each.error]
+    for producer, since_ms in seen:
+        began = since_ms if since_ms <= now * 1000 else int(now * 1000) - _LONGEST_MS
+        found[producer] = min(found.get(producer, began), began)
+    return found
+
+
+@dataclass(slots=True)
+class _Search:
+    """What was found in the log of one partition; `error` is why its end was not reached."""
+
+    found: dict[str, TransactionState]
+    error: str = ""
+
+
+def read_since(
+    line: BrokerConnection, tps: Iterable[TopicPartition], since_ms: int, deadline: Deadline
+) -> dict[TopicPartition, _Search]:
+    """Returns the last state of every transactional.id that has a record since this time, at the leader of `tps`."""
+    asked = tuple(tps)
+    begins, ends = line.call_many(
+        [
+            requests.list_offsets(asked, max(0, since_ms - _CLOCKS_APART_MS), replica=requests.CONSUMER),
+            requests.list_offsets(asked, requests.LATEST, replica=requests.CONSUMER),
+        ],
+        deadline,
+    )
+    return {tp: _search(line, tp, begins.get(tp), ends.get(tp), deadline) for tp in asked}
+
+
+def _search(
+    line: BrokerConnection,
+    tp: TopicPartition,
+    begin: PartitionOffset | None,
+    end: PartitionOffset | None,
+    deadline: Deadline,
+) -> _Search:
+    search = _Search({})
+    if begin is None or end is None or begin.error or end.error:
+        bad = next((each.error for each in (begin, end) if each is not None and each.error), 0)
+        search.error = name_of(bad) if bad else "an empty response"
+        return search
+    at, left = begin.offset if begin.offset >= 0 else end.offset, _MOST_BYTES
+    while at < end.offset and not search.error:
+        if left <= 0 or deadline.left <= 0:
+            search.error = f"{several(end.offset - at, 'record')} left unread"
+            break
+        piece = line.call(requests.fetch(tp, at, min(left, _PIECE)), deadline)
+        before = at
+        if piece.error:
+            search.error = name_of(piece.error)
+        for batch, raw in batches_in(piece.batches):
+            try:
+                require_readable(batch)
+                for found in filter(None, map(transaction_state, () if batch.control else records(batch, raw))):
+                    name, state = found
+                    search.found.pop(name, None)
+                    if state is not None:
+                        search.found[name] = state
+            except (UnreadBatchError, ProtocolError) as problem:
+                search.error = f"the batch of offsets {batch.base} to {batch.last}: {problem}"
+            at = max(at, batch.last + 1)
+        left -= len(piece.batches)
+        if at == before and not search.error:
+            search.error = f"no whole batch at offset {at}"
+    return search
+
+
+def name_producers(
+    connections: Mapping[int, BrokerConnection],
+    leaders: Mapping[TopicPartition, int],
+    count: int,
+    producers: Mapping[int, int],
+    deadline: Deadline,
+) -> TransactionLog:
+    """Returns the states of these producers, {producer id: time of its transaction}, from the `count` partitions."""
+    every = [TopicPartition(TRANSACTIONS_TOPIC, number) for number in range(count)]
+    if not every:
+        return TransactionLog(error=f"{TRANSACTIONS_TOPIC} does not exist, or its metadata was not read")
+    led: dict[int, list[TopicPartition]] = {}
+    unread: dict[TopicPartition, str] = {}
+    for tp in every:
+        leader = leaders.get(tp)
+        if leader in connections and leader is not None:
+            led.setdefault(leader, []).append(tp)
+        else:
+            unread[tp] = WITHOUT_LEADER if leader is None else f"its leader {leader} does not respond"
+    questions, since = Questions(), min(producers.values())
+    tasks = {b: questions.start(f"broker {b}", _asking(connections[b], tps, since, deadline)) for b, tps in led.items()}
+    states: list[TransactionState] = []
+    for broker, task in tasks.items():
+        answer = task.result(deadline)
+        if answer is None:
+            unread |= dict.fromkeys(led[broker], task.error)
+            continue
+        unread |= {tp: search.error for tp, search in answer.items() if search.error}
+        states += [state for search in answer.values() for state in search.found.values()]
+    found = tuple(sorted(state for state in states if state.producer in producers))
+    return TransactionLog(found, "" if producers.keys() <= {s.producer for s in found} else _why(unread, count))
+
+
+def _asking(
+    line: BrokerConnection, tps: Collection[TopicPartition], since_ms: int, deadline: Deadline
+) -> Callable[[], dict[TopicPartition, _Search]]:
+    return lambda: read_since(line, tps, since_ms, deadline)
+
+
+def _why(unread: Mapping[TopicPartition, str], count: int) -> str:
+    if not unread:
+        return f"no record of {TRANSACTIONS_TOPIC} since the transaction began has this producer id"
+    reasons = tuple(dict.fromkeys(unread[tp] for tp in sorted(unread)))
+    return f"{several(len(unread), 'partition')} of {count} of {TRANSACTIONS_TOPIC} not read: {some(reasons, _SHOWN)}"
+
+
+def ask_transaction(
+    line: BrokerConnection, tp: TopicPartition, transactional_id: str, since_ms: int, deadline: Deadline
+) -> TransactionState | None:
+    """Returns the last state since this time. Raises UnreachableError if the log was not read to its end."""
+    search = read_since(line, (tp,), since_ms, deadline)[tp]
+    if search.error:
+        raise UnreachableError(f"{line.endpoint}: {tp}: {search.error}")
+    return search.found.get(transactional_id)
+
+
+def ask_open_batch(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> OpenBatch | None:
+    """Returns the batch at the last stable offset; None where no transaction is open. Raises UnreachableError."""
+    # The high watermark first: then a last stable offset that is read later and is still lower is held.
+    high, stable = (
+        answer.get(tp)
+        for answer in line.call_many(
+            [
+                requests.list_offsets((tp,), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
+                for isolation in (0, 1)
+            ],
+            deadline,
+        )
+    )
+    if high is None or stable is None or high.error or stable.error:
+        bad = next((each.error for each in (high, stable) if each is not None and each.error), 0)
+        raise UnreachableError(f"{line.endpoint}: {tp}: {name_of(bad) if bad else 'an empty response'}")
+    if stable.offset >= high.offset:
+        return None
+    found = ask_open_batches(line, {tp: stable.offset}, deadline)[tp]
+    if found.error:
+        raise UnreachableError(f"{line.endpoint}: {tp}: {found.error}")
+    return found

@@ -1,0 +1,36 @@
+"""One deadline shared by all requests of a snapshot: no source may take more than the time that is left."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from kfix.core.errors import NoAnswerError
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment on the monotonic clock, in seconds."""
+
+    ends: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        return cls(time.monotonic() + seconds)
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.ends - time.monotonic())
+
+    def require(self, doing: str) -> float:
+        """Returns the seconds left, more than a millisecond, since 0 would make a socket non-blocking.
+
+        Raises NoAnswerError if the deadline has passed.
+        """
+        left = self.left
+        if left <= 0.001:
+            raise NoAnswerError(f"{doing}: no answer in time")
+        return left
+
+    def within(self, seconds: float) -> Deadline:
+        return Deadline(min(self.ends, time.monotonic() + seconds))

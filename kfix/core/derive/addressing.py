@@ -1,0 +1,33 @@
+"""How commands to paste name the cluster again: by its name in the inventory, or by as few servers as are needed."""
+
+from __future__ import annotations
+
+import shlex
+
+from kfix.core.derive.casefile import CaseFile
+
+_SERVERS = 2
+
+
+def servers(case: CaseFile, config_option: str = "--command-config") -> str:
+    """Returns the options of Kafka's own tools for this cluster: its address, and its client properties."""
+    at = f"--bootstrap-server {shlex.quote(_enough_servers(case) or 'HOST:PORT')}"
+    return f"{at} {config_option} {shlex.quote(case.command_config)}" if case.command_config else at
+
+
+def cluster_options(case: CaseFile) -> str:
+    """Returns the options of kfix for this cluster: its name in the inventory, or its address as in `servers`."""
+    reached = case.snapshot.reached_by
+    if reached.profile:
+        return shlex.join(reached.options)
+    given = {"--zookeeper": reached.zookeeper, "--bootstrap-controller": reached.controllers}
+    return servers(case) + "".join(f" {option} {shlex.quote(value)}" for option, value in given.items() if value)
+
+
+def _enough_servers(case: CaseFile) -> str:
+    """Returns one or two of the bootstrap servers, those of brokers that answered first: a command needs no more."""
+    given = [server for server in case.bootstrap.split(",") if server]
+    answered = {str(case.snapshot.addresses[b]) for b in case.views if b in case.snapshot.addresses}
+    silent = {str(endpoint) for b, endpoint in case.snapshot.addresses.items() if b not in case.views}
+    given.sort(key=lambda server: (server not in answered) + (server in silent))
+    return ",".join(given[:_SERVERS])

@@ -1,0 +1,181 @@
+"""What the sources of a snapshot answer by themselves, before anything is derived from several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kfix.core.derive.elections import UNCLEAN, controller_settings
+from kfix.core.derive.partition_facts import listed
+from kfix.core.derive.record import record_of
+from kfix.core.snapshot.record import ClusterRecord
+from kfix.core.snapshot.snapshot import (
+    BrokerView,
+    ControllerNode,
+    CoordinatorProbe,
+    LogEnd,
+    Mode,
+    OffsetsLog,
+    PartitionState,
+    PartitionView,
+    Registration,
+    Snapshot,
+    Source,
+    TopicPartition,
+    Vantage,
+    ZooKeeperNode,
+)
+
+
+@dataclass(frozen=True)
+class SnapshotAnswers:
+    snapshot: Snapshot
+
+    @cached_property
+    def record(self) -> ClusterRecord | None:
+        """Returns what ZooKeeper or the quorum of KRaft records; None if it was not read."""
+        return record_of(self.snapshot)
+
+    @property
+    def ensemble(self) -> tuple[ZooKeeperNode, ...]:
+        return self.snapshot.ensemble
+
+    @property
+    def vantages(self) -> tuple[Vantage, ...]:
+        return self.snapshot.vantages
+
+    @property
+    def views(self) -> Mapping[int, BrokerView]:
+        return self.snapshot.views
+
+    @property
+    def registrations(self) -> Mapping[int, Registration]:
+        """Returns the registrations in ZooKeeper; empty if it was not read."""
+        return self.snapshot.zookeeper.registrations if self.snapshot.zookeeper else {}
+
+    def views_of(self, tp: TopicPartition) -> dict[int, PartitionView]:
+        return {b: v.partitions[tp] for b, v in self.views.items() if tp in v.partitions}
+
+    @cached_property
+    def listed(self) -> frozenset[int]:
+        """Returns the brokers that any broker lists as alive."""
+        return listed(self.views.values())
+
+    def log_ends(self, tp: TopicPartition) -> Mapping[int, LogEnd]:
+        return {b: e for b, e in self.snapshot.log_ends.get(tp, {}).items() if not e.error}
+
+    def log_end_error(self, tp: TopicPartition, broker: int) -> str:
+        """Returns the error of a broker that was asked for the log end of its replica; "" for none."""
+        found = self.snapshot.log_ends.get(tp, {}).get(broker)
+        return "" if found is None else found.error
+
+    def state(self, tp: TopicPartition) -> PartitionState | None:
+        """Returns ZooKeeper's record of the partition; None if it was not read."""
+        return self.snapshot.zookeeper.states.get(tp) if self.snapshot.zookeeper else None
+
+    @property
+    def offsets_logs(self) -> tuple[OffsetsLog, ...]:
+        return self.snapshot.offsets_logs
+
+    @property
+    def probes(self) -> tuple[CoordinatorProbe, ...]:
+        return self.snapshot.probes
+
+    @cached_property
+    def topics_may_be_hidden(self) -> bool:
+        """Returns whether brokers may leave out topics that this client may not describe.
+
+        Without the settings of a broker it is unknown whether it has an authorizer.
+        """
+        unread = (s.name.startswith("configs of broker") for s in self.snapshot.failed_sources)
+        return self.snapshot.hides_topics or any(unread)
+
+    @cached_property
+    def nothing_known(self) -> bool:
+        """Returns whether every broker that answered knows no partition at all, and none is hidden from this client."""
+        known = any(len(view.partitions) for view in self.views.values())
+        return bool(self.views) and not known and not self.topics_may_be_hidden
+
+    @property
+    def kraft(self) -> bool:
+        return self.snapshot.cluster.mode is Mode.KRAFT
+
+    @property
+    def controller(self) -> ControllerNode | None:
+        return self.snapshot.zookeeper.controller if self.snapshot.zookeeper else None
+
+    @property
+    def backlog(self) -> tuple[int, bool]:
+        """Returns (pending ISR notifications, whether a preferred election is pending)."""
+        zookeeper = self.snapshot.zookeeper
+        return (zookeeper.isr_notifications, zookeeper.preferred_election_pending) if zookeeper else (0, False)
+
+    @property
+    def zookeeper_name(self) -> str:
+        return f"zookeeper {self.snapshot.zookeeper.server}" if self.snapshot.zookeeper else "zookeeper"
+
+    @property
+    def record_name(self) -> str:
+        """Returns the source of the record: ZooKeeper, or the broker with the newest metadata of a quorum."""
+        return self.record.source if self.record is not None else self.zookeeper_name
+
+    @property
+    def bootstrap(self) -> str:
+        return self.snapshot.cluster.bootstrap
+
+    @property
+    def command_config(self) -> str:
+        """Returns the file of client properties that the snapshot was read with, "" if there is none."""
+        return self.snapshot.reached_by.command_config
+
+    @property
+    def topic_configs_read(self) -> bool:
+        return bool(self.snapshot.topic_configs)
+
+    @property
+    def failed_sources(self) -> tuple[Source, ...]:
+        return self.snapshot.failed_sources
+
+    @property
+    def taken_at(self) -> float:
+        return self.snapshot.taken_at
+
+    def address(self, broker: int) -> str:
+        known = self.snapshot.addresses.get(broker)
+        return str(known) if known is not None else self.snapshot.memory.brokers.get(broker, "")
+
+    def setting(self, broker: int, key: str) -> str:
+        return self.snapshot.broker_configs.get(broker, {}).get(key, "")
+
+    def settings(self, key: str) -> dict[int, str]:
+        """Returns {broker: value}, without the brokers whose settings were not read."""
+        return {b: c[key] for b, c in sorted(self.snapshot.broker_configs.items()) if key in c}
+
+    @cached_property
+    def unclean_defaults(self) -> dict[int, str]:
+        """Returns {node: its default of unclean elections}, of the nodes that may decide: on KRaft the controllers."""
+        if not self.kraft:
+            return self.settings(UNCLEAN)
+        return {n: c[UNCLEAN] for n, c in controller_settings(self.snapshot).items() if UNCLEAN in c}
+
+    def own_setting(self, topic: str, key: str) -> str:
+        """Returns the value set on the topic itself; "" if none is set or it was not read."""
+        return self._topic_settings.get(topic, {}).get(key, "")
+
+    def own_settings(self, key: str) -> dict[str, str]:
+        """Returns {topic: value} of the topics that exist and set it; empty if they were not read.
+
+        A broker of Kafka 4 that was restarted may report settings of a deleted topic (docs/facts/kraft.md).
+        """
+        found = {topic: config[key] for topic, config in sorted(self._topic_settings.items()) if key in config}
+        return {topic: value for topic, value in found.items() if topic in self._topics} if found else {}
+
+    @cached_property
+    def _topics(self) -> frozenset[str]:
+        """Returns the topics that the authority records, on KRaft those in the newest metadata of a live broker."""
+        return frozenset(tp.topic for tp in self.record.assignments) if self.record is not None else frozenset()
+
+    @property
+    def _topic_settings(self) -> Mapping[str, Mapping[str, str]]:
+        return (self.record.topic_settings or {}) if self.record is not None else {}

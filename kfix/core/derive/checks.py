@@ -1,0 +1,96 @@
+"""The two kinds of check. Each check has its own file, whose module docstring is its page of documentation.
+
+A `PartitionCheck` is a condition over one row of facts, so it runs in the shared loop and in SQL; only the rows that
+match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck` is for
+everything that does not concern a single partition.
+
+Both declare one thing, `rows`: the condition that picks the rows of facts which the check is given. Live diagnosis, the
+judging of stored clusters and the table in diagnostics/README.md all use this declaration, and a check cannot reach any
+other row.
+
+A check with `prevention` reports a latent risk: it runs in the audit and with `kfix diagnose --prevention`, and never
+with a severity above WARNING. Its condition may also name `expected_rf` and `expected_min_isr`.
+
+`scope` states where a check can find anything: a report of checks lists it as passed only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.partitions import Rows
+from kfix.core.diagnosis.finding import Finding, Severity
+from kfix.core.snapshot.snapshot import Mode, Snapshot
+
+__all__ = ["Check", "ClusterCheck", "Debounce", "PartitionCheck", "Rows", "Scope"]
+
+
+class Debounce(StrEnum):
+    """What a second snapshot must show before a finding counts: a starting broker can look like a stuck partition."""
+
+    NONE = "none"
+    HELD = "held"  # the condition holds in both snapshots
+    SAME = "same"  # and nothing was written to the partition in between
+
+
+class Scope(StrEnum):
+    """What a snapshot must be, or must have been asked for, so that a check can find anything."""
+
+    EVERY = ""
+    ZOOKEEPER = "it concerns clusters with ZooKeeper"
+    KRAFT = "it concerns clusters on KRaft"
+    TEXT = "it concerns pasted text"
+    GROUP = "it needs --group"
+    EARLIER = "it needs an earlier snapshot"
+
+    def covers(self, snapshot: Snapshot) -> bool:
+        """Whether a check of this scope judges the snapshot; if the mode of the cluster is unknown, it may."""
+        match self:
+            case Scope.ZOOKEEPER:
+                return snapshot.cluster.mode is not Mode.KRAFT
+            case Scope.KRAFT:
+                return snapshot.cluster.mode is not Mode.ZOOKEEPER or snapshot.migration is not None
+            case Scope.TEXT:
+                return snapshot.pasted is not None
+            case Scope.GROUP:
+                return any(each.in_depth for each in snapshot.group_readings)
+            case Scope.EARLIER:
+                return bool(snapshot.samples or snapshot.memory.at_risk)
+            case _:
+                return True
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCheck:
+    """`severity` is the worst it may report; every row that meets `rows` is at fault, and `describe` explains them."""
+
+    code: str
+    slug: str
+    title: str
+    severity: Severity
+    rows: str
+    describe: Callable[[Rows, CaseFile], Iterator[Finding]]
+    debounce: Debounce = Debounce.SAME
+    prevention: bool = False
+    scope: Scope = Scope.EVERY
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterCheck:
+    """`check` is called once per cluster with the rows that meet `rows`; without a condition it gets none."""
+
+    code: str
+    slug: str
+    title: str
+    severity: Severity
+    check: Callable[[Rows, CaseFile], Iterator[Finding]]
+    rows: str = ""
+    debounce: Debounce = Debounce.HELD
+    prevention: bool = False
+    scope: Scope = Scope.EVERY
+
+
+Check = PartitionCheck | ClusterCheck

@@ -1,0 +1,182 @@
+"""Signs of a cut network in one snapshot: two leaders, replicas removed from ISRs while alive, stale views.
+
+kfix reaches brokers that do not reach each other, so a cut shows as disagreement between answers. `odd` are the
+partitions that may show a sign; all others are skipped, so that a healthy cluster costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kfix.core.derive.lag import recent
+from kfix.core.derive.partition_facts import listed, offline_alive
+from kfix.core.snapshot.record import ClusterRecord
+from kfix.core.snapshot.snapshot import NO_LEADER, Snapshot, TopicPartition, ZooKeeperView
+
+#: Seconds: brokers may have been asked before what ZooKeeper recorded later than this before the snapshot.
+_SETTLED = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnLoss:
+    """Records of one partition that only the older of two leaders has: truncated when it returns.
+
+    `known` is False if the newer leader did not report where the older epoch ended: then `records` is a lower bound.
+    """
+
+    tp: TopicPartition
+    old: int
+    new: int
+    records: int
+    known: bool
+
+
+def two_leaders(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+    """Returns {partition: (the older leader, the newer)} where two brokers report themselves as its leader."""
+    pairs = {}
+    for tp in odd:
+        seen = {b: p for b, view in snapshot.views.items() if (p := view.partitions.get(tp)) is not None}
+        leaders = {b: p.leader_epoch for b, p in seen.items() if p.leader == b}
+        if len(leaders) > 1:
+            ordered = sorted(leaders, key=lambda b: leaders[b])
+            pairs[tp] = (ordered[0], ordered[-1])
+    return pairs
+
+
+def losses_of(snapshot: Snapshot, pairs: Mapping[TopicPartition, tuple[int, int]]) -> tuple[ReturnLoss, ...]:
+    """Returns the older leader's log end minus the end of its epoch at the newer one (KIP-101)."""
+    found = []
+    for tp, (old, new) in sorted(pairs.items()):
+        ends = snapshot.reported_ends(tp)
+        asked = snapshot.epoch_ends.get(tp)
+        if old not in ends:
+            continue
+        if asked is not None and not asked.error and asked.leader == new and asked.end >= 0:
+            found.append(ReturnLoss(tp, old, new, max(0, ends[old] - asked.end), known=True))
+        elif new in ends:
+            found.append(ReturnLoss(tp, old, new, max(0, ends[old] - ends[new]), known=False))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A live replica that is out of the ISR of a live leader, and was removed while it was registered."""
+
+    tp: TopicPartition
+    leader: int
+    missing: int
+    since_ms: int
+    moved: bool | None  # whether its log end grew between two samples; None: one sample only
+
+
+class _Offline:
+    """The replicas in failed log directories of live brokers, whose absence from the ISR is no sign of a cut."""
+
+    def __init__(self, snapshot: Snapshot, there: frozenset[int]) -> None:
+        self._views = tuple(snapshot.views.values())
+        self._there, self._listed = there, listed(self._views)
+
+    def at(self, tp: TopicPartition) -> frozenset[int]:
+        seen = [view.partitions[tp] for view in self._views if tp in view.partitions]
+        return offline_alive(seen, self._there, self._listed)
+
+
+def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...]:
+    """Returns gaps by ZooKeeper's record, which is newer than the views. A throttled topic is no sign of a cut."""
+    zookeeper = snapshot.zookeeper
+    if zookeeper is None:
+        return ()
+    there = zookeeper.registrations.keys() & snapshot.views.keys()
+    offline = _Offline(snapshot, frozenset(there))
+    found = []
+    for tp in odd:
+        assignment, state = zookeeper.assignments.get(tp), zookeeper.states.get(tp)
+        if state is None or assignment is None or state.leader not in there or _throttled(zookeeper, tp.topic):
+            continue
+        for broker in assignment.replicas:
+            if broker in (state.leader, *state.isr, *assignment.adding) or broker not in there:
+                continue
+            if broker in offline.at(tp):
+                continue
+            # Removed because of its own restart, it left the ISR before it registered again.
+            if state.mtime_ms > zookeeper.registrations[broker].registered_ms:
+                moved = _moved(snapshot, tp, broker, state.mtime_ms)
+                found.append(Gap(tp, state.leader, broker, state.mtime_ms, moved))
+    return tuple(found)
+
+
+def kraft_gaps(snapshot: Snapshot, record: ClusterRecord, odd: Iterable[TopicPartition]) -> tuple[Gap, ...]:
+    """Returns gaps on KRaft, where no time is recorded: a replica that its own restart dropped may be among them.
+
+    One that catches up moves between two samples.
+    """
+    there = record.registrations.keys() & snapshot.views.keys()
+    offline = _Offline(snapshot, frozenset(there))
+    found = []
+    for tp in odd:
+        state, assignment = record.states.get(tp), record.assignments.get(tp)
+        if state is None or assignment is None or state.leader not in there:
+            continue
+        if record.topic_settings is None or _throttles(record.topic_settings.get(tp.topic, {})):
+            continue
+        aside = (state.leader, *state.isr, *assignment.adding, *offline.at(tp))
+        missing = (broker for broker in assignment.replicas if broker in there and broker not in aside)
+        found += [Gap(tp, state.leader, broker, 0, _moved(snapshot, tp, broker, 0)) for broker in missing]
+    return tuple(found)
+
+
+def _throttled(zookeeper: ZooKeeperView, topic: str) -> bool:
+    return _throttles(zookeeper.topic_configs.get(topic, {}))
+
+
+def _throttles(config: Mapping[str, str]) -> bool:
+    return any(config.get(f"{side}.replication.throttled.replicas") for side in ("leader", "follower"))
+
+
+def _moved(snapshot: Snapshot, tp: TopicPartition, broker: int, since_ms: int) -> bool | None:
+    """Returns whether its log end moved after it was removed; None if it was sampled only once."""
+    samples = [s for s in recent(snapshot) if s.taken_at * 1000 > since_ms]
+    ends = [sample.ends[tp][broker] for sample in samples if broker in sample.ends.get(tp, {})]
+    ends += [end for b, end in snapshot.reported_ends(tp).items() if b == broker]
+    return None if len(ends) < 2 else max(ends) > min(ends)
+
+
+def stale_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[int, tuple[TopicPartition, ...]]:
+    """Returns {registered broker: partitions for which its view differs from ZooKeeper's record}.
+
+    A record written before it registered may not have reached it yet, and for a record written while the snapshot was
+    taken the broker may have been asked too early. The controller has read every record before it writes one: where its
+    view differs, when it registered is no excuse.
+    """
+    zookeeper = snapshot.zookeeper
+    if zookeeper is None:
+        return {}
+    found: dict[int, list[TopicPartition]] = {}
+    there = sorted(zookeeper.registrations.keys() & snapshot.views.keys())
+    latest = (snapshot.taken_at - _SETTLED) * 1000
+    for tp in odd:
+        state = zookeeper.states.get(tp)
+        if state is None or tp.topic in zookeeper.deleting or state.leader == NO_LEADER or state.mtime_ms > latest:
+            continue
+        for broker in there:
+            if broker != zookeeper.controller.broker and state.mtime_ms < zookeeper.registrations[broker].registered_ms:
+                continue
+            p = snapshot.views[broker].partitions.get(tp)
+            if p is None or p.leader_epoch < state.leader_epoch or set(p.isr) != set(state.isr):
+                found.setdefault(broker, []).append(tp)
+    return {broker: tuple(tps) for broker, tps in found.items()}
+
+
+def stuck_of(snapshot: Snapshot, brokers: Iterable[int]) -> tuple[TopicPartition, ...]:
+    """Returns partitions led by one of these with records above the high watermark, although no ISR change shows it."""
+    zookeeper = snapshot.zookeeper
+    wanted = frozenset(brokers)
+    found = []
+    for tp, seen in snapshot.visible.items():
+        state = zookeeper.states.get(tp) if zookeeper is not None else None
+        if state is None or state.leader not in wanted or state.leader not in seen:
+            continue
+        if snapshot.reported_ends(tp).get(state.leader, -1) > seen[state.leader]:
+            found.append(tp)
+    return tuple(sorted(found))

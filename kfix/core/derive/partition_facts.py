@@ -1,0 +1,336 @@
+"""One flat row of scalars per partition: the input of every partition check, live and in the audit.
+
+No fact is ever null and none is a list, so that Python and SQL cannot disagree about it. "Unknown" is a number: -1 for
+an unknown count or age, -2 if no source names a leader or an epoch.
+
+Leader and ISR are those of ZooKeeper's record if it was read, otherwise those of the view with the highest leader
+epoch. Alive means registered in ZooKeeper; without ZooKeeper, reported as alive by most responding brokers; without
+either, liveness is unknown and `n_live_*` are -1, which is neither "none" nor "some". A replica is online if its broker
+is alive and its log directory has not failed (`offline_alive`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, get_type_hints
+
+from kfix.core.derive.background import UNKNOWN, Background, background_of
+from kfix.core.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
+from kfix.core.snapshot.snapshot import (
+    Assignment,
+    BrokerView,
+    PartitionState,
+    PartitionView,
+    Snapshot,
+    TopicPartition,
+)
+
+NOBODY_SAYS: Final = -2
+#: More replicas than this are a choice, fewer are a risk (docs/facts/defaults.md).
+ADVISED_RF: Final = 3
+_TOPIC_ZNODE: Final = re.compile(r"/brokers/topics/([^/]+)")
+_EVERY: Final = "/"
+
+
+#: Facts that are newer than the first stores of audits, with the older fact that has their value in a file without
+#: them, or that value.
+NEWER: Final[Mapping[str, str | int | bool]] = {
+    "n_online_isr": "n_live_isr",
+    "n_failed_replicas": 0,
+    "zk_lacks": False,
+    "replicas_agree": True,
+}
+
+
+class PartitionFacts(NamedTuple):
+    topic: str
+    partition: int
+    leader: int  # -1: none; -2: no source names one
+    leaderless: bool  # no leader, or one that is known to be dead
+    leader_live: bool
+    leader_in_isr: bool
+    leader_epoch: int  # of the highest-epoch view; -2: no view has the partition
+    view_leader: int  # of the same view
+    preferred: int  # first of the assignment; -1: no assignment
+    preferred_in_live_isr: bool
+    n_replicas: int
+    n_isr: int
+    n_live_replicas: int
+    n_live_isr: int
+    n_unknown_replicas: int  # ids that are judged to no longer exist
+    target_rf: int  # replicas without observers and those that a reassignment is adding
+    advised_rf: int
+    n_racks: int
+    racks_known: bool
+    cluster_racks: int
+    min_isr: int  # as the leader applies it (`versions`); -1: not read
+    unclean: bool
+    unclean_known: bool
+    internal: bool
+    offsets: bool
+    reassigning: bool
+    deleting: bool
+    zk_known: bool  # ZooKeeper's record was read and is the authority
+    zk_leader: int
+    zk_leader_epoch: int
+    zk_version: int
+    zk_agrees: bool  # with the highest-epoch view
+    n_views: int  # brokers that answered and know the partition
+    views_agree: bool
+    liveness_known: bool
+    state_age: int  # seconds since the znode was written
+    stable_for: int  # seconds for which the row has been like this, at least; -1: unknown
+    n_online_isr: int  # live members of the ISR whose replica is online
+    n_failed_replicas: int  # replicas on live brokers that are offline: a log directory failed
+    zk_lacks: bool  # brokers know the partition, and ZooKeeper, which is the authority, has no state of it
+    replicas_agree: bool  # of ZooKeeper and the highest-epoch view; true without either, and under reassignment
+
+    @property
+    def tp(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+FACT_TYPES: Final[Mapping[str, type]] = get_type_hints(PartitionFacts)
+
+
+def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[PartitionFacts, ...]:
+    recorded = Recorded(snapshot, background or background_of(snapshot))
+    return tuple(recorded.row(tp)[0] for tp in partitions_of(snapshot))
+
+
+class Recorded:
+    """What the sources of a snapshot record of each partition."""
+
+    def __init__(self, snapshot: Snapshot, known: Background) -> None:
+        zookeeper, pasted = snapshot.zookeeper, snapshot.pasted
+        self.known = known
+        self.states: Mapping[TopicPartition, PartitionState] = zookeeper.states if zookeeper else {}
+        self.assigned: Mapping[TopicPartition, Assignment] = zookeeper.assignments if zookeeper else {}
+        self.deleting = zookeeper.deleting if zookeeper else pasted.deleting if pasted else frozenset[str]()
+        self.asked: Mapping[TopicPartition, tuple[int, ...]] = zookeeper.reassigning if zookeeper else {}
+        self.moving: Mapping[TopicPartition, Assignment] = snapshot.reassignments or {}
+        self.views = [view.partitions for view in snapshot.views.values()]
+        self._observers = pasted.observers if pasted else {}
+        self.listed = listed(snapshot.views.values())
+        self._log_ends = snapshot.log_ends
+        self._unread = _unread_topics(snapshot)
+
+    def unread(self, topic: str) -> bool:
+        """Returns whether a znode of the topic may be there and could not be decoded."""
+        return topic in self._unread or _EVERY in self._unread
+
+    def readable(self, tp: TopicPartition) -> frozenset[int]:
+        """Returns the brokers that reported the log end of their replica: its log directory works."""
+        ends = self._log_ends.get(tp)
+        return frozenset(broker for broker, end in ends.items() if not end.error) if ends else frozenset()
+
+    def row(self, tp: TopicPartition) -> tuple[PartitionFacts, Times]:
+        """Returns the row of a partition, and what its times depend on."""
+        views = self.views
+        seen = [v for v in [view.get(tp) for view in views] if v is not None]
+        move = self.moving.get(tp)
+        assignment = self.assigned.get(tp)
+        if assignment is None:
+            assignment = move or Assignment(max(seen, key=standing).replicas if seen else ())
+        under_way = move is not None or tp in self.asked or bool(assignment.adding or assignment.removing)
+        agree = len(seen) == len(views) and all(v == seen[0] for v in seen) if seen else True
+        if not agree:
+            agree = _same(seen, len(views))
+        flags = (under_way, tp.topic in self.deleting, agree, bool(views), self.unread(tp.topic))
+        failed = offline_alive(seen, self.known.live, self.listed, self.readable(tp))
+        row, times = _row(tp, self.states.get(tp), assignment, seen, self.known, flags=flags, failed=failed)
+        if tp in self._observers:
+            row = row._replace(target_rf=row.target_rf - len(self._observers[tp]))
+        return row, times
+
+
+def partitions_of(snapshot: Snapshot) -> Iterable[TopicPartition]:
+    """Returns all partitions of all sources, sorted: a topic under deletion has left the metadata but not ZooKeeper."""
+    found: set[TopicPartition] = set()
+    if snapshot.zookeeper is not None:
+        found.update(snapshot.zookeeper.assignments)
+        found.update(snapshot.zookeeper.states)
+    for view in snapshot.views.values():
+        found.update(view.partitions)
+    return sorted(found)
+
+
+def _row(
+    tp: TopicPartition,
+    state: PartitionState | None,
+    assignment: Assignment,
+    seen: list[PartitionView],
+    known: Background,
+    *,
+    flags: tuple[bool, bool, bool, bool, bool],
+    failed: frozenset[int],
+) -> tuple[PartitionFacts, Times]:
+    reassigning, deleting, views_agree, answered, unread = flags
+    topic = tp.topic
+    replicas = assignment.replicas
+    best = seen[0] if views_agree and seen else max(seen, key=standing, default=None)
+    zk = state is not None and known.authority
+    if state is not None and zk:
+        leader, isr = state.leader, state.isr
+        zk_leader, zk_epoch = state.leader, state.leader_epoch
+    else:
+        leader, isr = (best.leader, best.isr) if best is not None else (NOBODY_SAYS, ())
+        zk_leader = zk_epoch = NOBODY_SAYS
+    live = known.live
+    leader_live = live is not None and leader in live
+    preferred = replicas[0] if replicas else UNKNOWN
+    racks = {known.racks[b] for b in replicas if b in known.racks} if known.racks else set()
+    min_isr, unclean, unclean_known = known.settings(topic, leader, len(replicas))
+    leaderless = leader == UNKNOWN or (leader >= 0 and live is not None and not leader_live)
+    agrees = not zk or best is None or _agrees(zk_leader, zk_epoch, best, live)
+    gone = _gone_for(replicas, isr, known, leaderless=leaderless) if known.absent and not zk else UNKNOWN
+    # Which of the brokers have just started and know nothing yet, the age of the record does not show.
+    unseen = zk and answered and best is None
+    hasty = leader >= 0 and (leaderless or unseen or _newer(best, zk_epoch))
+    times = Times(zk, leaderless or unseen or not agrees, hasty, isr, gone)
+    zk_version, age, stable = times.of(state, known)
+    row = PartitionFacts(
+        topic,
+        tp.partition,
+        leader,
+        leaderless,
+        leader_live,
+        leader in isr,
+        best.leader_epoch if best is not None else NOBODY_SAYS,
+        best.leader if best is not None else NOBODY_SAYS,
+        preferred,
+        live is not None and preferred in live and preferred in isr,
+        len(replicas),
+        len(isr),
+        UNKNOWN if live is None else len(live.intersection(replicas)),
+        UNKNOWN if live is None else len(live.intersection(isr)),
+        len(known.lost.keys() & set(replicas)) if known.lost else 0,
+        len(replicas) - len(assignment.adding),
+        min(ADVISED_RF, known.n_brokers),
+        len(racks),
+        bool(racks) and all(b in known.racks for b in replicas),
+        len(set(known.racks.values())) if racks else 0,
+        min_isr,
+        unclean,
+        unclean_known,
+        topic in INTERNAL_TOPICS,
+        topic == OFFSETS_TOPIC,
+        reassigning,
+        deleting,
+        zk,
+        zk_leader,
+        zk_epoch,
+        zk_version,
+        agrees,
+        len(seen),
+        views_agree,
+        live is not None,
+        age,
+        stable,
+        UNKNOWN if live is None else len(live.intersection(isr) - failed),
+        UNKNOWN if live is None else len(failed.intersection(replicas)),
+        known.authority and state is None and best is not None and not unread,
+        not zk or reassigning or best is None or set(best.replicas) == set(replicas),
+    )
+    return row, times
+
+
+def listed(views: Iterable[BrokerView]) -> frozenset[int]:
+    """Returns the brokers that any of these brokers lists as alive."""
+    return frozenset(broker for view in views for broker in view.alive)
+
+
+def offline_alive(
+    seen: Sequence[PartitionView],
+    live: frozenset[int] | None,
+    alive: frozenset[int],
+    readable_at: frozenset[int] = frozenset(),
+) -> frozenset[int]:
+    """Returns the live replicas that every broker with the newest metadata reports as offline: a log directory failed.
+
+    `offline` names the replicas on dead brokers as well, and those on brokers that shut down (docs/facts/metadata.md).
+    One that no broker lists as alive is registered, and the controller has not acted on it yet: that shows nothing of
+    its disk. Those of `readable_at` have just reported the end of their log. Empty if liveness is unknown.
+    """
+    if live is None or not any(view.offline for view in seen):
+        return frozenset()
+    newest = max(view.leader_epoch for view in seen)
+    offline = [view.offline for view in seen if view.leader_epoch == newest]
+    found = frozenset(b for b in offline[0] if b in live and b in alive and all(b in each for each in offline))
+    return found - readable_at
+
+
+def _unread_topics(snapshot: Snapshot) -> frozenset[str]:
+    """Returns the topics with a znode that could not be decoded; `_EVERY` where the sources do not name all of them."""
+    failed = [source.name for source in snapshot.failed_sources]
+    named = {found[1] for name in failed if (found := _TOPIC_ZNODE.search(name))}
+    return frozenset(named | {_EVERY} if "znodes" in failed else named)
+
+
+class Times(NamedTuple):
+    """What the three facts of a row depend on that differ from partition to partition: version, age, stable time."""
+
+    zk: bool
+    in_doubt: bool  # leaderless, known to no broker that answered, or ZooKeeper and the views disagree
+    hasty: bool
+    isr: tuple[int, ...]
+    gone: int = UNKNOWN  # seconds since the brokers that it lacks are gone, where ZooKeeper keeps no record
+
+    def of(self, state: PartitionState | None, known: Background) -> tuple[int, int, int]:
+        """Returns (zk_version, state_age, stable_for) of a row with this state."""
+        if state is None or not self.zk:
+            return UNKNOWN, UNKNOWN, self.gone
+        version, age = state.version, max((known.taken_ms - state.mtime_ms) // 1000, UNKNOWN)
+        stable = _stable_for(age, self.isr, known, hasty=self.hasty) if self.in_doubt else age
+        return version, age, stable
+
+
+def _gone_for(replicas: tuple[int, ...], isr: tuple[int, ...], known: Background, *, leaderless: bool) -> int:
+    """Returns for how long, at least, the row has lacked its brokers, by the last of them that was fenced.
+
+    A leaderless one lacks its ISR; if that is empty, all replicas. Unknown if a broker that it lacks is alive.
+    """
+    lacking = (isr or replicas) if leaderless else tuple(b for b in replicas if b not in isr)
+    if not lacking or any(b not in known.absent for b in lacking):
+        return UNKNOWN
+    return min(known.absent[b] for b in lacking)
+
+
+def standing(view: PartitionView) -> tuple[int, bool]:
+    """Orders views of a partition: the newest is last, and of equal epochs one that names the leader.
+
+    A broker reports -1 for a leader that it considers dead, at the epoch of that leader (docs/facts/metadata.md).
+    """
+    return view.leader_epoch, view.leader >= 0
+
+
+def _same(seen: list[PartitionView], answering: int) -> bool:
+    """Returns whether the views agree, apart from the order of the ISR; a view without the partition disagrees."""
+    first = seen[0]
+    return len(seen) == answering and all(
+        (v.leader, v.leader_epoch, set(v.isr)) == (first.leader, first.leader_epoch, set(first.isr)) for v in seen
+    )
+
+
+def _agrees(leader: int, epoch: int, view: PartitionView, live: frozenset[int] | None) -> bool:
+    if epoch != view.leader_epoch:
+        return False
+    # A broker reports -1 for a leader that it considers dead (docs/facts/metadata.md): that is no disagreement.
+    return leader == view.leader or (view.leader == UNKNOWN and (live is None or leader not in live))
+
+
+def _newer(view: PartitionView | None, epoch: int) -> bool:
+    return view is not None and view.leader_epoch > epoch
+
+
+def _stable_for(age: int, isr: tuple[int, ...], known: Background, *, hasty: bool) -> int:
+    """Returns the least seconds for which the fault has lasted; an old record may be a new fault.
+
+    That is so if a broker has just left or come back, or if the views are newer. `hasty`: the record still names a
+    leader, so something else has changed since, at an unknown time.
+    """
+    if hasty or age < 0:
+        return UNKNOWN
+    ages = [(known.taken_ms - known.registered_ms[b]) // 1000 for b in isr if known.registered_ms.get(b, -1) > 0]
+    return max(min([age, *ages]), UNKNOWN)

@@ -1,0 +1,105 @@
+"""Every error that kfix raises on purpose. Each class carries its exit code (`docs/exit-codes.md`).
+
+One boundary (`kfix.shell.app`) prints them as one line on standard error; nothing else does.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kfix.core.harmless import lines
+
+
+class KfixError(Exception):
+    """One clear line: what, where, what to do next. `hint` is the last part, printed on a line of its own.
+
+    A message of several lines is made by `kfix.core.harmless.lines`; any other line end in it is printed as an escape.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(KfixError):
+    """A wrong option, an unknown code, an invalid file: nothing was changed."""
+
+    exit_code = 2
+
+
+class InvalidFileError(UsageError):
+    """One or more mistakes in a file, each with its place, reported together."""
+
+    def __init__(self, problems: tuple[str, ...], *, hint: str = "") -> None:
+        super().__init__(lines(*problems), hint=hint)
+        self.problems = problems
+
+
+class RefusedError(KfixError):
+    """A stale, expired, used or foreign plan, a failed precondition, or a limit: nothing was changed."""
+
+    exit_code = 3
+
+
+class ApprovalError(KfixError):
+    """The approval is missing or was declined before the first change."""
+
+    exit_code = 4
+
+
+class NotProvedError(KfixError):
+    """The changes were applied, but the proof failed or was inconclusive."""
+
+    exit_code = 5
+
+
+class StoppedError(KfixError):
+    """The run stopped after a change: declined later, a broken invariant, Ctrl-C."""
+
+    exit_code = 6
+
+
+class RolledBackError(KfixError):
+    """A step failed and everything was rolled back, with proof: the cluster is as it was before the run."""
+
+    exit_code = 7
+
+
+class RollbackFailedError(KfixError):
+    """A step failed and not everything could be rolled back: a person is needed."""
+
+    exit_code = 8
+
+
+class HeldError(KfixError):
+    """Another run or operator holds the cluster, or its cooldown has not passed."""
+
+    exit_code = 9
+
+
+class UnreachableError(KfixError):
+    """The cluster, or a source that the answer needs, does not respond."""
+
+    exit_code = 22
+
+
+class NoAnswerError(UnreachableError):
+    """A source did not answer in time: unlike a refused connection, this does not show that nothing runs there."""
+
+
+class StoreError(UnreachableError):
+    """The fleet store cannot be written (no space, no permission, missing): the whole run stops."""
+
+
+class LabError(KfixError):
+    """The lab cannot do what was requested: no Java, no Maven, no free port, a broker that does not start."""
+
+    exit_code = 1
+
+
+class ReadOnlyViolationError(KfixError):
+    """A changing request reached a read-only transport: a mistake in kfix, stopped before it was sent."""
+
+    exit_code = 1

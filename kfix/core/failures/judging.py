@@ -1,0 +1,229 @@
+"""Judges failures of brokers: partitions by `rules`, then groups, controller and ZooKeeper."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from kfix.core.derive.addressing import cluster_options
+from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.diagnosis.forecast import Failure, FailureForecast, Fate, Forecast, PartitionForecast
+from kfix.core.failures.masks import ClusterMasks, masks_of
+from kfix.core.failures.risks import risks_of
+from kfix.core.failures.rules import NO, NONE, UNREAD, YES, AfterFailure, PartitionMasks, after_failure
+from kfix.core.failures.scenarios import live_of, quorum_lost, unknown_of
+from kfix.core.snapshot.snapshot import NO_LEADER, TopicPartition
+from kfix.core.wording import several
+
+
+def forecast(case: CaseFile, failures: Sequence[Failure], *, named: bool = False) -> Forecast:
+    """Returns the failures judged, worst first. With `named` each lists the partitions that it changes.
+
+    Raises UnreachableError if no source shows which brokers are alive.
+    """
+    judge = Judge(case)
+    judged = [judge.judge(failure, named=named) for failure in failures]
+    masks = judge.masks
+    counted = [tp for tps in masks.rows.values() for tp in tps]
+    return Forecast(
+        cluster=case.snapshot.cluster.name,
+        options=cluster_options(case),
+        taken_at=case.taken_at,
+        brokers=tuple(sorted(masks.live)),
+        partitions=len(counted) + len(masks.unjudged),
+        topics=len({tp.topic for tp in (*counted, *masks.unjudged)}),
+        groups_known=case.snapshot.groups_complete,
+        failures=tuple(sorted(judged, key=lambda f: f.rank, reverse=True)),
+        unknown=(*unknown_of(case), *_unjudged(masks)),
+    )
+
+
+def _unjudged(masks: ClusterMasks) -> Iterator[str]:
+    if masks.unjudged:
+        count = several(len(masks.unjudged), "partition")
+        yield f"{count} without a readable leader and ISR, such as {masks.unjudged[0]}"
+
+
+class _Equals:
+    """Equal partitions with the outcomes that were judged so far: few, since only their own brokers matter."""
+
+    __slots__ = ("_known", "concerning", "row", "tps")
+
+    def __init__(self, row: PartitionMasks, tps: tuple[TopicPartition, ...]) -> None:
+        self.row = row
+        self.tps = tps
+        self.concerning = row.replicas | row.isr | row.leader | max(row.believed, NONE)
+        self._known: dict[tuple[int, bool], _Outcome] = {}
+
+    def after(self, down: int, *, new_controller: bool) -> _Outcome:
+        key = (down & self.concerning, new_controller)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _Outcome(after_failure(self.row, key[0], new_controller=new_controller))
+        return found
+
+
+class _Outcome:
+    """An outcome, and the counts that it belongs to."""
+
+    __slots__ = ("after", "counts")
+
+    def __init__(self, after: AfterFailure) -> None:
+        falls = after.falls_under
+        self.after = after
+        self.counts = (
+            after.fate,
+            after.fate is Fate.STOPPED and after.leader > NONE,
+            falls == YES,
+            after.left_with_last,
+            after.fate is Fate.UNKNOWN or falls == UNREAD,
+        )
+
+
+_Judged = list[tuple[_Outcome, _Equals]]
+
+
+class Judge:
+    """One cluster. Equal partitions are judged once, and only if a failure can concern them."""
+
+    def __init__(self, case: CaseFile) -> None:
+        self.case = case
+        self.masks = masks_of(case, live_of(case))
+        self._equals = [_Equals(row, tps) for row, tps in self.masks.rows.items()]
+
+    def judge(self, failure: Failure, *, named: bool = False) -> FailureForecast:
+        touched = self._judged(failure, self._touched(failure))
+        stops, under = self._internal(touched)
+        offsets = [tp.partition for tp in stops if tp.topic == OFFSETS_TOPIC]
+        offsets_under = [tp.partition for tp in under if tp.topic == OFFSETS_TOPIC]
+        partitions = tuple(p for p in self._named(touched) if p.changed) if named else ()
+        counts = _counts(touched)
+        counts["unjudged"] += len(self.masks.unjudged)
+        return FailureForecast(
+            failure,
+            **counts,
+            groups=self._groups(offsets),
+            unwritable=self._groups(offsets_under),
+            offsets=tuple(sorted(offsets)),
+            offsets_under=tuple(sorted(offsets_under)),
+            transactions=tuple(sorted(tp.partition for tp in (*stops, *under) if tp.topic == TRANSACTIONS_TOPIC)),
+            share_states=tuple(sorted(tp.partition for tp in (*stops, *under) if tp.topic == SHARE_TOPIC)),
+            controller_moves=self._controller_moves(failure),
+            quorum_lost=quorum_lost(self.case, failure.brokers),
+            partitions=partitions,
+            risks=risks_of(self.case, failure, partitions),
+        )
+
+    def every_partition(self, failure: Failure) -> Mapping[TopicPartition, PartitionForecast]:
+        """Returns the forecast of each partition, also of those that nothing happens to."""
+        return {p.tp: p for p in self._named(self._judged(failure, self._equals))}
+
+    def _judged(self, failure: Failure, equals: Iterable[_Equals]) -> _Judged:
+        down = self.masks.mask(failure.brokers)
+        # In ZooKeeper's rules a cluster without a live controller elects one, which knows only the record.
+        bit = self.masks.controller_bit
+        new = self.case.zookeeper_rules and (bit == NONE or bool(bit & down))
+        return [(each.after(down, new_controller=new), each) for each in equals]
+
+    def _touched(self, failure: Failure) -> Iterable[_Equals]:
+        found = {id(each): each for broker in failure.brokers for each in self._by_broker.get(broker, ())}
+        return (*found.values(), *self._restless)
+
+    @cached_property
+    def _restless(self) -> tuple[_Equals, ...]:
+        return tuple(each for each in self._equals if each.row.restless)
+
+    @cached_property
+    def _by_broker(self) -> Mapping[int, list[_Equals]]:
+        found: dict[int, list[_Equals]] = {}
+        for each in self._equals:
+            if not each.row.restless:
+                for broker in self.masks.brokers(each.concerning):
+                    found.setdefault(broker, []).append(each)
+        return found
+
+    @cached_property
+    def _with_coordinators(self) -> frozenset[int]:
+        """Returns the identities of the equals among which are internal partitions."""
+        return frozenset(id(each) for each in self._equals if any(tp.topic in INTERNAL_TOPICS for tp in each.tps))
+
+    def _internal(self, touched: _Judged) -> tuple[list[TopicPartition], list[TopicPartition]]:
+        """Returns the internal partitions that stop, and those that fall below min.insync.replicas."""
+        stops: list[TopicPartition] = []
+        under: list[TopicPartition] = []
+        for outcome, each in touched:
+            if id(each) not in self._with_coordinators:
+                continue
+            internal = [tp for tp in each.tps if tp.topic in INTERNAL_TOPICS]
+            if outcome.after.fate in {Fate.STOPS, Fate.STRANDED}:
+                stops += internal
+            elif outcome.after.falls_under == YES:
+                under += internal
+        return stops, under
+
+    def _groups(self, partitions: Iterable[int]) -> tuple[str, ...]:
+        return tuple(sorted({g for p in partitions for g in self.case.groups.get(p, ())}))
+
+    def _controller_moves(self, failure: Failure) -> bool | None:
+        controller = self.masks.controller
+        return None if controller is None else controller in failure.brokers
+
+    def _named(self, judged: _Judged) -> list[PartitionForecast]:
+        found: list[PartitionForecast] = []
+        for outcome, each in judged:
+            first = self._one(each.tps[0], outcome.after, each.row)
+            found += (replace(first, tp=tp) for tp in each.tps)
+        return sorted(found, key=lambda p: p.tp)
+
+    def _one(self, tp: TopicPartition, after: AfterFailure, row: PartitionMasks) -> PartitionForecast:
+        return PartitionForecast(
+            tp=tp,
+            fate=after.fate,
+            leader_before=self._leader(row.serves),
+            leader=self._leader(after.leader),
+            replicas=self.masks.ordered(row.order),
+            isr_before=self.masks.brokers(row.isr),
+            isr=self.masks.brokers(after.isr),
+            min_isr=None if after.min_isr == UNREAD else after.min_isr,
+            under_min_isr=_known(after.under),
+            falls_under=_known(after.falls_under),
+            last_in_sync=after.last,
+            left_with_last=after.left_with_last,
+        )
+
+    def _leader(self, bit: int) -> int | None:
+        if bit == UNREAD:
+            return None
+        return NO_LEADER if bit == NONE else self.masks.brokers(bit)[0]
+
+
+def _known(value: int) -> bool | None:
+    return {YES: True, NO: False}.get(value)
+
+
+def _counts(touched: _Judged) -> dict[str, int]:
+    totals: Counter[tuple[Fate, bool, bool, bool, bool]] = Counter()
+    for outcome, each in touched:
+        totals[outcome.counts] += len(each.tps)
+    fates: Counter[Fate] = Counter()
+    revived = under = last = unjudged = 0
+    for (fate, again, falls, left, unknown), n in totals.items():
+        fates[fate] += n
+        revived += n * again
+        under += n * falls
+        last += n * left
+        unjudged += n * unknown
+    return {
+        "stops": fates[Fate.STOPS] + fates[Fate.STRANDED],
+        "stranded": fates[Fate.STRANDED],
+        "unclean": fates[Fate.UNCLEAN],
+        "moves": fates[Fate.MOVES],
+        "stopped": fates[Fate.STOPPED],
+        "revived": revived,
+        "under_min_isr": under,
+        "last_in_sync": last,
+        "unjudged": unjudged,
+    }

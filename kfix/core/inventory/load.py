@@ -1,0 +1,121 @@
+"""Reads `fleet.yaml` or a folder of client properties as an `Inventory`; reports all mistakes with their positions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path as FilePath
+from typing import Final
+
+from kfix.core.documents.reading import read_model, read_text
+from kfix.core.expected import EXPECTED, Expected
+from kfix.core.inventory.folder import read_folder
+from kfix.core.inventory.meaning import PropertiesFiles, problems_of
+from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
+from kfix.core.inventory.places import FILE, LARGEST
+from kfix.core.inventory.schema import DAYS, ClusterModel, DefaultsModel, FleetModel, MuteModel, WindowModel
+from kfix.core.inventory.words import clock, day, moment
+
+_PLAIN: Final = ClusterEntry("")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A valid inventory. `sha256` is that of the file, or of the folder's files by name; `warnings` are for people."""
+
+    inventory: Inventory
+    sha256: str
+    warnings: tuple[str, ...] = ()
+
+
+def load_inventory(path: FilePath, today: date | None = None, *, trusted: bool = False) -> Loaded:
+    """Returns the inventory of a file, or of a folder: its fleet.yaml if it has one, else its client properties.
+
+    `today` (UTC) decides which mutes have expired. Client properties read other secrets, such as those of config
+    providers, only if the inventory is `trusted`. Raises InvalidFileError with all mistakes, UsageError if the file
+    cannot be read.
+    """
+    if path.is_dir():
+        if not (path / FILE).is_file():
+            inventory, digest = read_folder(path, trusted=trusted)
+            return Loaded(inventory, digest)
+        path /= FILE
+    text = read_text(path, "inventory")
+    properties = PropertiesFiles(path.parent, trusted=trusted)
+    inventory = parse_inventory(text, str(path), path.parent, properties)
+    now = today or datetime.now(UTC).date()
+    return Loaded(inventory, hashlib.sha256(text.encode()).hexdigest(), (*_warnings(inventory, now), *properties.notes))
+
+
+def parse_inventory(text: str, origin: str, folder: FilePath, properties: PropertiesFiles | None = None) -> Inventory:
+    """Returns the inventory in a text; relative paths in it start from `folder`, as those of `properties`.
+
+    Raises InvalidFileError with all mistakes.
+    """
+    properties = properties or PropertiesFiles(folder)
+    model = read_model(
+        text,
+        FleetModel,
+        origin=origin,
+        what="inventory",
+        more=lambda data: problems_of(data, properties),
+        largest=LARGEST,
+    )
+    clusters = {name: _entry(name, given, model.defaults, properties) for name, given in model.clusters.items()}
+    return Inventory(clusters, tuple(map(_mute, model.mutes)), origin)
+
+
+def _entry(name: str, given: ClusterModel, defaults: DefaultsModel, properties: PropertiesFiles) -> ClusterEntry:
+    config = given.command_config or defaults.command_config or ""
+    bootstrap = given.bootstrap
+    if not bootstrap and not given.zookeeper and given.command_config:
+        bootstrap = properties.servers(given.command_config)
+    word = given.criticality or defaults.criticality
+    return ClusterEntry(
+        name=name,
+        bootstrap=bootstrap,
+        zookeeper=given.zookeeper,
+        command_config=str(properties.path(config)) if config else "",
+        owner=given.owner or defaults.owner or "",
+        tags=tuple(dict.fromkeys((*defaults.tags, *given.tags))),
+        criticality=Criticality[word.upper()] if word else _PLAIN.criticality,
+        expected=Expected(
+            given.expected.rf or defaults.expected.rf or EXPECTED.rf,
+            given.expected.min_isr or defaults.expected.min_isr or EXPECTED.min_isr,
+        ),
+        restart_grace=_first(given.restart_grace, defaults.restart_grace, _PLAIN.restart_grace),
+        timeout=_first(given.timeout, defaults.timeout, _PLAIN.timeout),
+        windows=tuple(map(_window, (*defaults.windows, *given.windows))),
+        bootstrap_controller=given.bootstrap_controller,
+        id=given.id or "",
+        zones=dict(given.zones),
+        trusted=properties.trusted,
+    )
+
+
+def _first(own: float | None, default: float | None, plain: float) -> float:
+    return next(v for v in (own, default, plain) if v is not None)
+
+
+def _window(given: WindowModel) -> MaintenanceWindow:
+    if given.start is not None and given.end is not None:
+        return MaintenanceWindow(given.why, start=moment(given.start), end=moment(given.end))
+    days = frozenset(DAYS.index(d) for d in given.weekdays or ())
+    return MaintenanceWindow(given.why, weekdays=days, at=clock(given.at or ""), minutes=int((given.for_ or 0) / 60))
+
+
+def _mute(given: MuteModel) -> Mute:
+    return Mute(tuple(given.clusters), tuple(given.findings), given.reason, day(given.until), given.by)
+
+
+def _warnings(inventory: Inventory, today: date) -> Iterator[str]:
+    for mute in inventory.mutes:
+        what = f"{inventory.origin}: the mute of {', '.join(mute.findings)} on {', '.join(mute.clusters)}"
+        if mute.expired(today):
+            yield f"{what} expired on {mute.until} and covers nothing: extend it or remove it"
+        for pattern in mute.clusters:
+            if not any(fnmatchcase(name, pattern) for name in inventory.clusters):
+                yield f"{what}: no cluster matches {pattern!r}"

@@ -1,0 +1,48 @@
+"""The states of transactional ids in the records of `__transaction_state`.
+
+Source: `TransactionLogKey`, `TransactionLogValue` (JSON schemas of Kafka 2.7.1 and 4.0). A key is its version, 0, and
+the transactional.id. Version 1 of a value has the flexible encoding of the same fields and is written with
+transaction.version 2 (KIP-890). A record without a value deletes its key.
+"""
+
+from __future__ import annotations
+
+from kfix.core.kafka.codec import ByteReader, versioned
+from kfix.core.kafka.records import Record
+from kfix.core.snapshot.transactions import TransactionState
+
+_VALUE = (
+    "producer:i64 epoch:i16 timeout_ms:i32 status:i8 _partitions:[_topic:str _indexes:i32s] _updated_ms:i64"
+    " started_ms:i64"
+)
+_STATUS = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+
+
+def transaction_state(record: Record) -> tuple[str, TransactionState | None] | None:
+    """Returns (transactional.id, its state); None for the state of a deleted id, and for a record of another version.
+
+    Raises ProtocolError for a record that is cut off.
+    """
+    if record.key is None:
+        return None
+    key = ByteReader(record.key)
+    if key.i16() != 0:
+        return None
+    name = key.string()
+    if record.value is None:
+        return name, None
+    found = versioned(_VALUE, record.value, newest=1, flexible=1)
+    if found is None:
+        return None
+    producer, epoch, timeout, status, since = found
+    word = _STATUS[status] if 0 <= status < len(_STATUS) else f"status {status}"
+    return name, TransactionState(name, producer, epoch, timeout, word, since)

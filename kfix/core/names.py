@@ -1,0 +1,16 @@
+"""The names of partitions, one object each: four sources of a snapshot name the same tens of thousands of them."""
+
+from __future__ import annotations
+
+from kfix.core.snapshot.snapshot import TopicPartition
+
+
+class PartitionNames:
+    """Returns the same object for the same partition. Several threads may ask at once."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, dict[int, TopicPartition]] = {}
+
+    def of(self, topic: str) -> dict[int, TopicPartition]:
+        """Returns the names of a topic known so far, by partition; the caller adds those that are missing."""
+        return self._topics.setdefault(topic, {})

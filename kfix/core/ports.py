@@ -1,0 +1,205 @@
+"""What the core needs from outside. Adapters implement these protocols; the core imports no client library.
+
+The authority is ZooKeeper today and a KRaft quorum later, so nothing here names a znode except where only ZooKeeper has
+it (`reelect_controller`). Bulk reads of 50 000 partitions belong to the collector, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from kfix.core.derive.versions import VersionRule
+from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
+from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
+from kfix.core.snapshot.offsets import GroupOffsets, StoredOffset
+from kfix.core.snapshot.reading import (
+    BrokerRegistration,
+    ChangeResult,
+    ConfigValue,
+    LogDirs,
+    LogTail,
+    PartitionReading,
+    ResourceKind,
+    StableEnd,
+)
+from kfix.core.snapshot.snapshot import (
+    Assignment,
+    ClusterIdentity,
+    ControllerNode,
+    CoordinatorProbe,
+    LogEnd,
+    TopicPartition,
+)
+from kfix.core.snapshot.transactions import OpenBatch, TransactionState
+
+
+class ClusterReader(Protocol):
+    """Fresh reads, never cached; each raises UnreachableError where its source does not answer in time."""
+
+    def identity(self) -> ClusterIdentity: ...
+
+    def registered_brokers(self) -> frozenset[int]: ...
+
+    def registration(self, broker: int) -> BrokerRegistration:
+        """Returns how a KRaft cluster has this broker id. All partitions are read, which takes seconds on a large one.
+
+        Raises UnreachableError on ZooKeeper, too, where a registration ends with its broker.
+        """
+        ...
+
+    def controller(self) -> ControllerNode: ...
+
+    def migrating(self) -> bool:
+        """Returns True during a migration from ZooKeeper to KRaft: then `/controller` must not be touched."""
+        ...
+
+    def partition(self, tp: TopicPartition) -> PartitionReading: ...
+
+    def recorded(self, tp: TopicPartition) -> PartitionReading:
+        """Reads without the brokers' views, so that a hung broker cannot delay it: a change rests on this reading."""
+        ...
+
+    def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
+        """Reads all partitions with all views, in some seconds on a large cluster. `errors` name failed sources."""
+        ...
+
+    def reassignments(self) -> Mapping[TopicPartition, Assignment]: ...
+
+    def partition_count(self, topic: str) -> int | None:
+        """Returns None where the topic does not exist."""
+        ...
+
+    def probe_group(self, group: str) -> CoordinatorProbe: ...
+
+    def log_ends(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]: ...
+
+    def log_tails(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
+        """As `log_ends`, with the epoch of each last record: about twenty requests per replica instead of one."""
+        ...
+
+    def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
+        """Returns all partitions of a topic as recorded; empty where it does not exist."""
+        ...
+
+    def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
+        """Returns the values; an unknown key is absent. A broker's configuration is requested from that broker.
+
+        What a topic has not of its own is the default of the broker that responds, and brokers may differ; unclean
+        elections on KRaft are the active controller's.
+        """
+        ...
+
+    def follows(self, rule: VersionRule, broker: int) -> bool:
+        """Returns whether the broker's release follows the rule."""
+        ...
+
+    def log_dirs(self, broker: int) -> LogDirs: ...
+
+    def stable_end(self, tp: TopicPartition) -> StableEnd:
+        """Requested from the partition's leader."""
+        ...
+
+    def group(self, group: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
+        """Returns state and committed offsets of these partitions, requested from the group's coordinator."""
+        ...
+
+    def group_members(self, group: str) -> GroupMembers:
+        """Returns state and members, requested from the group's coordinator."""
+        ...
+
+    def last_generation(self, group: str) -> LastGeneration:
+        """Reads the end of the log of the group's offsets partition, some megabytes at most, at its coordinator."""
+        ...
+
+    def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
+        """Reads the whole log of an offsets partition at its leader, and what a coordinator cannot load of it."""
+        ...
+
+    def key_left(self, tp: TopicPartition, key: bytes, first: int) -> Mapping[int, KeyLeft]:
+        """Returns the records with this key from offset `first` on in each replica; one that fails has an error."""
+        ...
+
+    def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
+        """Returns the last state of a transactional.id since this time, by the log of its coordinator; None: none."""
+        ...
+
+    def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
+        """Returns the batch at the last stable offset, from the leader; None where no transaction is open."""
+        ...
+
+
+class ClusterChanger(Protocol):
+    """The only way to change a cluster. Nothing retries; a missing answer gives `ChangeResult.unknown`."""
+
+    def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult: ...
+
+    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
+        """`None` cancels a reassignment. The present list is the no-op that makes a controller re-read it."""
+        ...
+
+    def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
+        """Deletes `/controller` if the version of `/controller_epoch` is this one (docs/facts/zookeeper.md)."""
+        ...
+
+    def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
+        """Sets these keys on this resource only; `None` removes the resource's own value."""
+        ...
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
+        """Commits offsets of a group without members; `None` deletes the committed offset."""
+        ...
+
+    def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
+        """Removes one member from a group; `instance` is its group.instance.id, "" for a dynamic member."""
+        ...
+
+    def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
+        """Takes the transactional.id over, if it still has this producer id: its open transaction is aborted.
+
+        `timeout_ms` becomes its transaction.timeout.ms, as any new producer sets it.
+        """
+        ...
+
+    def unregister_broker(self, broker: int) -> ChangeResult:
+        """Removes the registration of a broker from a KRaft cluster. Kafka accepts it for a live broker as well."""
+        ...
+
+    def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
+        """Appends a record without a value to a partition of the offsets topic, at its leader."""
+        ...
+
+
+class ClusterLock(Protocol):
+    """Allows one run per cluster at a time, wherever it is started."""
+
+    @property
+    def scope(self) -> str:
+        """Returns who sees the lock, such as `all kfix on this cluster (ZooKeeper)`."""
+        ...
+
+    def take(self, holder: Mapping[str, str]) -> None:
+        """Raises HeldError with the holder, UnreachableError where the lock is not available."""
+        ...
+
+    def held(self) -> bool:
+        """Returns False as soon as it may have been lost, as by an expired session."""
+        ...
+
+    def release(self) -> None: ...
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Returns seconds since the epoch, UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Returns seconds since the boot of the host, by a clock that is never set: the same for all processes."""
+        ...
+
+    def boot(self) -> str:
+        """Returns the name of that boot, by which `monotonic` of two processes can be compared; "" if it has none."""
+        ...
+
+    def sleep(self, seconds: float) -> None: ...

@@ -1,0 +1,195 @@
+"""One consumer group in depth, as its coordinator and the leaders of its partitions report it: read for `--group` only.
+
+Times are seconds since the epoch, UTC. What was not read is None or -1, with the reason in `errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kfix.core.declared import Int16, Int32, Moment
+from kfix.core.snapshot.naming import Endpoint, TopicPartition
+from kfix.core.snapshot.transactions import OpenBatch
+
+_JOINING, RECONCILING = "PreparingRebalance", "Reconciling"
+DEAD, EMPTY = "Dead", "Empty"
+#: Seconds that an ordinary transaction lasts at most.
+_YOUNG = 5.0
+#: Kafka's types of groups, as ListGroups reports them. Before 3.8 a broker does not report them.
+CLASSIC_GROUP, CONSUMER_GROUP, SHARE_GROUP, STREAMS_GROUP = "classic", "consumer", "share", "streams"
+#: The request that describes a group of each type.
+_REQUESTS = {
+    CONSUMER_GROUP: "ConsumerGroupDescribe",
+    SHARE_GROUP: "ShareGroupDescribe",
+    STREAMS_GROUP: "StreamsGroupDescribe",
+}
+
+
+def described_by(group_type: str) -> str:
+    """Returns the name of the request that describes groups of this type."""
+    return _REQUESTS.get(group_type, "DescribeGroups")
+
+
+class GroupMember(NamedTuple):
+    """A member as its coordinator describes it. `instance` is its group.instance.id, "" for a dynamic member.
+
+    `assigned` are its partitions; empty while a classic group rebalances, and for classic groups of other protocols.
+    `target` are those that the coordinator wants it to have, and `epoch` is the one it has reached; None where the type
+    of the group does not have them.
+    """
+
+    id: str
+    client: str
+    host: str
+    instance: str
+    assigned: tuple[TopicPartition, ...]
+    target: tuple[TopicPartition, ...] | None = None
+    epoch: Int32 | None = None
+
+
+#: Kafka's states of a group that rebalances: it waits for its members to join, or for the assignment by one of them;
+#: one of the consumer protocol computes the assignment, or waits for its members to take it on.
+REBALANCING = frozenset({_JOINING, "CompletingRebalance", "Assigning", RECONCILING})
+
+
+def awaited(
+    members: Iterable[GroupMember], state: str, last: Collection[str], epoch: int | None = None
+) -> tuple[GroupMember, ...]:
+    """Returns the members that may hold the rebalance. `last` has the ids of the last generation, if it is known.
+
+    `epoch` is that of a group of the consumer protocol: it waits for the members that have not reached it.
+
+    A coordinator waits for members that it already knows: one that is not of the last generation has joined since. In
+    CompletingRebalance all have joined, and the last generation excludes none.
+    """
+    found = tuple(members)
+    if epoch is not None:
+        return tuple(member for member in found if member.epoch is not None and member.epoch < epoch)
+    of_it = tuple(member for member in found if member.id in last)
+    return of_it if of_it and state == _JOINING else found
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMembers:
+    """The state of a group and its members, as its coordinator answers now. `state` is Kafka's: Stable, Dead, ...
+
+    `epoch` is that of a group of the consumer protocol, None for a classic one.
+    """
+
+    group: str
+    state: str
+    members: tuple[GroupMember, ...]
+    epoch: int | None = None
+
+    @property
+    def rebalances(self) -> bool:
+        return self.state in REBALANCING
+
+
+@dataclass(frozen=True, slots=True)
+class LastGeneration:
+    """The last generation of a group that got an assignment, as the log of its partition holds it.
+
+    `number` is None and `members` empty if the log does not show it; `members` are member ids.
+    """
+
+    number: int | None = None
+    members: frozenset[str] = frozenset()
+
+
+class GroupPartition(NamedTuple):
+    """A partition that the group has committed an offset for, or that is assigned to one of its members.
+
+    `committed` is -1 if there is none, and of a share group its start offset; `commit_error` is Kafka's code of
+    OffsetFetch with require_stable, such as 88.
+    `start`, `end` (high watermark) and `stable` (last stable offset) are by the leader; -1 with `log_error` if unknown.
+    """
+
+    committed: int
+    commit_error: Int16
+    start: int
+    end: int
+    stable: int
+    log_error: str
+
+    @property
+    def lag(self) -> int | None:
+        """The number of records behind the committed offset; None if it or the log end is unknown."""
+        return None if min(self.committed, self.end) < 0 else max(self.end - self.committed, 0)
+
+    @property
+    def outside(self) -> bool:
+        """Whether the committed offset is below the log start or above the log end."""
+        return self.committed >= 0 and min(self.start, self.end) >= 0 and not self.start <= self.committed <= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReading:
+    """The answers about one group at one moment.
+
+    `endpoint` is the address that FindCoordinator names; `unconnected` is why it does not accept connections from here,
+    "" if it does, None if that was not tried. `state` is "" and `members` None if the group was not described; of a
+    streams group only the state is. `group_type` is that of the request that described it, "" for DescribeGroups, and
+    `epoch` is the epoch of the group, None for a classic one.
+    `partitions` is None if OffsetFetch was not answered. `left_out` is the number of partitions beyond the limit.
+    `held` are the batches at the last stable offsets that are below the high watermark. `errors` is {question: why it
+    was not answered}.
+    """
+
+    group: str
+    taken_at: Moment
+    coordinator: Int32 | None
+    endpoint: Endpoint | None
+    unconnected: str | None
+    state: str = ""
+    kind: str = ""
+    members: tuple[GroupMember, ...] | None = None
+    partitions: Mapping[TopicPartition, GroupPartition] | None = None
+    left_out: Int32 = 0
+    held: Mapping[TopicPartition, OpenBatch] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+    group_type: str = ""
+    epoch: Int32 | None = None
+
+    @property
+    def in_depth(self) -> bool:
+        """Whether it was read by name, and not its offsets alone."""
+        return self.coordinator is None or self.endpoint is not None or self.members is not None
+
+    @property
+    def assigned(self) -> frozenset[TopicPartition]:
+        return frozenset(tp for member in self.members or () for tp in member.assigned)
+
+    @property
+    def rebalances(self) -> bool:
+        return self.state in REBALANCING
+
+    @property
+    def lag(self) -> int | None:
+        """The sum over the partitions whose lag is known; None if none is."""
+        known = [each.lag for each in (self.partitions or {}).values() if each.lag is not None]
+        return sum(known) if known else None
+
+    @property
+    def needs_second(self) -> bool:
+        """Whether a later reading shows more: members that hold a rebalance, an open transaction, or a lag.
+
+        Where only the offsets were read, ordinary transactions, which are young, do not count.
+        """
+        if self.members is not None:
+            return self.rebalances or bool(self.held) or bool(self.members and self.lag)
+        ages = [self.taken_at - batch.since_ms / 1000 for batch in self.held.values() if not batch.error]
+        return self.rebalances or any(age < 0 or age > _YOUNG for age in ages)
+
+
+def by_group(readings: Iterable[GroupReading]) -> dict[str, tuple[GroupReading, ...]]:
+    """Returns {group: its readings, oldest first}."""
+    found = tuple(readings)
+    return {name: readings_of(found, name) for name in sorted({each.group for each in found})}
+
+
+def readings_of(readings: Iterable[GroupReading], group: str) -> tuple[GroupReading, ...]:
+    """Returns the readings of one group, oldest first."""
+    return tuple(sorted((each for each in readings if each.group == group), key=lambda each: each.taken_at))

@@ -1,0 +1,172 @@
+"""Fresh, small readings: what a runbook reads immediately before it changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.snapshot import NO_LEADER, Assignment, PartitionState, PartitionView, TopicPartition
+
+#: Seconds. A broker that runs fetches metadata at least every 0.5 s (docs/facts/kraft.md).
+_FETCHES_WITHIN = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionReading:
+    """One partition as it is recorded and as each responding broker reports it. `errors`: sources that failed.
+
+    The record is ZooKeeper's, or that of a KRaft quorum. `registered` are the brokers that are alive by it, None where
+    that could not be read; then no broker is known to be alive. `eligible` is known of a partition whose ISR is not
+    full, on KRaft, and only there.
+    """
+
+    tp: TopicPartition
+    state: PartitionState | None
+    assignment: Assignment | None
+    registered: frozenset[int] | None
+    views: Mapping[int, PartitionView] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
+    eligible: EligibleLeaders | None = None
+
+    @property
+    def isr(self) -> tuple[int, ...] | None:
+        """The recorded ISR; None where it was not read. A broker's own ISR may be stale and never stands in for it."""
+        return None if self.state is None else self.state.isr
+
+    @property
+    def live_isr(self) -> tuple[int, ...] | None:
+        """The live replicas that hold every acknowledged record: of the ISR, or without a leader of the ELR."""
+        if self.state is None or self.registered is None:
+            return None
+        without = self.eligible if self.state.leader == NO_LEADER else None
+        complete = (*self.state.isr, *(() if without is None else without.replicas))
+        return tuple(b for b in dict.fromkeys(complete) if b in self.registered)
+
+    @property
+    def leaderless(self) -> bool | None:
+        """No leader, or one that is not registered. None: cannot know."""
+        if self.state is None or self.registered is None:
+            return None
+        return self.state.leader == NO_LEADER or self.state.leader not in self.registered
+
+    @property
+    def eligible_needed(self) -> bool | None:
+        """On KRaft: a leader can be found only, or no longer, among replicas outside the ISR. None: cannot know."""
+        if self.eligible is not None and (self.eligible.replicas or self.eligible.last_known):
+            return True
+        return self.leaderless
+
+    @property
+    def diverged(self) -> bool | None:
+        """A registered broker's view names another leader or leader epoch than the record. None: cannot know."""
+        if self.state is None or not self.views:
+            return None
+        return any(
+            (v.leader, v.leader_epoch) != (self.state.leader, self.state.leader_epoch) for v in self.views.values()
+        )
+
+
+class RegisteredAs(StrEnum):
+    """How a KRaft cluster has a broker id. `UNREPORTED`: it is not alive, and brokers before 4.0 report no more."""
+
+    ALIVE = "alive"
+    FENCED = "fenced"
+    ABSENT = "absent"
+    UNREPORTED = "unreported"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistration:
+    """A broker id in the record of a KRaft cluster, and what else the cluster knows of it.
+
+    `answers`: something answers at its address, which is no other broker's. `fetched` is the number of seconds since
+    its last fetch of metadata, None if the active controller knows none. `replicas` is the number of partitions that
+    are assigned to it, those that are being moved there included. `hidden` states why there may be more of them, of
+    topics that this client may not describe; "" if there are none.
+    """
+
+    state: RegisteredAs
+    voter: bool
+    answers: bool
+    fetched: float | None
+    replicas: int
+    hidden: str = ""
+
+    @property
+    def fetches(self) -> bool:
+        return self.fetched is not None and self.fetched < _FETCHES_WITHIN
+
+    @property
+    def runs(self) -> bool:
+        """Whether its process runs, even if it is not alive by the record: it answers, or it fetches metadata."""
+        return self.answers or self.fetches
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeResult:
+    """The cluster's answer to one change. `code` is Kafka's (0: no error), -1 without an answer: the result is unknown.
+
+    A code of 0 is not success (docs/facts/kraft.md): the verify step reads the state again.
+    """
+
+    code: int
+    name: str
+    message: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        return self.code == 0
+
+    @property
+    def unknown(self) -> bool:
+        return self.code == -1
+
+
+class ResourceKind(StrEnum):
+    """Resources that have their own dynamic configuration."""
+
+    TOPIC = "topic"
+    BROKER = "broker"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """The value in force, and whether it is set on this resource itself. `value` is None where Kafka hides it,
+    and of unclean elections on KRaft where no controller reports it.
+
+    Not `own`: the value is the cluster-wide dynamic default, that of server.properties, or Kafka's default.
+    """
+
+    value: str | None
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirs:
+    """Log sizes of one broker, in bytes. `free` is None if the broker does not report it (before 3.3)."""
+
+    sizes: Mapping[TopicPartition, int]
+    free: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogTail:
+    """The end of one replica's log. The replica with the higher (`epoch`, `end`) holds more (docs/facts/data-loss.md).
+
+    `epoch` is the leader epoch of the last record, -1 if the log is empty or the epoch is unknown.
+    """
+
+    start: int
+    end: int
+    epoch: int = -1
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StableEnd:
+    """Offsets at a leader. `stable` below `high_watermark` means that a transaction is open from there on."""
+
+    stable: int
+    high_watermark: int

@@ -1,0 +1,83 @@
+"""`kfix snapshot`: saves the state of a cluster in a file that other commands read with --from."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kfix.core.clusters import SnapshotOptions
+from kfix.core.derive.vantage import LONGEST_NAME, as_name, is_name
+from kfix.core.errors import UsageError
+from kfix.core.wording import size_text
+from kfix.diagnose.report.snapshot import described
+from kfix.diagnose.snapshots import load_snapshot, save_snapshot, snapshot_dict
+from kfix.front.options import (
+    AsJson,
+    BootstrapController,
+    BootstrapServer,
+    ClusterName,
+    CommandConfig,
+    Timeout,
+    Vantage,
+    ZooKeeper,
+)
+from kfix.front.reaching import access_of
+from kfix.front.seam import the_app
+from kfix.front.terminal import say, say_json
+
+
+def save(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="The file to write; compressed if its name ends in .gz.")],
+    bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = 5.0,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="GROUP", help="Also probe the coordinator of this group.")
+    ] = None,
+    vantage: Vantage = None,
+    force: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it exists.")] = False,
+) -> None:
+    """Read every source of a cluster once and write the answers to FILE. The cluster is not changed.
+
+    Snapshots saved from several places at the same time show where the network is cut: kfix diagnose --from A --from B.
+    """
+    if file.exists() and not force:
+        raise UsageError(f"{file} already exists", hint="choose another name, or pass --overwrite")
+    place = _here() if vantage is None else _checked(vantage)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+    options = SnapshotOptions(tuple(group or ()), place, every_log_end=True)
+    snapshot = the_app(ctx).clusters.snapshot(access, options)
+    size = save_snapshot(snapshot, file)
+    say(described(snapshot))
+    say(f"{file}: {size_text(size)}; read it with: kfix diagnose --from {file}")
+    if snapshot.failed_sources:
+        raise typer.Exit(22)
+
+
+def show(
+    file: Annotated[Path, typer.Argument(help="A saved snapshot, or text of kafka-topics --describe.")],
+    json_output: AsJson = False,
+) -> None:
+    """Show what a snapshot holds, source by source."""
+    snapshot = load_snapshot(file)
+    if json_output:
+        say_json(snapshot_dict(snapshot), indent=2)
+    else:
+        say(described(snapshot))
+
+
+def _here() -> str:
+    return as_name(socket.gethostname().partition(".")[0])
+
+
+def _checked(name: str) -> str:
+    if not is_name(name):
+        raise UsageError(f"--vantage {name!r}: 1 to {LONGEST_NAME} printable characters, no leading or trailing space")
+    return name

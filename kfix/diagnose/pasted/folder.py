@@ -1,0 +1,55 @@
+"""A folder of logs and outputs of several nodes as one text, read line by line: memory does not grow with its size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Final
+
+from kfix.core.errors import InvalidFileError, UsageError
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.diagnose.brokerlog.files import labels, lines
+from kfix.diagnose.brokerlog.lines import LogClock
+from kfix.diagnose.pasted.entries import log_entry
+from kfix.diagnose.pasted.gathered import Gathered
+from kfix.diagnose.pasted.lines import PastedLine, bare_line, pasted_lines
+from kfix.diagnose.pasted.reader import HINT, BlockReader, snapshot_of
+from kfix.diagnose.pasted.signs import is_quiet
+
+#: Lines that show whether a file is a log.
+_HEAD: Final = 50
+_MOST_FILES: Final = 5_000
+
+
+def parse_folder(folder: Path, name: str) -> Snapshot:
+    """Returns the snapshot of all files in a folder. Raises UsageError if there is none, InvalidFileError if nothing
+    in them can be judged.
+    """
+    files = sorted(islice((p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")), _MOST_FILES))
+    if not files:
+        raise UsageError(f"{folder}: holds no file", hint=HINT)
+    reader, trouble = BlockReader(Gathered()), list[str]()
+    for file, label in labels(files).items():
+        for line in _of_file(file, label, trouble):
+            reader.take(line)
+        reader.end_blocks()
+    gathered = reader.finish()
+    gathered.problems += trouble
+    if not gathered.anything:
+        raise InvalidFileError((f"{name}: no partition and no error in {len(files)} files",), hint=HINT)
+    return snapshot_of(gathered, name, max(file.stat().st_mtime for file in files))
+
+
+def _of_file(file: Path, label: str, trouble: list[str]) -> Iterator[PastedLine]:
+    """Yields the lines of a file; of a log without the entries that no wording can match."""
+    found = lines(file, trouble)
+    head = list(islice(found, _HEAD))
+    clock = LogClock("UTC")
+    is_log = any(log_entry(PastedLine(1, text, raw), clock) for raw in head if (text := bare_line(raw)[0]))
+    whole = chain(head, found)
+    yield from pasted_lines(whole, label, keep=_worth if is_log else None)
+
+
+def _worth(line: str) -> bool:
+    return not line.startswith("\tat ") and not is_quiet(line)

@@ -1,0 +1,246 @@
+"""Logs of brokers, controllers and clients, in the wordings of a post-mortem (`adapters/brokerlog`) and of `signs`.
+
+The last entry about a broker or a partition counts, by its epoch or its time: a text may hold the logs of several
+brokers one after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kfix.core.events import LogStatement
+from kfix.core.numbers import broker_id
+from kfix.core.snapshot.snapshot import PartitionView, TopicPartition
+from kfix.diagnose.brokerlog.lines import Entry, LogClock
+from kfix.diagnose.brokerlog.reading import by_logger, interpret
+from kfix.diagnose.pasted import signs
+from kfix.diagnose.pasted.clients import NAME as CLIENT
+from kfix.diagnose.pasted.clients import client_error, named
+from kfix.diagnose.pasted.entries import LogEntry, is_trace, log_entry
+from kfix.diagnose.pasted.gathered import BadRowError, ComplaintKey, Gathered, partition_view
+from kfix.diagnose.pasted.lines import PastedLine
+
+NAME: Final = "broker log"
+_NO_LEADER: Final = -1
+#: A broker names itself so; a client does not.
+_SELF: Final = re.compile(
+    r"\[(?!Consumer|Producer|AdminClient)(?:KafkaApi-|[A-Z]\w+(?: \S+)??[ =])"
+    r"(?:(?:\w*[iI]d|broker)=)?(?P<broker>\d{1,9})\b"
+)
+_REGISTERED: Final = re.compile(r"Registered broker (?P<broker>\d+) at path /brokers/ids/")
+_PLACED: Final = re.compile(
+    r"assigned replicas are \[(?P<replicas>[\d, ]*)\], live brokers are \[(?:Set\()?(?P<live>[\d, ]*)\)?\]"
+)
+_SHRINKS: Final = re.compile(
+    r"\[Partition (?P<tp>\S+-\d+) broker=(?P<broker>\d+)\] Shrinking ISR from (?P<old>[\d,]+) to (?P<new>[\d,]*)"
+)
+_EXPANDS: Final = re.compile(r"\[Partition (?P<tp>\S+-\d+) broker=\d+\] (?:Expanding ISR from \S+ to|ISR updated)")
+#: Elections of controllers after which the office is not held steadily.
+_UNSTEADY: Final = 4
+_WITHIN: Final = 600.0
+#: Most characters of what a line names.
+_LONGEST_DETAIL: Final = 200
+#: Most texts of entries that are kept to notice a repeated one.
+_MOST_SEEN: Final = 50_000
+
+
+class LogFormat:
+    """Reads entries. Those of a partition only count if no description or znode shows it: a log is about the past."""
+
+    name = NAME
+
+    def __init__(self, gathered: Gathered) -> None:
+        self._gathered = gathered
+        self._wordings = by_logger()
+        self._clock = LogClock("UTC")
+        self._open: LogEntry | None = None
+        self._partitions: dict[TopicPartition, tuple[tuple[int, float, int], PartitionView, PastedLine]] = {}
+        self._seen: set[int] = set()
+        self._up: dict[int, tuple[tuple[float, int], bool, PastedLine]] = {}
+        self._writers: dict[tuple[str, str], set[int]] = {}
+        self._unplaced: set[tuple[tuple[str, str], ComplaintKey]] = set()
+        self._elected: dict[tuple[int, int], tuple[float, PastedLine]] = {}
+
+    def take(self, line: PastedLine) -> bool:
+        """Returns whether the line begins an entry, or continues the one above."""
+        entry = log_entry(line, self._clock)
+        if entry is not None:
+            self.end_block()
+            self._open = entry
+            return True
+        if self._open is None or not (is_trace(line.text) or self._open.unfinished):
+            self.end_block()
+            return False
+        self._open = self._open.with_more(line.text)
+        return True
+
+    def end_block(self) -> None:
+        """Reads the entry that is open: its stack trace ends here."""
+        entry, self._open = self._open, None
+        if entry is None:
+            return
+        if broker := _SELF.search(entry.text):
+            self._writers.setdefault(_writer(entry.line), set()).add(int(broker["broker"]))
+        if signs.is_quiet(entry.line.text) or not self._read(entry):
+            self._gathered.skip(entry.line, entry.level)
+            return
+        if (mark := hash(entry.line.text)) in self._seen:
+            self._gathered.repeat(entry.line)
+        elif len(self._seen) < _MOST_SEEN:
+            self._seen.add(mark)
+
+    def _read(self, entry: LogEntry) -> bool:
+        gathered = self._gathered
+        statement = interpret(_classic(entry), self._wordings, entry.line.where)
+        if statement is not None:
+            self._add(statement, entry)
+        sign = next(((s.kind, m) for s in signs.SERVER if (m := s.pattern.search(entry.text))), None)
+        if sign is not None:
+            self._sign(*sign, entry)
+        if registered := _REGISTERED.search(entry.text):
+            self._note_up(int(registered["broker"]), entry, up=True)
+        of_broker = bool(statement is not None or sign or registered)
+        of_client = sign is None and client_error(entry, gathered)
+        if of_broker or of_client:
+            gathered.formats[NAME if of_broker else CLIENT] += 1
+        return self._ends(entry) or of_broker or of_client
+
+    def _sign(self, kind: str, found: re.Match[str], entry: LogEntry) -> None:
+        parts = {key: value or "" for key, value in found.groupdict().items()}
+        name = parts.get("tp") or ""
+        if parts.get("topic"):
+            name = f"{parts['topic']}-{parts['partition']}"
+        if kind == "offline":
+            self._offline(name, entry)
+            return
+        broker = broker_id(parts.get("broker", ""))
+        own = broker if broker is not None else self._own(entry)
+        detail = parts.get("detail", "")[:_LONGEST_DETAIL]
+        if " " not in detail and "/" not in detail:
+            detail = detail.rpartition(".")[2]  # the package of an exception
+        key = self._gathered.complain(kind, name, -1, entry.line, at=entry.at, broker=own, detail=detail)
+        if own < 0:
+            self._unplaced.add((_writer(entry.line), key))
+
+    def _own(self, entry: LogEntry) -> int:
+        found = _SELF.search(entry.text)
+        return int(found["broker"]) if found is not None else -1
+
+    def _ends(self, entry: LogEntry) -> bool:
+        """Returns whether the entry shows that something is right again."""
+        found = {sign.kind: m for sign in signs.ENDS if (m := sign.pattern.search(entry.text))}
+        for kind, match in found.items():
+            subject = named(signs.GROUP, entry.text) if kind == "group" else match.groupdict().get("broker") or ""
+            if subject or kind != "group":
+                self._gathered.settle(kind, subject, entry.line, entry.at)
+        return bool(found)
+
+    def _offline(self, name: str, entry: LogEntry) -> None:
+        """Adds a partition for which no leader was found; its trace may name the replicas and the live brokers."""
+        topic, _, partition = name.rpartition("-")
+        placed = _PLACED.search(entry.text)
+        replicas = _ids(placed["replicas"]) if placed is not None else ()
+        if placed is not None and self._gathered.registered is None:
+            self._gathered.registered = _ids(placed["live"])
+        self._state(TopicPartition(topic, int(partition)), partition_view(_NO_LEADER, replicas, ()), entry, -1)
+
+    def _state(self, tp: TopicPartition, view: PartitionView, entry: LogEntry, epoch: int) -> None:
+        old = self._partitions.get(tp)
+        # An entry without an epoch is about the newest one: it is as new as its time.
+        order = (epoch, entry.at, entry.line.number)
+        if old is not None:
+            if 0 <= epoch < old[0][0] or (min(epoch, old[0][0]) < 0 and order[1:] < old[0][1:]):
+                return
+            view = view._replace(isr=view.isr or (old[1].isr if view.leader < 0 else ()))
+            order = (max(epoch, old[0][0]), entry.at, entry.line.number)
+        self._partitions[tp] = (order, view, entry.line)
+
+    def _add(self, statement: LogStatement, entry: LogEntry) -> None:
+        for event in statement.events:
+            kind = event.key.partition(":")[0]
+            if event.broker is not None and kind in {"up", "gone"}:
+                self._note_up(event.broker, entry, up=kind == "up")
+        for broker, seen in statement.brokers:
+            if seen.leader != broker:
+                self._note_up(broker, entry, up=False)
+            elif not any(event.key.startswith("up:") for event in statement.events):
+                self._note_up(broker, entry, up=True)
+        if statement.controller is not None:
+            self._gathered.controller = statement.controller.leader
+            self._elected.setdefault((statement.controller.leader, statement.controller.epoch), (entry.at, entry.line))
+        for tp, observed in statement.partitions:
+            if observed.leader >= _NO_LEADER and observed.isr is not None:
+                self._state(tp, partition_view(observed.leader, (), observed.isr, epoch=observed.epoch), entry,
+                            observed.epoch)  # fmt: skip
+        self._isr(entry)
+
+    def _isr(self, entry: LogEntry) -> None:
+        """Notes which replicas left the ISR of a partition, and that it grew again."""
+        if shrinks := _SHRINKS.search(entry.text):
+            away = sorted(set(_ids(shrinks["old"])) - set(_ids(shrinks["new"])))
+            detail = f"ISR {shrinks['old']} became {shrinks['new']}"
+            for broker in away:
+                self._gathered.complain("shrunk", shrinks["tp"], -1, entry.line, at=entry.at, broker=broker,
+                                        detail=detail)  # fmt: skip
+        elif expands := _EXPANDS.search(entry.text):
+            self._gathered.settle("shrunk", expands["tp"], entry.line, entry.at)
+
+    def _note_up(self, broker: int, entry: LogEntry, *, up: bool) -> None:
+        order = (entry.at, entry.line.number)
+        if broker not in self._up or order >= self._up[broker][0]:
+            self._up[broker] = (order, up, entry.line)
+
+    def finish(self) -> None:
+        """Adds the last state of each broker and partition, and whose error an entry without an id is."""
+        gathered = self._gathered
+        for broker, (_, up, line) in self._up.items():
+            if up:
+                gathered.say_alive(broker, f"registered last ({line.where})")
+            else:
+                gathered.say_dead(broker, f"was gone last ({line.where})")
+                gathered.complain("gone", "", -1, line, broker=broker)
+        for tp, (_, view, line) in self._partitions.items():
+            self._finish_partition(tp, view, line)
+        self._finish_elections()
+        for source, key in self._unplaced:
+            writers = self._writers.get(source, set())
+            if len(writers) == 1 and key in gathered.complaints:
+                gathered.complaints[key] = gathered.complaints[key]._replace(broker=min(writers))
+
+    def _finish_partition(self, tp: TopicPartition, view: PartitionView, line: PastedLine) -> None:
+        gathered, shown = self._gathered, self._gathered.read.get(tp)
+        if shown is not None:
+            if view.leader < 0 <= shown.view.leader:
+                gathered.complain("once leaderless", str(tp), -1, line)
+        elif not (view.isr or view.replicas):
+            gathered.complain("offline", str(tp), -1, line)
+        else:
+            try:
+                gathered.partition(tp, view, line, NAME)
+            except BadRowError as error:
+                gathered.broken(error, line)
+
+    def _finish_elections(self) -> None:
+        """Notes controllers that are elected again and again within minutes; restarts of all brokers are fewer."""
+        elected = sorted(self._elected.values(), key=lambda each: each[0])
+        for first, last in zip(elected, elected[_UNSTEADY - 1 :], strict=False):
+            if last[0] - first[0] <= _WITHIN:
+                detail = f"{_UNSTEADY} elections within {last[0] - first[0]:.0f} s"
+                self._gathered.complain("unsteady", "", -1, last[1], detail=detail)
+                return
+
+
+def _classic(entry: LogEntry) -> Entry:
+    """Returns the entry as a post-mortem reads it, without its stack trace."""
+    text = entry.text.partition("\n")[0]
+    return Entry(entry.at, entry.level, text, entry.logger, entry.line.number)
+
+
+def _writer(line: PastedLine) -> tuple[str, str]:
+    """Returns what tells the logs of several nodes apart: the file, and the prefix of the line."""
+    return line.file, line.node
+
+
+def _ids(text: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d{1,9}", text))

@@ -1,0 +1,110 @@
+"""Smaller tools: what they print that a diagnosis uses, and outputs that show nothing of it, which a note names."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kfix.diagnose.pasted.gathered import Gathered, number
+from kfix.diagnose.pasted.lines import PastedLine
+
+_UNUSED: Final = (
+    ("kafka-configs", re.compile(r"(?:Dynamic configs|All configs|Default configs|Configs|Quota configs) for ")),
+    ("kafka-acls", re.compile(r"Current ACLs for resource|\(principal=\S+, host=\S+, operation=")),
+    ("kafka-get-offsets", re.compile(r"[\w.\-]{1,249}:\d{1,10}:\d{0,19}$")),
+    (
+        "kafka-reassign-partitions",
+        re.compile(r"Status of partition reassignment:|Reassignment of partition \S+ (?:is|completed)|"
+                   r"Current partition replica assignment|Proposed partition reassignment configuration"),
+    ),
+    ("kafka-transactions", re.compile(r"TransactionalId\s+(?:Coordinator|ProducerId)|ProducerId\s+ProducerEpoch\s")),
+    ("kafka-features", re.compile(r"Feature: \S+\s+SupportedMinVersion:")),
+    ("kafka-leader-election", re.compile(r"(?:Successfully completed|Valid replica already elected) "
+                                         r".*(?:leader election|partitions)")),
+)  # fmt: skip
+_HANGING: Final = re.compile(r"Topic\s+Partition\s+ProducerId\s+ProducerEpoch\s+CoordinatorEpoch\s+StartOffset")
+_TRANSACTION: Final = re.compile(
+    r"(?P<topic>[\w.-]{1,249})\s+(?P<partition>\d+)\s+(?P<producer>\d+)\s+(?P<epoch>\d+)\s+(?P<coordinator>-?\d+)\s+"
+    r"(?P<start>\d+)(?:\s+-?\d+)*$"
+)
+_VERSIONS: Final = re.compile(r"\S+:\d+ \(id: (?P<broker>\d+) rack: \S+(?: isFenced: \w+)?\) -> (?P<error>ERROR: .*)?")
+_API: Final = re.compile(r"\w+\(\d+\): (?:\d+|UNSUPPORTED)|\)$")
+_PODS: Final = re.compile(r"(?:NAMESPACE\s+)?NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE")
+_POD: Final = re.compile(
+    r"(?:\S+\s+)?(?P<pod>[a-z0-9][\w.-]*-\d+)\s+(?P<ready>\d+)/(?P<wanted>\d+)\s+(?P<status>[A-Z]\S*)\s+\d"
+)
+_ANY_POD: Final = re.compile(r"\S+\s+(?:\S+\s+)?\d+/\d+\s+[A-Z]\S*\s+\d")
+_WAITS_FOR_POD: Final = re.compile(r"(?:message: )?.*\bpod (?P<pod>[\w-]+-\d+) to become ready")
+_ELECTION: Final = re.compile(
+    r"Error completing leader election \(\w+\) for partition: (?P<tp>[\w.-]+-\d+): (?P<error>[^\s:]+)"
+)
+_MOVE_FAILED: Final = re.compile(r"Reassignment of partition (?P<tp>[\w.-]+-\d+) failed")
+
+
+class ToolsFormat:
+    """Reads the rows below the head of a table, and lines that are whole by themselves."""
+
+    name = "other tools"
+
+    def __init__(self, gathered: Gathered) -> None:
+        self._gathered = gathered
+        self._table = ""
+
+    def take(self, line: PastedLine) -> bool:
+        """Returns whether the line is of one of these tools."""
+        for head, name in ((_HANGING, "kafka-transactions"), (_PODS, "kubectl get pods")):
+            if head.match(line.text):
+                self._table = name
+                return self._used(name)
+        return self._row(line) or self._alone(line) or self._unused(line)
+
+    def _row(self, line: PastedLine) -> bool:
+        if self._table == "kafka-transactions" and (found := _TRANSACTION.match(line.text)):
+            detail = (
+                f"producer id {found['producer']}, producer epoch {found['epoch']}, coordinator epoch "
+                f"{found['coordinator']}, start offset {found['start']}"
+            )
+            tp = f"{found['topic']}-{found['partition']}"
+            self._gathered.complain("hanging", tp, -1, line, detail=detail)
+            return self._used(self._table)
+        if self._table == "kubectl get pods" and _ANY_POD.match(line.text):
+            pod = _POD.match(line.text)
+            if pod is not None and pod["ready"] != pod["wanted"] and pod["status"] != "Completed":
+                self._gathered.complain("pod", "", -1, line, detail=f"{pod['pod']} ({pod['status']})")
+            return self._used(self._table)
+        return self._table == "kafka-broker-api-versions" and _API.match(line.text) is not None
+
+    def _alone(self, line: PastedLine) -> bool:
+        if broker := _VERSIONS.match(line.text):
+            self._table = "kafka-broker-api-versions"
+            if broker["error"]:
+                self._gathered.complain(
+                    "unreachable", "", -1, line, broker=number(broker["broker"], "broker"), detail=broker["error"][:80]
+                )
+            else:
+                self._gathered.say_alive(number(broker["broker"], "broker"), f"answered ({line.where})")
+            return self._used(self._table)
+        if election := _ELECTION.match(line.text):
+            self._gathered.complain("election", election["tp"], -1, line, detail=election["error"].rpartition(".")[2])
+            return self._used("kafka-leader-election")
+        if move := _MOVE_FAILED.match(line.text):
+            self._gathered.complain("reassignment", move["tp"], -1, line)
+            return self._used("kafka-reassign-partitions")
+        if pod := _WAITS_FOR_POD.match(line.text):
+            self._gathered.complain("pod", "", -1, line, detail=pod["pod"])
+            return self._used("status of an operator")
+        return False
+
+    def _unused(self, line: PastedLine) -> bool:
+        tool = next((name for name, pattern in _UNUSED if pattern.match(line.text)), None)
+        if tool is not None:
+            self._gathered.unused[tool] += 1
+        return tool is not None
+
+    def _used(self, name: str) -> bool:
+        self._gathered.formats[name] += 1
+        return True
+
+    def end_block(self) -> None:
+        """Ends the table."""
+        self._table = ""

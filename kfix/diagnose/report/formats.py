@@ -1,0 +1,55 @@
+"""The formats of a diagnosis that a file or another program takes, by the name that `--format` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from kfix.core.diagnosis.finding import Diagnosis
+from kfix.core.diagnosis.rule import JudgedRule
+from kfix.diagnose.report.json_findings import findings_json
+from kfix.diagnose.report.screen import screen_lines
+from kfix.diagnose.report.table import findings_text
+from kfix.diagnose.report.verdict import exit_code, nagios_exit_code, nagios_line
+from kfix.front.lines import lines_text
+
+#: The width of the text in a file, as in a pipe.
+_WIDTH = 120
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    NAGIOS = "nagios"
+    PROMETHEUS = "prometheus"
+    SARIF = "sarif"
+    JUNIT = "junit"
+
+
+def document(
+    wanted: Format, diagnosis: Diagnosis, rules: Callable[[], tuple[JudgedRule, ...]], *, verbose: bool = False
+) -> str:
+    """Returns the document; `rules` returns the checks that were judged, for the formats that list them."""
+    # Each of these formats is for some programs only, and loads what the others do not need.
+    if wanted is Format.SARIF:
+        from kfix.diagnose.report.sarif import findings_sarif  # noqa: PLC0415
+
+        return findings_sarif(diagnosis, rules())
+    if wanted is Format.JUNIT:
+        from kfix.diagnose.report.junit import findings_junit  # noqa: PLC0415
+
+        return findings_junit(diagnosis, rules())
+    if wanted is Format.PROMETHEUS:
+        from kfix.diagnose.report.metrics import findings_metrics  # noqa: PLC0415
+
+        return findings_metrics(diagnosis)
+    if wanted is Format.JSON:
+        return findings_json(diagnosis)
+    if wanted is Format.NAGIOS:
+        return nagios_line(diagnosis)
+    return findings_text(diagnosis, _WIDTH) if verbose else lines_text(screen_lines(diagnosis, _WIDTH), _WIDTH)
+
+
+def exit_code_of(wanted: Format, diagnosis: Diagnosis) -> int:
+    """Returns the exit code: that of a monitoring plugin for `nagios`, and the same for every other format."""
+    return nagios_exit_code(diagnosis) if wanted is Format.NAGIOS else exit_code(diagnosis)

@@ -1,0 +1,116 @@
+"""A diagnosis as a JUnit report: a test case for each check that was judged.
+
+A check fails with its warnings and critical findings, consequences of other findings included; advice alone passes, and
+is its output. While a source was not read, a check that found nothing is an error, since the source might have shown
+something: what could not be judged never passes. A check that cannot find anything here is skipped, such as one of
+KRaft on a cluster with ZooKeeper, and one whose warnings and worse the reader chose not to be shown. A check whose
+findings are all muted is skipped, and so are the failures and errors
+of a cluster in maintenance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from kfix.core.diagnosis.finding import Diagnosis, Finding, MutedFinding, Severity
+from kfix.core.diagnosis.rule import JudgedRule
+from kfix.core.harmless import for_terminal, one_line, shown
+from kfix.core.wording import several
+from kfix.diagnose.report.table import finding_lines
+from kfix.diagnose.report.unfinished_runs import unfinished_lines
+from kfix.diagnose.report.verdict import UNREAD, cut_short
+from kfix.front.lines import lines_text
+
+_SUITE: Final = "kfix diagnose"
+_WIDTH: Final = 100
+
+
+def findings_junit(diagnosis: Diagnosis, rules: Iterable[JudgedRule]) -> str:
+    found: dict[str, list[Finding]] = {}
+    for finding in diagnosis.walk():
+        found.setdefault(finding.code, []).append(finding)
+    muted: dict[str, list[MutedFinding]] = {}
+    for each in diagnosis.muted:
+        for finding in each.finding.walk():
+            muted.setdefault(finding.code, []).append(replace(each, finding=finding))
+    cases = [_case(rule, found.get(rule.code, []), muted.get(rule.code, []), diagnosis) for rule in rules]
+    if runs := cut_short(diagnosis):
+        case = Element("testcase", classname="kfix.runs", name="unfinished runs")
+        message = f"run {runs[0].id} of {runs[0].user} is unfinished"
+        _add(case, "failure", "warning", message, lines_text(unfinished_lines(runs), _WIDTH))
+        cases.append(case)
+    name = f"{diagnosis.profile} ({diagnosis.cluster})" if diagnosis.profile else diagnosis.cluster
+    return _report(f"{_SUITE} {name}", cases, diagnosis.taken_at, diagnosis.looked_at.get("milliseconds", 0))
+
+
+def failure_junit(sentence: str, hint: str = "") -> str:
+    """Returns the report of a diagnosis that failed: one test case, which is an error."""
+    case = Element("testcase", classname="kfix", name="diagnosis")
+    _add(case, "error", "error", sentence, f"{shown(sentence)}\n{shown(hint)}".strip())
+    return _report(_SUITE, [case])
+
+
+def _case(rule: JudgedRule, found: Sequence[Finding], muted: Sequence[MutedFinding], diagnosis: Diagnosis) -> Element:
+    unread = diagnosis.could_not_read
+    case = Element("testcase", classname=f"kfix.{rule.subject}", name=f"{rule.code} {rule.slug}")
+    bad = sorted((f for f in found if f.severity > Severity.INFO), key=lambda f: -f.severity)
+    if diagnosis.maintenance and (bad or unread):
+        _add(case, "skipped", "maintenance", f"in maintenance: {diagnosis.maintenance}", _text(bad))
+    elif rule.code == UNREAD and unread:
+        _add(case, "error", "unread", f"not read: {unread[0]}{_more(unread)}", "\n".join(map(one_line, unread)))
+    elif bad:
+        worst = bad[0]
+        _add(case, "failure", worst.severity.word, f"{worst.summary}{_more(bad)}", _text(bad))
+    elif reason := diagnosis.inapplicable.get(rule.code, ""):
+        _add(case, "skipped", "inapplicable", f"not judged: {reason}", "")
+    elif hidden := [f for f in diagnosis.hidden.alarms if f.code == rule.code]:
+        _add(case, "skipped", "not shown", f"{several(len(hidden), 'finding')} not shown", "\n".join(_names(hidden)))
+    elif unread:
+        why = f"not judged, because a source was not read: {unread[0]}{_more(unread)}"
+        _add(case, "error", "unread", why, "\n".join(map(one_line, unread)))
+    elif muted:
+        first = muted[0]
+        why = f"muted until {first.until}: {first.reason}{_more(muted)}"
+        _add(case, "skipped", "muted", why, _text(each.finding for each in muted))
+    if advice := [f for f in found if f.severity is Severity.INFO and f.code != UNREAD]:
+        SubElement(case, "system-out").text = for_terminal(_text(advice))
+    return case
+
+
+def _more(items: Sequence[object]) -> str:
+    return f" (and {len(items) - 1} more)" if len(items) > 1 else ""
+
+
+def _names(findings: Iterable[Finding]) -> Iterator[str]:
+    for finding in findings:
+        yield one_line(f"{finding.severity.word} {finding.key}")
+
+
+def _text(findings: Iterable[Finding]) -> str:
+    """Returns the findings without those folded under them, which are cases of their own."""
+    return "\n".join(lines_text(finding_lines(finding.with_folded(())), _WIDTH) for finding in findings)
+
+
+def _add(case: Element, kind: str, type_: str, message: str, text: str) -> None:
+    SubElement(case, kind, type=type_, message=one_line(message)).text = for_terminal(text)
+
+
+def _report(name: str, cases: Sequence[Element], taken_at: float | None = None, milliseconds: int = 0) -> str:
+    totals = {
+        "tests": str(len(cases)),
+        "failures": str(sum(case.find("failure") is not None for case in cases)),
+        "errors": str(sum(case.find("error") is not None for case in cases)),
+    }
+    root = Element("testsuites", totals)
+    skipped = str(sum(case.find("skipped") is not None for case in cases))
+    suite = SubElement(root, "testsuite", {"name": one_line(name), **totals, "skipped": skipped})
+    suite.set("time", f"{milliseconds / 1000:.3f}")
+    if taken_at is not None:
+        suite.set("timestamp", datetime.fromtimestamp(taken_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    suite.extend(cases)
+    indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"

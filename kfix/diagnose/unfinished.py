@@ -1,0 +1,52 @@
+"""What this host remembers beside what the cluster shows: runs that were begun here and not finished.
+
+A diagnosis is pure over a snapshot, and no snapshot shows whose change was cut short: that is known from the run store.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+from kfix.core.diagnosis.finding import Diagnosis, Finding, Remedy
+from kfix.core.run import UnfinishedRun
+from kfix.core.snapshot.snapshot import ReachedBy
+from kfix.heal.journal.unfinished import unfinished
+
+UNNAMED = ReachedBy()
+_SWEEP = "sweep-throttles"
+
+
+def with_unfinished(diagnosis: Diagnosis, cluster: str, home: Path, reached_by: ReachedBy = UNNAMED) -> Diagnosis:
+    """Returns the diagnosis with the unfinished runs of the cluster named `cluster`; `home` is kfix's state folder.
+
+    Where such a run has set throttles, no finding advises to remove them behind its back: resume or abort does.
+    """
+    # A plan has the address of its cluster, and neither its name nor client properties.
+    options = f" {shlex.join(reached_by.options)}" if reached_by.options else ""
+    runs = tuple(replace(run, options=options) for run in unfinished(home / "runs", cluster))
+    if not runs:
+        return diagnosis
+    throttling = [run for run in runs if run.throttles]
+    findings = diagnosis.findings
+    if throttling:
+        findings = tuple(_rather_end(finding, throttling[-1]) for finding in findings)
+    return replace(diagnosis, findings=findings, unfinished=runs)
+
+
+def _rather_end(finding: Finding, run: UnfinishedRun) -> Finding:
+    remedies = tuple(r for each in finding.remedies for r in (_ends(run) if each.runbook == _SWEEP else (each,)))
+    return replace(finding, remedies=remedies, folded=tuple(_rather_end(child, run) for child in finding.folded))
+
+
+def _ends(run: UnfinishedRun) -> tuple[Remedy, ...]:
+    if run.alive:
+        return (Remedy(f"wait: run {run.id} set throttles, is still being carried out, and removes them at its end"),)
+    return (
+        Remedy(
+            f"resume run {run.id}, which set throttles: it removes them at its end",
+            f"kfix runbook resume {run.id}{run.options}",
+        ),
+        Remedy("or end that run: its throttles are removed", f"kfix runbook abort {run.id} --reason TEXT{run.options}"),
+    )

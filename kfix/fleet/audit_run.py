@@ -1,0 +1,158 @@
+"""One audit run as one call: collect a run or take a stored one, judge it, compare, store and report it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, Protocol
+
+from kfix.core.inventory.load import Loaded
+from kfix.core.inventory.model import Inventory
+from kfix.core.inventory.recorded import recorded_inventory
+from kfix.fleet.audit.pending import pending_runs
+from kfix.fleet.audit.tables import created_tables, named_in, tables
+from kfix.fleet.collect import collected
+from kfix.fleet.collection import already_complete
+from kfix.fleet.engine import Engine
+from kfix.fleet.engines import audit_engine, engine
+from kfix.fleet.model.audit import AuditReport
+from kfix.fleet.model.history import AuditHistory, HistoryChoice
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import Run, newest_run
+from kfix.fleet.wiring import audit, locked, report, stored_history, stored_report
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """All complete runs without an audit: since a day, or with None since the last run that has one."""
+
+    since: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRunOptions:
+    """The run to audit. `collect` is "here", "spark" or "no" (judge a stored run). `timeout` is in seconds."""
+
+    collect: str = "here"
+    day: date | None = None
+    run: str = ""
+    concurrency: int = 32
+    timeout: float | None = None
+    pending: Pending | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """The engine to use: `spark` is a master URL (None: a process pool on this machine), `settings` are Spark's.
+
+    `catalog` is the schema of Spark's catalog in which an audit registers the tables of the store, "" for none.
+    """
+
+    spark: str | None = None
+    processes: int | None = None
+    settings: Mapping[str, str] | None = None
+    sql_on_spark: bool = False
+    catalog: str = ""
+
+
+class AuditObserver(Protocol):
+    """Shows the progress of an audit and prints messages to the person who started it."""
+
+    @property
+    def quiet(self) -> bool: ...
+
+    def progress(self, total: int, what: str) -> AbstractContextManager[Callable[[str, str], None]]: ...
+
+    def say(self, text: str) -> None: ...
+
+
+def run_audit(
+    place: str,
+    loaded: Loaded | None,
+    on: EngineOptions,
+    options: AuditRunOptions,
+    observer: AuditObserver,
+    *,
+    days: int,
+) -> AuditReport | None:
+    """Runs an audit and returns its report, with a trend over `days` days; None if `Pending` finds nothing to judge.
+
+    Of several runs that are judged the report is that of the last one.
+
+    `loaded` is the inventory; with None a stored run is judged by the inventory in its manifest. Raises HeldError if
+    another audit of this store is running.
+    """
+    root = place_of(place)
+    chosen = audit_engine(on.spark, on.processes, on.settings, sql_on_spark=on.sql_on_spark)
+    with locked(place), chosen as used:
+        registered: Mapping[str, str] = {}
+        if on.catalog:
+            # Before the work, so that what is wrong with the catalog is known at once.
+            registered = created_tables(root)
+            used.register(on.catalog, str(root), registered)
+        if options.pending is None:
+            wanted: tuple[Run, ...] = (_run(place, loaded, used, options, observer),)
+        else:
+            wanted = pending_runs(root, options.pending.since)
+        made = None
+        for found in wanted:
+            with observer.progress(len(found.clusters), "judged") as hear:
+                made = audit(root, found, _inventory(found, loaded), used, hear)
+        if on.catalog:
+            new = {name: place for name, place in created_tables(root).items() if name not in registered}
+            used.register(on.catalog, str(root), new)
+        return None if made is None else report(root, made, used, days=days)
+
+
+def _run(place: str, loaded: Loaded | None, engine: Engine, options: AuditRunOptions, observer: AuditObserver) -> Run:
+    """Collects a run, or returns the stored one that is asked for."""
+    if options.collect == "no" or loaded is None:
+        return newest_run(place_of(place), options.day, options.run)
+    if options.run and (there := already_complete(place, options.day, options.run)):
+        if not observer.quiet:
+            observer.say(f"run {options.run} of {there.day} is complete: it is judged again, not collected again")
+        return there
+    made, _ = collected(
+        place,
+        loaded,
+        options.day,
+        options.run or None,
+        progress=lambda total: observer.progress(total, "read"),
+        say=observer.say,
+        concurrency=options.concurrency,
+        timeout=options.timeout,
+        on=engine if options.collect == "spark" else None,
+    )
+    return made
+
+
+def _inventory(run: Run, loaded: Loaded | None) -> Inventory:
+    """Returns today's inventory plus the recorded entries of clusters that it no longer names."""
+    recorded = recorded_inventory(run.manifest)
+    if loaded is None:
+        return recorded
+    return replace(loaded.inventory, clusters={**recorded.clusters, **loaded.inventory.clusters})
+
+
+def report_of_store(place: str, *, run: str = "", day: date | None = None, days: int) -> AuditReport:
+    """Returns the report of the last stored audit, or of the one that `run` or `day` names."""
+    with engine(processes=1) as used:
+        return stored_report(place_of(place), used, run=run, day=day, days=days)
+
+
+def history_of_store(place: str, on: EngineOptions, choice: HistoryChoice, *, days: int) -> AuditHistory:
+    """Returns the history of the chosen clusters, owners and codes over `days` days, as `stored_history`."""
+    with engine(on.spark, on.processes, on.settings) as used:
+        return stored_history(place_of(place), used, choice, days=days)
+
+
+def query_store(sql: str, place: str, *, days: int, run: str, snapshots: int) -> Any:
+    """Returns the result of one SELECT over the store as a pyarrow table, from the embedded engine (ADR 48).
+
+    `days` limits the audits, `snapshots` the runs whose partitions are read. Raises UsageError for a wrong statement.
+    """
+    with engine() as used:
+        shown = tables(place_of(place), days=days, run=run, snapshots=snapshots)
+        return used.query(sql, named_in(sql, shown))

@@ -1,0 +1,69 @@
+"""An audit as CSV (RFC 4180: CRLF, quoted where needed), with one row per finding or one row per cluster.
+
+The header is stable: columns are added at the end. Lists are joined by blanks. A text that a spreadsheet would read as
+a formula (it begins with = + - @) is prefixed with a quote; a line break within a text becomes an escape. An unknown
+score or time is an empty cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Any, Final
+
+from kfix.core.harmless import for_csv
+from kfix.fleet.model.audit import AuditReport, ClusterRow, FindingRow
+from kfix.fleet.report.words import next_step
+
+FINDINGS: Final = (
+    "day", "run", "cluster", "key", "code", "object", "severity", "status", "since", "days", "summary", "cause",
+    "confidence", "head", "prevention", "unsettled", "n_partitions", "partitions", "blocked_groups", "remedy",
+    "command", "runbook", "muted", "mute_reason", "next",
+)  # fmt: skip
+CLUSTERS: Final = (
+    "day", "run", "cluster", "owner", "tags", "criticality", "collected", "why", "maintenance", "taken_at",
+    "partitions", "topics", "brokers", "score", "risk", "critical", "warning", "info", "new", "worse", "still",
+    "fixed", "muted", "seconds",
+)  # fmt: skip
+
+
+def audit_csv(report: AuditReport, *, clusters: bool = False) -> str:
+    """Returns all findings, fixed and muted ones included, or the score cards if `clusters` is set."""
+    if clusters:
+        return _csv(CLUSTERS, (_of_cluster(report, c) for c in report.clusters))
+    return _csv(FINDINGS, (_of_finding(report, f) for f in report.findings))
+
+
+def _of_finding(report: AuditReport, row: FindingRow) -> list[Any]:
+    more = {"day": report.day, "run": report.run, "next": next_step(row)[1]}
+    return [more[name] if name in more else getattr(row, name) for name in FINDINGS]
+
+
+def _of_cluster(report: AuditReport, row: ClusterRow) -> list[Any]:
+    more = {
+        "day": report.day,
+        "run": report.run,
+        "score": row.score if row.collected and row.score >= 0 else "",
+        "taken_at": row.taken_at if row.taken_at >= 0 else "",
+    }
+    return [more[name] if name in more else getattr(row, name) for name in CLUSTERS]
+
+
+def _csv(header: Sequence[str], rows: Iterable[list[Any]]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(header)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return value
+    text = value.isoformat() if isinstance(value, date) else value
+    text = " ".join(text) if isinstance(text, tuple) else str(text)
+    return for_csv(text)

@@ -1,0 +1,62 @@
+"""Score cards by owner and by tag: what a team answers for, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kfix.fleet.model.audit import AuditReport, ClusterRow
+
+
+@dataclass(frozen=True, slots=True)
+class GroupScore:
+    """The clusters of one owner or tag; counts as in `ClusterRow`.
+
+    `name` is "" for clusters without one. `score` is the mean of the clusters that were read, rounded down, -1 if
+    there are none; `risk` is the sum.
+    """
+
+    name: str
+    clusters: int
+    collected: int
+    score: int
+    risk: int
+    critical: int
+    warning: int
+    new: int
+    worse: int
+    fixed: int
+
+
+def by_owner(report: AuditReport) -> tuple[GroupScore, ...]:
+    return _grouped(report.clusters, lambda row: (row.owner,))
+
+
+def by_tag(report: AuditReport) -> tuple[GroupScore, ...]:
+    """Returns the tags; a cluster with several tags counts for each of them, one without tags for none."""
+    return _grouped(report.clusters, lambda row: dict.fromkeys(row.tags))
+
+
+def _grouped(rows: Iterable[ClusterRow], names: Callable[[ClusterRow], Iterable[str]]) -> tuple[GroupScore, ...]:
+    groups: dict[str, list[ClusterRow]] = {}
+    for row in rows:
+        for name in names(row):
+            groups.setdefault(name, []).append(row)
+    found = (_score(name, mine) for name, mine in groups.items())
+    return tuple(sorted(found, key=lambda g: (-g.critical, -g.risk, g.name)))
+
+
+def _score(name: str, rows: list[ClusterRow]) -> GroupScore:
+    known = [row.score for row in rows if row.collected and row.score >= 0]
+    return GroupScore(
+        name=name,
+        clusters=len(rows),
+        collected=sum(row.collected for row in rows),
+        score=sum(known) // len(known) if known else -1,
+        risk=sum(row.risk for row in rows),
+        critical=sum(row.critical for row in rows),
+        warning=sum(row.warning for row in rows),
+        new=sum(row.new for row in rows),
+        worse=sum(row.worse for row in rows),
+        fixed=sum(row.fixed for row in rows),
+    )

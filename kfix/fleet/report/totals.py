@@ -1,0 +1,102 @@
+"""The totals of an audit, and which findings are news. All outputs use these functions, so they agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kfix.fleet.model.audit import AuditReport, ClusterRow, FindingRow, MuteSeen, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The totals of an audit, of open heads that are not muted, as in `ClusterRow`.
+
+    `score` is -1 if no cluster was collected; `previous_score` is the fleet's score in the previous audit, -1 if there
+    is none. `score_change` is over the clusters that both audits read only, None if there are none.
+    """
+
+    clusters: int
+    collected: int
+    score: int
+    previous_score: int
+    critical: int
+    warning: int
+    info: int
+    new: int
+    worse: int
+    still: int
+    fixed: int
+    muted: int
+    score_change: int | None = None
+
+    @property
+    def unknown(self) -> int:
+        return self.clusters - self.collected
+
+    @property
+    def open(self) -> int:
+        return self.critical + self.warning + self.info
+
+
+def totals(report: AuditReport) -> Totals:
+    rows = report.clusters
+    return Totals(
+        clusters=len(rows),
+        collected=sum(c.collected for c in rows),
+        score=_score(report),
+        previous_score=report.trend[-2].score if len(report.trend) > 1 else -1,
+        critical=sum(c.critical for c in rows),
+        warning=sum(c.warning for c in rows),
+        info=sum(c.info for c in rows),
+        new=sum(c.new for c in rows),
+        worse=sum(c.worse for c in rows),
+        still=sum(c.still for c in rows),
+        fixed=sum(c.fixed for c in rows),
+        muted=sum(c.muted for c in rows),
+        score_change=report.history.score.change if report.history.score else None,
+    )
+
+
+def _score(report: AuditReport) -> int:
+    if report.trend and report.trend[-1].run == report.run:
+        return report.trend[-1].score
+    known = [c.score for c in report.clusters if c.collected and c.score >= 0]
+    return round(sum(known) / len(known)) if known else -1
+
+
+def unknown_clusters(report: AuditReport) -> tuple[ClusterRow, ...]:
+    return tuple(c for c in report.clusters if not c.collected)
+
+
+def in_maintenance(report: AuditReport) -> frozenset[str]:
+    return frozenset(c.cluster for c in report.clusters if c.maintenance)
+
+
+def news(report: AuditReport) -> tuple[FindingRow, ...]:
+    """Returns the findings that are new or worse and not muted, critical ones first.
+
+    A consequence of another new finding is left out.
+    """
+    fresh = [f for f in report.findings if f.status in (Status.NEW, Status.WORSE) and not f.muted]
+    heads = {(f.cluster, f.key) for f in fresh}
+    shown = [f for f in fresh if (f.cluster, f.head) not in heads]
+    return tuple(sorted(shown, key=lambda f: (-f.rank, f.cluster, f.key)))
+
+
+def passed(report: AuditReport) -> tuple[FindingRow, ...]:
+    """Returns the findings that began and ended after the last delivery, without consequences of others of them."""
+    heads = {(f.cluster, f.key) for f in report.passed}
+    return tuple(f for f in report.passed if (f.cluster, f.head) not in heads)
+
+
+def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
+    """Returns the mutes that expired since the previous audit: their findings raise alerts again without being new."""
+    before = report.previous_day
+    return tuple(m for m in report.mutes if m.expired and (before is None or m.until >= before))
+
+
+def has_news(report: AuditReport) -> bool:
+    """Returns whether the audit has news outside maintenance windows. An unread cluster is a finding (KFX701)."""
+    at_work = in_maintenance(report)
+    shown = (*news(report), *passed(report))
+    return any(f.cluster not in at_work for f in shown) or bool(fresh_expiries(report))

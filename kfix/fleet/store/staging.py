@@ -1,0 +1,264 @@
+"""Writes runs: collects into a staging folder, cluster by cluster, then commits the tables.
+
+    <root>/staging/date=YYYY-MM-DD/run=<id>/begun.json                  written first
+    <root>/staging/date=YYYY-MM-DD/run=<id>/clusters/<cluster>.json.gz  written last for each cluster
+    <root>/tables/partitions/day=YYYY-MM-DD/run=<id>/*.parquet          its partitions, not yet committed
+
+`RunWriter.finish` commits the tables, `runs` last, which makes the run complete. Until then it can be resumed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import platform
+import secrets
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
+from typing import Any, Final, NoReturn
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kfix import __version__
+from kfix.core.documents.opening import unpacked
+from kfix.core.errors import StoreError, UnreachableError, UsageError
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.fleet.store import flat
+from kfix.fleet.store.delta import NewFile, StoreTable
+from kfix.fleet.store.partition_states import state_rows
+from kfix.fleet.store.places import (
+    BEGUN,
+    CLUSTERS,
+    DOCUMENT,
+    TABLE,
+    StoreLocation,
+    cluster_name,
+    exists,
+    file_name,
+    files,
+    folders,
+    read_bytes,
+    remove_folder,
+    run_place,
+    writing,
+)
+from kfix.fleet.store.places import write_bytes as _write_bytes
+from kfix.fleet.store.rows import stored
+from kfix.fleet.store.runs import Run, damaged, is_complete, parsed, run_of
+from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.tables import (
+    BROKERS,
+    GROUPS,
+    PARTITION_STATES,
+    PARTITIONS,
+    QUORUM,
+    RUNS,
+    SNAPSHOTS,
+    SOURCES,
+    TOPICS,
+)
+
+#: Rows of `snapshots` in one row group: reading one document reads this many.
+_DOCUMENTS: Final = 8
+_AT_ONCE: Final = 16
+#: What the rows of the tables are made of.
+_STAGED: Final = frozenset(
+    {
+        "cluster",
+        "partitions",
+        "topics",
+        "snapshot",
+        "assigned",
+        "holds",
+        "by_topic",
+        "leads",
+        "preferred",
+        "failures",
+        "by_state",
+        "offsets_states",
+        "file",
+        "size",
+    }
+)
+#: The most rows of a row group of `partitions`: Spark reads a large cluster in several tasks.
+ROWS: Final = 50_000
+_SMALL: Final[Mapping[TableSpec, Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]]]] = {
+    PARTITION_STATES: state_rows,
+    TOPICS: flat.topic_rows,
+    BROKERS: flat.broker_rows,
+    GROUPS: flat.group_rows,
+    QUORUM: flat.quorum_rows,
+    SOURCES: flat.source_rows,
+}
+
+
+def new_id(at: datetime | None = None) -> str:
+    """Returns a run name that sorts by time within its day; two runs of the same second get different names."""
+    return f"{at or datetime.now(UTC):%H%M%S}-{secrets.token_hex(3)}"
+
+
+class RunWriter:
+    """Writes one run. It can be resumed after a crash until it is complete."""
+
+    def __init__(self, root: StoreLocation, day: date, run: str, *, at: float | None = None) -> None:
+        """`at` is the time of synthetic snapshots in seconds since the epoch; None means now.
+
+        Raises UsageError if the run is complete.
+        """
+        self.place = run_place(root, day, run)
+        self._root, self._day, self._id = root, day, run
+        self._at = at
+        self._began = self._now()
+        if is_complete(root, day, run):
+            raise UsageError(f"{root}: the run {run!r} of {day} is complete", hint="choose another name for a new run")
+
+    def _now(self) -> float:
+        return datetime.now(UTC).timestamp() if self._at is None else self._at
+
+    def there(self) -> tuple[str, ...]:
+        """Returns the clusters that are stored, by this or an earlier attempt."""
+        return tuple(cluster_name(n) for n in files(self.place / CLUSTERS, DOCUMENT))
+
+    def begin(self) -> None:
+        """Writes the start marker of the run, so that it is listed as unfinished.
+
+        A resumed run keeps the marker and the time of its first attempt. Raises StoreError if the store cannot be
+        written, before any cluster is read.
+        """
+        try:
+            if exists(self.place / BEGUN):
+                self._began = float(json.loads(read_bytes(self.place / BEGUN))["began"])
+                return
+            mark = {"began": self._began, "kfix": __version__, "host": platform.node()}
+            _write_bytes(self.place / BEGUN, json.dumps(mark).encode())
+        except UnreachableError as error:
+            raise StoreError(str(error)) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{self.place / BEGUN}: is damaged: {error}", hint="choose another name") from None
+
+    def write(self, cluster: str, snapshot: Snapshot) -> int:
+        """Returns the number of partitions. Raises UsageError for a value that is not valid in Kafka."""
+        if cluster in self.there():
+            self.refuse(cluster)
+        return write_snapshot(self.place, cluster, snapshot)
+
+    @staticmethod
+    def refuse(cluster: str) -> NoReturn:
+        raise UsageError(f"two clusters of the run are named {cluster!r}")
+
+    def finish(self, failed: Mapping[str, str] | None = None, **more: Any) -> Run:
+        """Commits the tables and returns the run. `more` is added to the manifest: durations, inputs, versions."""
+        unread = dict(sorted((failed or {}).items()))
+        names = self.there()
+        with ThreadPoolExecutor(_AT_ONCE, "kfix-read") as threads:
+            documents = list(threads.map(lambda name: read_document(self.place, name), names))
+        manifest = {
+            "began": self._began,
+            "ended": self._now(),
+            "kfix": __version__,
+            "clusters": {d["cluster"]: int(d["partitions"]) for d in documents},
+            "failed": unread,
+            **more,
+        }
+        self._commit(documents, unread, manifest)
+        remove_staged(self.place)
+        return run_of(self._root, self._day, self._id, manifest)
+
+    def _commit(self, documents: list[dict[str, Any]], unread: Mapping[str, str], manifest: Mapping[str, Any]) -> None:
+        day, run = self._day, self._id
+        partitions = [NewFile(d["file"], d["size"], d["partitions"], (d["cluster"],) * 2) for d in documents]
+        StoreTable(self._root, PARTITIONS).replace(day, run, partitions)
+        for spec, rows in _SMALL.items():
+            self._replace(spec, (row for document in documents for row in rows(document)))
+        taken = manifest.get("entries", {})
+        clusters = [
+            *map(flat.snapshot_row, documents),
+            *(flat.unread_row(name, why, taken.get(name, {}).get("seconds", 0.0)) for name, why in unread.items()),
+        ]
+        self._replace(SNAPSHOTS, sorted(clusters, key=lambda row: row["cluster"]), group=_DOCUMENTS)
+        self._replace(RUNS, [_run_row(manifest)])
+
+    def _replace(self, spec: TableSpec, rows: Iterable[Mapping[str, Any]], *, group: int | None = None) -> None:
+        replace_run(self._root, spec, self._day, self._id, flat.table_of(spec, rows), group=group)
+
+
+def remove_staged(place: StoreLocation) -> None:
+    """Deletes the staging folder of a run, and that of its day if it was the last one."""
+    remove_folder(place)
+    if not folders(place.parent, "run="):
+        remove_folder(place.parent)
+
+
+def replace_run(
+    root: StoreLocation, spec: TableSpec, day: date, run: str, rows: Any, *, group: int | None = None
+) -> list[NewFile]:
+    """Replaces the rows of one run in a small table and returns the new file, [] if there are no rows.
+
+    `group` is the most rows of a row group.
+    """
+    table = StoreTable(root, spec)
+    new = [] if not rows.num_rows else [write_file(table.folder(day, run), spec.name, rows, group=group)]
+    table.replace(day, run, new)
+    return new
+
+
+def write_file(folder: StoreLocation, name: str, rows: Any, *, group: int | None = None) -> NewFile:
+    """Writes one file under a name that is used only once; no reader sees it before it is committed."""
+    place = folder / f"{name}-{secrets.token_hex(4)}{TABLE}"
+    with writing(place) as out:
+        pq.write_table(rows, out, compression="zstd", store_schema=False, row_group_size=group)
+    size = place.system.get_file_info(place.path).size
+    clusters = None
+    if rows.num_rows and "cluster" in rows.column_names:
+        clusters = (rows["cluster"][0].as_py(), rows["cluster"][-1].as_py())
+    return NewFile(place.path.rpartition("/")[2], size, rows.num_rows, clusters)
+
+
+def _run_row(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "began": datetime.fromtimestamp(manifest["began"], UTC),
+        "ended": datetime.fromtimestamp(manifest["ended"], UTC),
+        "kfix": manifest["kfix"],
+        "clusters": len(manifest["clusters"]),
+        "failed": len(manifest["failed"]),
+        "partitions": sum(manifest["clusters"].values()),
+        "manifest": json.dumps(manifest, allow_nan=False),
+    }
+
+
+def write_snapshot(run: StoreLocation, cluster: str, snapshot: Snapshot) -> int:
+    """Writes a snapshot and returns the number of partitions, as `RunWriter.write`; for workers, the parent counts."""
+    try:
+        table, document = stored(snapshot, cluster)
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise UsageError(f"{cluster}: cannot be stored: {str(error).splitlines()[0]}") from None
+    return write_cluster(run, cluster, table, document)
+
+
+def write_cluster(run: StoreLocation, cluster: str, table: Any, document: Mapping[str, Any]) -> int:
+    """Writes partitions and document and returns the number of partitions. The document is last: it marks the cluster
+    as stored.
+    """
+    day, name = run.path.rpartition("/date=")[2].split("/run=")
+    folder = StoreTable(run.parent.parent.parent, PARTITIONS).folder(date.fromisoformat(day), name)
+    rows = table.add_column(0, PARTITIONS.file_schema.field(0), pa.repeat(pa.scalar(cluster), table.num_rows))
+    file = write_file(folder, file_name(cluster), rows.cast(PARTITIONS.file_schema), group=ROWS)
+    whole = {**document, **flat.counted(table), "file": file.name, "size": file.size}
+    raw = json.dumps(whole, separators=(",", ":"), allow_nan=False).encode()
+    _write_bytes(run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}", gzip.compress(raw, compresslevel=1, mtime=0))
+    return int(table.num_rows)
+
+
+def read_document(run: StoreLocation, cluster: str) -> dict[str, Any]:
+    """Returns the document of a staged cluster. Raises UsageError if it is damaged."""
+    place = run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}"
+    try:
+        document = parsed(unpacked(read_bytes(place), str(place)), str(place))
+    except (EOFError, zlib.error) as error:
+        raise damaged(str(place), error) from None
+    if gone := _STAGED - document.keys():
+        raise damaged(str(place), KeyError(min(gone)))
+    return document

@@ -1,0 +1,388 @@
+"""The tables of the fleet store and their columns. docs/fleet-store.md is generated from these declarations.
+
+Columns are added, never renamed, and never change their type. All integers have 64 bits, all times are UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import date
+from typing import Any, Final, get_type_hints
+
+import pyarrow as pa
+
+from kfix.core.derive.partition_facts import FACT_TYPES
+from kfix.core.failures.formulas import MIN_ISR, ORDER
+from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
+from kfix.fleet.model.audit import ClusterRow, FindingRow
+from kfix.fleet.model.scenarios import ScenarioRow
+from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
+from kfix.fleet.store.spec import INTS, TIME, Column, TableSpec
+
+_TEXT, _INT, _FLAG, _REAL = pa.string(), pa.int64(), pa.bool_(), pa.float64()
+_TYPES: Final = {bool: _FLAG, int: _INT, str: _TEXT}
+_CLUSTER: Final = Column("cluster", _TEXT, "the cluster's name in the inventory")
+#: Fact -> (comment, unit). No fact is ever null: -1 is unknown, -2 means that no source names one.
+_FACTS: Final[Mapping[str, tuple[str, str]]] = {
+    "topic": ("the topic", ""),
+    "partition": ("the number of the partition", ""),
+    "leader": (
+        "the leader by ZooKeeper's record, else by the view with the highest epoch; -1 none, -2 unknown",
+        "broker id",
+    ),
+    "leaderless": ("there is no leader, or one that is known to be dead", ""),
+    "leader_live": ("the leader is alive", ""),
+    "leader_in_isr": ("the leader is in the ISR", ""),
+    "leader_epoch": ("the leader epoch of the newest view; -2 if no broker knows the partition", "epoch"),
+    "view_leader": ("the leader of the same view", "broker id"),
+    "preferred": ("the preferred leader, the first replica; -1 if there is no assignment", "broker id"),
+    "preferred_in_live_isr": ("the preferred leader is alive and in the ISR", ""),
+    "n_replicas": ("assigned replicas", "replicas"),
+    "n_isr": ("members of the ISR", "replicas"),
+    "n_live_replicas": ("assigned replicas on live brokers; -1 unknown", "replicas"),
+    "n_live_isr": ("members of the ISR on live brokers; -1 unknown", "replicas"),
+    "n_unknown_replicas": ("replicas on broker ids that no longer exist", "replicas"),
+    "target_rf": ("the replication factor once a reassignment has ended", "replicas"),
+    "advised_rf": ("the replication factor that the number of brokers allows, at most 3", "replicas"),
+    "n_racks": ("racks with a replica", "racks"),
+    "racks_known": ("the racks of all replicas are known", ""),
+    "cluster_racks": ("racks of the cluster", "racks"),
+    "min_isr": ("min.insync.replicas of the topic; -1 not read", "replicas"),
+    "unclean": ("unclean.leader.election.enable of the topic", ""),
+    "unclean_known": ("that setting was read", ""),
+    "internal": ("an internal topic of Kafka", ""),
+    "offsets": ("a partition of __consumer_offsets", ""),
+    "reassigning": ("a reassignment is in progress", ""),
+    "deleting": ("the topic is being deleted", ""),
+    "zk_known": ("ZooKeeper's record was read and is the authority", ""),
+    "zk_leader": ("the leader in ZooKeeper's record", "broker id"),
+    "zk_leader_epoch": ("the leader epoch in ZooKeeper's record", "epoch"),
+    "zk_version": ("the version of the znode: how often leader or ISR changed", "writes"),
+    "zk_agrees": ("ZooKeeper's record agrees with the newest view", ""),
+    "n_views": ("brokers that responded and know the partition", "brokers"),
+    "views_agree": ("they all name the same leader and epoch", ""),
+    "liveness_known": ("it is known which brokers are alive", ""),
+    "state_age": ("since the znode was written; -1 unknown", "s"),
+    "stable_for": ("how long the row has been like this, at least; -1 unknown", "s"),
+    "n_online_isr": ("members of the ISR on live brokers whose log directories work; -1 unknown", "replicas"),
+    "n_failed_replicas": ("replicas in failed log directories of live brokers; -1 unknown", "replicas"),
+    "zk_lacks": ("brokers know the partition, and ZooKeeper, which is the authority, has no state of it", ""),
+    "replicas_agree": ("ZooKeeper and the newest view name the same replicas, or they are being reassigned", ""),
+}
+_NO_RECORD: Final = "ZooKeeper has no record, or was not read"
+_NOT_SEEN: Final = "no broker knows the partition"
+_RAW: Final = (
+    Column("replicas", INTS, "assigned replicas, the preferred leader first", "broker ids", "no assignment was read"),
+    Column("adding", INTS, "replicas that a reassignment adds", "broker ids", "none"),
+    Column("removing", INTS, "replicas that a reassignment removes", "broker ids", "none"),
+    Column("state_leader", _INT, "the leader in ZooKeeper's record, -1 for none", "broker id", _NO_RECORD),
+    Column("state_epoch", _INT, "the leader epoch in ZooKeeper's record", "epoch", _NO_RECORD),
+    Column("state_isr", INTS, "the ISR in ZooKeeper's record", "broker ids", _NO_RECORD),
+    Column("state_controller_epoch", _INT, "the epoch of the controller that wrote the record", "epoch", _NO_RECORD),
+    Column("state_version", _INT, "the version of the znode", "writes", _NO_RECORD),
+    Column("state_mzxid", _INT, "ZooKeeper's transaction that wrote the record", "zxid", _NO_RECORD),
+    Column("state_mtime_ms", _INT, "when the record was written", "ms since the epoch", _NO_RECORD),
+    Column("seen_leader", _INT, "the leader by the first broker that knows the partition", "broker id", _NOT_SEEN),
+    Column("seen_epoch", _INT, "the leader epoch by the same broker", "epoch", _NOT_SEEN),
+    Column("seen_replicas", INTS, "the replicas by the same broker", "broker ids", "as in `replicas`, or not seen"),
+    Column("seen_isr", INTS, "the ISR by the same broker", "broker ids", "as in `state_isr`, or not seen"),
+    Column("seen_offline", INTS, "offline replicas by the same broker", "broker ids", "none"),
+    Column("seen_error", _INT, "the error code in the metadata of the same broker", "Kafka error code", _NOT_SEEN),
+    Column("seen_others", _TEXT, "brokers with another view, JSON: {broker: row, or null}", "", "all agree"),
+    Column("sample", _FLAG, "the first row of the cluster with its combination of leader and ISR members"),
+    Column(
+        "state",
+        _INT,
+        "its row in `partition_states`; -1 if no source has both leader and ISR",
+        "",
+        "being deleted, or the cluster has no rows there",
+    ),
+)
+PARTITIONS: Final = TableSpec(
+    "partitions",
+    "one row for each partition of a collected cluster",
+    (
+        _CLUSTER,
+        *(Column(name, _TYPES[kind], *_FACTS[name]) for name, kind in FACT_TYPES.items()),
+        *_RAW,
+    ),
+)
+_UNREGISTERED: Final = "not registered, or not known"
+_NO_LIVENESS: Final = "no source shows which brokers are alive"
+_WIDE: Final = f"more than {MOST_BROKERS} brokers or {MOST_REPLICAS} replicas of a partition"
+_NOT_READ: Final = "the cluster was not read"
+SNAPSHOTS: Final = TableSpec(
+    "snapshots",
+    "one row for each cluster of a run, read or not",
+    (
+        _CLUSTER,
+        Column("collected", _FLAG, "the cluster was read"),
+        Column("why", _TEXT, "why it was not read, in one line", "", "it was read"),
+        Column("taken_at", TIME, "when reading began, by the clock of the host that read it", "UTC", _NOT_READ),
+        Column("seconds", _REAL, "how long reading took", "s"),
+        Column("cluster_id", _TEXT, "the cluster's own id", "", "not known"),
+        Column("mode", _TEXT, "zookeeper, kraft or unknown", "", _NOT_READ),
+        Column("controller", _INT, "the controller", "broker id", "not known"),
+        Column("brokers", _INT, "brokers that any source names", "brokers"),
+        Column("topics", _INT, "topics", "topics"),
+        Column("partitions", _INT, "partitions, the rows of the table `partitions`", "partitions"),
+        Column("document", _TEXT, "the snapshot without its partitions, JSON", "", _NOT_READ),
+        Column("elects_by_record", _FLAG, "a new controller reads ZooKeeper's record of partitions", "", _NO_LIVENESS),
+        Column(
+            "controller_bit", _INT, "`bit` of the live controller; 0 none, or not known", "mask", f"no masks; {_WIDE}"
+        ),
+        Column("lacks", _TEXT, "what was not read and could change a forecast, in lines", "", _NO_LIVENESS),
+    ),
+)
+SOURCES: Final = TableSpec(
+    "sources",
+    "one row for each source that a cluster was asked",
+    (
+        _CLUSTER,
+        Column("source", _TEXT, "such as `broker 2` or `zookeeper HOST:PORT`"),
+        Column("ok", _FLAG, "it responded"),
+        Column("error", _TEXT, "why it did not", "", "it responded"),
+        Column("seconds", _REAL, "how long the response took", "s"),
+    ),
+)
+BROKERS: Final = TableSpec(
+    "brokers",
+    "one row for each broker id that a source of the cluster names",
+    (
+        _CLUSTER,
+        Column("broker", _INT, "the id", "broker id"),
+        Column("host", _TEXT, "the host of its listener", "", "no source names its address"),
+        Column("port", _INT, "the port of its listener", "", "no source names its address"),
+        Column("rack", _TEXT, "broker.rack", "", "none, or not known"),
+        Column(
+            "registered",
+            _FLAG,
+            "it is registered in ZooKeeper",
+            "",
+            "ZooKeeper was not read, or the cluster runs on KRaft",
+        ),
+        Column("registered_ms", _INT, "since when it is registered", "ms since the epoch", _UNREGISTERED),
+        Column(
+            "broker_epoch",
+            _INT,
+            "the czxid of its registration, new after a restart",
+            "zxid",
+            "not registered, or not known",
+        ),
+        Column("responded", _FLAG, "it responded"),
+        Column("controller", _INT, "the controller that it names", "broker id", "it did not respond, or names none"),
+        Column("leads", _INT, "partitions that it leads", "partitions"),
+        Column("preferred", _INT, "partitions of which it is the preferred leader", "partitions"),
+        Column("holds", _INT, "replicas that are assigned to it", "replicas"),
+        Column("configs", _TEXT, "its settings that were read, JSON", "", "not read"),
+        Column("alive", _FLAG, "it is alive, as far as a failure of it can be judged", "", _NO_LIVENESS),
+        Column("bit", _INT, "its bit in the masks of `partition_states`", "mask", f"no masks; {_WIDE}"),
+    ),
+)
+TOPICS: Final = TableSpec(
+    "topics",
+    "one row for each topic of a collected cluster",
+    (
+        _CLUSTER,
+        Column("topic", _TEXT, "the topic"),
+        Column("partitions", _INT, "partitions", "partitions"),
+        Column("replicas", _INT, "replicas of all partitions", "replicas"),
+        Column("rf_min", _INT, "the smallest replication factor of a partition", "replicas"),
+        Column("rf_max", _INT, "the largest replication factor of a partition", "replicas"),
+        Column("min_isr", _INT, "min.insync.replicas; -1 not read", "replicas"),
+        Column("internal", _FLAG, "an internal topic of Kafka"),
+        Column("deleting", _FLAG, "it is being deleted"),
+        Column("leaderless", _INT, "partitions without a live leader", "partitions"),
+        Column("under_replicated", _INT, "partitions whose ISR lacks a replica", "partitions"),
+        Column("under_min_isr", _INT, "partitions with a leader and too small an ISR for acks=all", "partitions"),
+        Column("configs", _TEXT, "the settings that the topic overrides, JSON", "", "none, or not read"),
+    ),
+)
+GROUPS: Final = TableSpec(
+    "groups",
+    "one row for each consumer group that a broker of the cluster lists",
+    (
+        _CLUSTER,
+        Column("group", _TEXT, "the group id"),
+        Column("partition", _INT, "its partition of __consumer_offsets", "", "the number of partitions is not known"),
+        Column("coordinator", _INT, "the broker that lists it", "broker id", "no broker lists it now"),
+        Column("state", _TEXT, "its state", "", "not known"),
+    ),
+)
+_ONLY_ACTIVE = "no active controller answered, or it does not know the node"
+QUORUM: Final = TableSpec(
+    "quorum",
+    "one row for each node of a KRaft quorum: controllers are its voters, brokers its observers",
+    (
+        _CLUSTER,
+        Column("node", _INT, "the id of the controller or broker", "node id"),
+        Column("voter", _FLAG, "it votes, so it is a controller"),
+        Column("address", _TEXT, "the listener of the controller", "", "an observer, or not known"),
+        Column("active", _FLAG, "it is the active controller", "", "no active controller answered"),
+        Column("answered", _FLAG, "it answered at its own listener", "", "it was not asked"),
+        Column("error", _TEXT, "why it did not answer", "", "it answered, or was not asked"),
+        Column("epoch", _INT, "the epoch of the quorum", "epoch", "no active controller answered"),
+        Column("log_end", _INT, "the end of its metadata log", "offset", _ONLY_ACTIVE),
+        Column("behind", _INT, "records that it has not fetched, up to the high watermark", "records", _ONLY_ACTIVE),
+        Column("fetched_seconds", _REAL, "time since its last fetch", "seconds", _ONLY_ACTIVE),
+        Column("caught_up_seconds", _REAL, "time since it last had every record", "seconds", _ONLY_ACTIVE),
+    ),
+)
+RUNS: Final = TableSpec(
+    "runs",
+    "one row for each complete run",
+    (
+        Column("began", TIME, "when the run began", "UTC"),
+        Column("ended", TIME, "when it was complete", "UTC"),
+        Column("kfix", _TEXT, "the version of kfix that collected it"),
+        Column("clusters", _INT, "clusters that were read", "clusters"),
+        Column("failed", _INT, "clusters that were not read", "clusters"),
+        Column("partitions", _INT, "partitions of all clusters", "partitions"),
+        Column("manifest", _TEXT, "inputs, versions, durations and the inventory, JSON"),
+    ),
+)
+_PLACES: Final = range(1, MOST_REPLICAS + 1)
+PARTITION_STATES: Final = TableSpec(
+    "partition_states",
+    "one row for each distinct state of a cluster's partitions: equal ones have the same fate in any failure",
+    (
+        _CLUSTER,
+        Column("state", _INT, "the number of the state in its cluster; -1: no source has both leader and ISR"),
+        Column("partitions", _INT, "partitions in this state", "partitions"),
+        Column("offsets", _INT, "of them partitions of __consumer_offsets", "partitions"),
+        Column("transactions", _INT, "of them partitions of __transaction_state", "partitions"),
+        Column("groups", _INT, "consumer groups, known by name, whose coordinator these are", "groups"),
+        Column("judged", _FLAG, "the masks are known"),
+        Column("factor", _INT, "assigned replicas", "replicas"),
+        Column("replicas", _INT, "assigned replicas", "mask"),
+        Column("isr", _INT, "the ISR", "mask"),
+        Column("online", _INT, "replicas and leaders that can serve", "mask"),
+        Column("leader", _INT, "the leader on record; 0 none", "mask"),
+        Column("believed", _INT, "the leader in the controller's memory; 0 none, -1 not read", "mask"),
+        Column("unclean", _INT, "unclean elections under today's controller: 1 enabled, 0 not, -1 not known"),
+        Column("unclean_later", _INT, "the same under a new controller"),
+        *(Column(ORDER.format(n), _INT, f"replica {n} of the assignment; 0 none", "mask") for n in _PLACES),
+        *(
+            Column(MIN_ISR.format(n), _INT, f"min.insync.replicas if replica {n} leads; -1 not known", "replicas")
+            for n in _PLACES
+        ),
+    ),
+)
+#: The tables that a collected run fills; `runs` is committed last.
+COLLECTED: Final = (PARTITIONS, PARTITION_STATES, TOPICS, BROKERS, GROUPS, QUORUM, SOURCES, SNAPSHOTS)
+
+#: Field -> (comment, unit) of `kfix.fleet.model.audit.FindingRow`; those rows are never null.
+_FINDING: Final[Mapping[str, tuple[str, str]]] = {
+    "cluster": ("the cluster's name in the inventory", ""),
+    "key": ("the finding, the same in every audit: CODE:object", ""),
+    "code": ("the check: kfix explain CODE", ""),
+    "object": ("what it is about, such as a partition or brokers", ""),
+    "severity": ("info, warning or critical", ""),
+    "rank": ("the severity as a number: 0, 1 or 2", ""),
+    "status": ("new, worse, still, fixed or unknown, compared with the previous audit of the cluster", ""),
+    "since": ("the first day of the unbroken series of audits that report it", "UTC date"),
+    "days": ("its age: 0 for a finding that is first seen today", "days"),
+    "summary": ("what is wrong, in one sentence", ""),
+    "cause": ("the cause", ""),
+    "confidence": ("how certain the cause is", ""),
+    "head": ("the key of the finding that explains it, empty for a head", ""),
+    "prevention": ("a latent risk", ""),
+    "unsettled": ("it may be a state of transition", ""),
+    "n_partitions": ("partitions that it is about", "partitions"),
+    "partitions": ("those partitions, `topic-number`", ""),
+    "blocked_groups": ("the consumer groups that it blocks", ""),
+    "remedy": ("what to do", ""),
+    "command": ("the command that does it, empty where a person must act", ""),
+    "runbook": ("the runbook that does it, empty if there is none", ""),
+    "muted": ("a mute of the inventory covers it", ""),
+    "mute_reason": ("the reason of that mute", ""),
+    "document": ("the finding as in kfix diagnose --json, JSON", ""),
+    "reported": ("an audit has reported it as news", ""),
+    "baseline": ("its partitions when it was last called new or worse; worse is more than half again", "partitions"),
+}
+_CARD: Final[Mapping[str, tuple[str, str]]] = {
+    "cluster": ("the cluster's name in the inventory", ""),
+    "owner": ("its owner in the inventory", ""),
+    "tags": ("its tags in the inventory", ""),
+    "criticality": ("low, normal, high or critical", ""),
+    "collected": ("it was read and judged", ""),
+    "why": ("why not", ""),
+    "maintenance": ("the maintenance window it was in, empty if none", ""),
+    "taken_at": ("when the snapshot was taken, -1 if there is none", "s since the epoch"),
+    "partitions": ("partitions", "partitions"),
+    "topics": ("topics", "topics"),
+    "brokers": ("registered brokers", "brokers"),
+    "score": ("100 minus the points of its open heads, at least 0; -1 if it was not read", "points"),
+    "risk": ("the points times the criticality: the highest comes first", "points"),
+    "critical": ("open critical heads that are not muted", "findings"),
+    "warning": ("open warnings that are not muted", "findings"),
+    "info": ("open infos that are not muted", "findings"),
+    "new": ("of them new", "findings"),
+    "worse": ("of them worse", "findings"),
+    "still": ("of them reported before", "findings"),
+    "fixed": ("heads of the previous audit that are gone", "findings"),
+    "muted": ("open heads that are muted", "findings"),
+    "seconds": ("how long reading the cluster took", "s"),
+}
+
+
+def _of_rows(kind: type, comments: Mapping[str, tuple[str, str]]) -> tuple[Column, ...]:
+    hints = get_type_hints(kind)
+    return tuple(Column(f.name, _ROW_TYPES[hints[f.name]], *comments[f.name]) for f in fields(kind))
+
+
+_ROW_TYPES: Final[Mapping[Any, Any]] = {
+    **_TYPES,
+    float: _REAL,
+    date: pa.date32(),
+    tuple[str, ...]: pa.list_(_TEXT),
+    tuple[int, ...]: INTS,
+}
+FINDINGS: Final = TableSpec("findings", "one row for each finding of an audit", _of_rows(FindingRow, _FINDING))
+CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit, its score", _of_rows(ClusterRow, _CARD))
+_SCENARIO: Final[Mapping[str, tuple[str, str]]] = {
+    "cluster": ("the cluster's name in the inventory", ""),
+    "kind": ("broker, pair or rack", ""),
+    "down": ("what goes down: a broker id, two ids, or the name of a rack", ""),
+    "brokers": ("the brokers that go down", "broker ids"),
+    "stops": ("partitions that lose their leader until a broker is back", "partitions"),
+    "stranded": ("of them those with a live in-sync replica: ZooKeeper's record has diverged (KFX201)", "partitions"),
+    "unclean": ("partitions led by an out-of-sync replica: records are lost", "partitions"),
+    "under_min_isr": ("partitions that fall below min.insync.replicas: acks=all stops", "partitions"),
+    "last_in_sync": ("partitions that are left with their last in-sync replica", "partitions"),
+    "moves": ("partitions that another in-sync replica takes over, losing nothing", "partitions"),
+    "unknown": ("partitions that may stop or not: the snapshot does not show it", "partitions"),
+    "topics": ("topics with a partition that stops or loses records", "topics"),
+    "offsets": ("partitions of __consumer_offsets that stop", "partitions"),
+    "transactions": ("partitions of __transaction_state that stop or fall below min.insync.replicas", "partitions"),
+    "groups": ("consumer groups, known by name, whose coordinator stops", "groups"),
+    "unwritable": ("consumer groups, known by name, that can no longer commit or rebalance", "groups"),
+    "controller": ("the controller goes down, as far as it is known", ""),
+    "complete": ("all that could change the forecast was read; if not, no count is certain", ""),
+    "worst": ("the topics with most partitions that stop or lose records, at most 3", ""),
+}
+SCENARIOS: Final = TableSpec(
+    "scenarios",
+    "one row for each failure that an audit judged: brokers and racks, and pairs that stop more than each broker alone",
+    _of_rows(ScenarioRow, _SCENARIO),
+)
+AUDITS: Final = TableSpec(
+    "audits",
+    "one row for each audit",
+    (
+        Column("began", TIME, "when the run that it judges began", "UTC"),
+        Column("ended", TIME, "when the audit was complete", "UTC"),
+        Column("kfix", _TEXT, "the version of kfix that judged it"),
+        Column("engine", _TEXT, "the engine that judged it"),
+        Column("findings", _INT, "rows of `findings`", "findings"),
+        Column("clusters", _INT, "rows of `clusters`", "clusters"),
+        Column("previous_day", pa.date32(), "the audit that it was compared with", "UTC date", "there was none"),
+        Column("previous_run", _TEXT, "the run of that audit", "", "there was none"),
+        Column("manifest", _TEXT, "inputs, versions, durations, mutes and unread sources, JSON"),
+    ),
+)
+#: The tables that an audit fills; `audits` is committed last.
+AUDITED: Final = (FINDINGS, CLUSTERS, SCENARIOS, TRANSITIONS, EPISODES, AUDITS)
+#: All tables, in the order in which a run fills them.
+ALL: Final = (*COLLECTED, RUNS, *AUDITED)

@@ -1,0 +1,58 @@
+"""An error as JSON, `kfix.error/v1`: every command with `--json` prints it where it cannot print its own document.
+
+schema     "kfix.error/v1"
+exit_code  exit code of the command (docs/exit-codes.md)
+error      one line: what failed, and where; several lines for several mistakes in a file
+hint       how to continue, "" if there is none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from itertools import pairwise
+from typing import Final
+
+from kfix.core.harmless import for_json, one_line
+
+SCHEMA: Final = "kfix.error/v1"
+#: The exit code of a monitoring plugin that could not find out.
+NAGIOS_UNKNOWN: Final = 3
+
+
+class Machine(Enum):
+    """The program that reads standard output, if it is not a person; the values are those of `--format`."""
+
+    NONE = ""
+    JSON = "json"
+    NAGIOS = "nagios"
+    PROMETHEUS = "prometheus"
+    SARIF = "sarif"
+    JUNIT = "junit"
+
+
+_SHORT: Final = {"--nagios": Machine.NAGIOS, "--json": Machine.JSON}
+_FORMAT: Final = "--format"
+
+
+def machine_output(args: Sequence[str]) -> Machine:
+    """Returns which program reads the output of a command line, also of one that cannot be parsed."""
+    options = args[: args.index("--")] if "--" in args else args
+    for short, machine in _SHORT.items():
+        if short in options:
+            return machine
+    values = {machine.value: machine for machine in Machine}
+    named = [after for option, after in pairwise(options) if option == _FORMAT]
+    named += [option.removeprefix(f"{_FORMAT}=") for option in options if option.startswith(f"{_FORMAT}=")]
+    return values.get(named[-1], Machine.NONE) if named else Machine.NONE
+
+
+def failure_json(sentence: str, exit_code: int, hint: str = "") -> str:
+    return for_json({"schema": SCHEMA, "exit_code": exit_code, "error": sentence, "hint": hint}, indent=2)
+
+
+def failure_line(sentence: str, hint: str = "") -> str:
+    """Returns the line of a monitoring plugin; without performance data, since nothing was counted."""
+    text = f"{sentence.rstrip('.')} ({hint})" if hint else sentence
+    # The bar would begin performance data.
+    return one_line("KFIX UNKNOWN - " + " ".join(text.split("\n")).replace("|", "/"))

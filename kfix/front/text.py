@@ -1,0 +1,22 @@
+"""Text that a person gives on a command line."""
+
+from __future__ import annotations
+
+from kfix.core.errors import UsageError
+
+
+def utf8(option: str, text: str) -> str:
+    """Returns the text. Raises UsageError for bytes that are no text: they would fail only when they are written."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{option} {text!a} is not UTF-8 text") from None
+    return text
+
+
+def a_reason(text: str) -> str:
+    """Returns the reason without spaces around it. Raises UsageError where there is none."""
+    reason = utf8("--reason", text).strip()
+    if not reason:
+        raise UsageError("--reason needs a reason")
+    return reason

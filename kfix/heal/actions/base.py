@@ -1,0 +1,146 @@
+"""What an action is: one change with everything a person must know before it and everything that proves it after.
+
+An action never asks and never retries. `freeze` runs at plan time and makes every argument literal, or raises
+`NotApplicable` with the reason why this cluster has no use for it. `guards` are asked of the cluster in the same second
+before `apply`, whether or not the runbook's author named them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from kfix.core.args import ArgKind, Args
+from kfix.core.ports import ClusterChanger, ClusterReader
+from kfix.core.snapshot.reading import ChangeResult
+from kfix.heal.model.facts import Fact, ReadFact
+from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk, Undo
+
+Kinds = Mapping[str, ArgKind]
+Names = tuple[str, ...]
+Checks = tuple[CheckCall, ...]
+
+
+class NotApplicable(Exception):  # noqa: N818 - an answer to the planner's question, not a failure
+    """A rung that is of no use here; the message is the reason that the plan shows."""
+
+
+class ActionStatus(StrEnum):
+    """How far a change got whose answer was lost, or whose run was killed. `IN_PROGRESS` needs waiting, not asking."""
+
+    DONE = "done"
+    IN_PROGRESS = "in_progress"
+    NOT_STARTED = "not_started"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse:
+    """What takes the change back. Where `reversible` is False nothing does, and `text` states what that means.
+
+    `undo` is that change itself, with every argument literal.
+    """
+
+    reversible: bool
+    text: str
+    undo: Undo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`what` in one line; `live` is the fact that a typed gate wants typed; `command` does the same without kfix."""
+
+    what: str
+    target: str
+    live: str
+    command: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """How many bytes of the replicas are copied. `total` is None where the size is unknown."""
+
+    done: int
+    total: int | None
+
+
+class Action(ABC):
+    """`gate_floor` is the lowest gate of any use; `gate_for` raises it for these arguments. `risk` is the widest blast
+    radius of any use; `risk_for` gives that of these arguments.
+
+    `params` are required in YAML, `optional` may be left out there, and `freeze` adds the `frozen` ones. An action that
+    `changes` nothing waits, or asks a person to do something; its `apply` is never called.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    risk: ClassVar[Risk]
+    gate_floor: ClassVar[Gate] = Gate.PLAN
+    params: ClassVar[Kinds] = {}
+    optional: ClassVar[Kinds] = {}
+    frozen: ClassVar[Kinds] = {}
+    changes: ClassVar[bool] = True
+
+    @property
+    def kinds(self) -> Kinds:
+        """Every argument of a planned step, literal by then."""
+        return {**self.params, **self.optional, **self.frozen}
+
+    def reads(self, _args: Args) -> Names:
+        """Returns the facts that the change rests on."""
+        return ()
+
+    def writes(self, _args: Args) -> Names:
+        """Returns the facts that the change moves."""
+        return ()
+
+    def freeze(self, args: Args, _read: ReadFact) -> Args:
+        """Returns literal arguments. Raises NotApplicable or RefusedError."""
+        return args
+
+    @abstractmethod
+    def preview(self, args: Args) -> Preview: ...
+
+    @abstractmethod
+    def inverse(self, args: Args) -> Inverse: ...
+
+    @abstractmethod
+    def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
+        """Makes the change, with one call."""
+
+    @abstractmethod
+    def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        """Returns how far the change got since the facts in `before` were read."""
+
+    def joined(self, _one: Args, _other: Args) -> Args | None:
+        """Returns the arguments of one step for both, if a person does the same for both; else None."""
+        return None
+
+    def guards(self, _args: Args) -> Checks:
+        return ()
+
+    def proves(self, _args: Args) -> Checks:
+        """Returns the checks that show the change: they prove a step without a `verify`, and a rollback."""
+        return ()
+
+    def hopeless(self, _args: Args) -> Checks:
+        """Returns checks that must hold while the effect is waited for: once one fails, waiting is useless."""
+        return ()
+
+    def copied(self, _args: Args, _reader: ClusterReader) -> Copied | None:
+        """Returns how far the copying is; None where nothing is copied, or where that is unknown."""
+        return None
+
+    @property
+    def proves_itself(self) -> bool:
+        return type(self).proves is not Action.proves
+
+    def gate_for(self, _args: Args) -> Gate:
+        return self.gate_floor
+
+    def risk_for(self, _args: Args) -> Risk:
+        return self.risk

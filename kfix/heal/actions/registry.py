@@ -1,0 +1,131 @@
+"""Every action that a runbook may name, listed by hand: a diff of this file shows a new power."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfix.core.args import ABSENT, ArgKind, Args, ArgValue
+from kfix.heal.actions import (
+    broker_unregister,
+    compaction_hasten,
+    compaction_restore,
+    config_set,
+    controller_reelect,
+    group_evict,
+    leader_elect_isr,
+    leader_elect_preferred,
+    leader_elect_unclean,
+    manual,
+    manual_bring_back,
+    offsets_commit,
+    offsets_roll,
+    offsets_tombstone,
+    reassign_cancel,
+    reassign_move,
+    reassign_noop,
+    reassign_reorder,
+    throttle_rate,
+    throttle_remove,
+    throttle_replicas,
+    throttle_restore,
+    transaction_abort,
+    wait,
+)
+from kfix.heal.actions.base import Action
+
+ALL: Mapping[str, Action] = {
+    "broker.unregister": broker_unregister.ACTION,
+    "compaction.hasten": compaction_hasten.ACTION,
+    "compaction.restore": compaction_restore.ACTION,
+    "config.set": config_set.ACTION,
+    "controller.reelect": controller_reelect.ACTION,
+    "group.evict": group_evict.ACTION,
+    "leader.elect_isr": leader_elect_isr.ACTION,
+    "leader.elect_preferred": leader_elect_preferred.ACTION,
+    "leader.elect_unclean": leader_elect_unclean.ACTION,
+    "manual": manual.ACTION,
+    "manual.bring_back": manual_bring_back.ACTION,
+    "offsets.commit": offsets_commit.ACTION,
+    "offsets.roll": offsets_roll.ACTION,
+    "offsets.tombstone": offsets_tombstone.ACTION,
+    "reassign.cancel": reassign_cancel.ACTION,
+    "reassign.move": reassign_move.ACTION,
+    "reassign.noop": reassign_noop.ACTION,
+    "reassign.reorder": reassign_reorder.ACTION,
+    "throttle.rate": throttle_rate.ACTION,
+    "throttle.remove": throttle_remove.ACTION,
+    "throttle.replicas": throttle_replicas.ACTION,
+    "throttle.restore": throttle_restore.ACTION,
+    "transaction.abort": transaction_abort.ACTION,
+    "wait": wait.ACTION,
+}
+
+_EXAMPLES: Mapping[ArgKind, ArgValue] = {
+    ArgKind.PARTITION: "TOPIC-0",
+    ArgKind.BROKERS: (1, 2, 3),
+    ArgKind.INT: 1,
+    ArgKind.BROKER: 1,
+    ArgKind.TOPIC: "TOPIC",
+    ArgKind.TEXT: "TEXT",
+    ArgKind.RATE: 50_000_000,
+    ArgKind.BYTES: 0,
+    ArgKind.BOOL: False,
+    ArgKind.DURATION: 60.0,
+}
+# Where an example by kind would make no sense: a move to the present replicas, a kind of resource that does not exist.
+_NAMED_EXAMPLES: Mapping[str, ArgValue] = {
+    "before": (1, 2),
+    "original": (1, 2),
+    "adding": (3,),
+    "removing": (),
+    "kind": "topic",
+    "name": "TOPIC",
+    "key": "KEY",
+    "value": "VALUE",
+    "effective": "OLD",
+    "first": "longest-log",
+    "after_reorder": "",
+    "leader": ABSENT,
+    "follower": ABSENT,
+    "leaders": "0:1",
+    "followers": "0:2",
+    "leader_before": ABSENT,
+    "follower_before": ABSENT,
+    "leaders_before": ABSENT,
+    "followers_before": ABSENT,
+    "known_end": -1,
+    "known_epoch": -1,
+    "lost_at_most": -1,
+    "tails": "1:0/1",
+    "do": "WHAT TO DO",
+    "group": "GROUP",
+    "member": "MEMBER_ID",
+    "client": "CLIENT",
+    "host": "HOST",
+    "instance": "",
+    "eligible": (),
+    "offsets": '{"0":"5"}',
+    "record": 12,
+    "classic": 11,
+    "offsets_before": '{"0":null}',
+    "transactional_id": "TRANSACTIONAL_ID",
+    "producer": 4000,
+}
+
+
+def described(action: Action) -> tuple[str, str, str, str, str]:
+    """Returns (summary, risk, gate floor, undo, command by hand), made with example arguments."""
+    args = example(action)
+    preview, inverse = action.preview(args), action.inverse(args)
+    return action.summary, action.risk.value, action.gate_floor.word, inverse.text, preview.command
+
+
+def example(action: Action) -> Args:
+    """Returns example arguments of an action, for pages and for tests over all actions."""
+    return Args({name: _example(name, kind) for name, kind in action.kinds.items()})
+
+
+def _example(name: str, kind: ArgKind) -> ArgValue:
+    """One name may be a text in one action and a list of brokers in another."""
+    example = _NAMED_EXAMPLES.get(name, _EXAMPLES[kind])
+    return example if type(example) is type(_EXAMPLES[kind]) else _EXAMPLES[kind]

@@ -1,0 +1,195 @@
+"""`kfix runbook resume`, `abort`, `rollback`, `throttle`, `verify`: commands on an existing run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kfix.core.errors import NotProvedError
+from kfix.core.harmless import lines
+from kfix.core.wording import rate_text, several
+from kfix.front.options import (
+    Ack,
+    Approve,
+    AsJson,
+    BootstrapController,
+    BootstrapServer,
+    ClusterName,
+    CommandConfig,
+    Countersign,
+    PlanOut,
+    PolicyFile,
+    RunId,
+    StepByStep,
+    Timeout,
+    ZooKeeper,
+)
+from kfix.front.reaching import access_of
+from kfix.front.seam import the_app
+from kfix.front.terminal import say, say_document, say_json
+from kfix.front.text import a_reason
+from kfix.heal.cli.plan import write
+from kfix.heal.cli.screen import Out
+from kfix.heal.report.run import aborted
+from kfix.heal.session.plans import plan_json
+from kfix.heal.session.runs import rethrottle
+from kfix.heal.session.session import Approval, healing, left_by
+from kfix.heal.session.site import Site
+
+
+def resume(
+    ctx: typer.Context,
+    run: RunId,
+    bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = 5.0,
+    did: Annotated[
+        list[str] | None,
+        typer.Option("--did", metavar="STEP", help="A step done by hand; accepted if its checks confirm it."),
+    ] = None,
+    policy: PolicyFile = None,
+    approve: Approve = None,
+    ack: Ack = None,
+    countersign: Countersign = None,
+    step: StepByStep = False,
+    json_output: AsJson = False,
+) -> None:
+    """Continue a run that was killed or stopped; no change is sent twice."""
+    app = the_app(ctx)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
+    site = Site(app.environ)
+    found, rules = site.store().find(run), site.policy(policy)
+    plan = found.plan()
+    out = Out.of(json_output)
+    approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
+    rules.refuse(plan)
+    approval.to(plan)
+    with healing(app, access.for_plan(plan)) as session:
+        person = out.attendance(plan, app.human)
+        result = session.resume(found, tuple(did or ()), approval, rules, person)
+        out.close(plan, result, access)
+    if result.changed and not plan.undoes:
+        out.left(plan, left_by(app, access, plan), access)
+
+
+def abort(
+    ctx: typer.Context,
+    run: RunId,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, recorded in the journal.")],
+    bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = 5.0,
+    json_output: AsJson = False,
+) -> None:
+    """End a killed or stopped run: remove its throttles, restore compaction, and keep its other changes."""
+    app = the_app(ctx)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
+    why = a_reason(reason)
+    found = Site(app.environ).store().find(run)
+    plan = found.plan()
+    out = Out.of(json_output)
+    with healing(app, access.for_plan(plan)) as session:
+        ended = session.abort(found, why, out.attendance(plan, app.human))
+    out.people.print(aborted(ended), soft_wrap=True)
+
+
+def rollback(
+    ctx: typer.Context,
+    run: RunId,
+    bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = 5.0,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also revert what is kept by default: added replicas that are in sync.")
+    ] = False,
+    policy: PolicyFile = None,
+    output: PlanOut = None,
+    step: StepByStep = False,
+    json_output: AsJson = False,
+) -> None:
+    """Roll back a run: revert its changes, last one first, as a separate plan behind the same gates.
+
+    Without a terminal, -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
+    """
+    app = the_app(ctx)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
+    site = Site(app.environ)
+    found, rules = site.store().find(run), site.policy(policy)
+    out = Out.of(json_output)
+    with healing(app, access.for_plan(found.plan())) as session:
+        undo = session.plan_rollback(found, rules, everything=everything)
+        out.show(undo)
+        if output is not None:
+            write(undo, output, access, out)
+            if json_output:
+                say_document(plan_json(undo))
+            return
+        approval = Approval(step_by_step=step)
+        out.close(undo, session.carry_out(undo, approval, rules, out.attendance(undo, app.human)), access)
+
+
+def throttle(
+    ctx: typer.Context,
+    run: RunId,
+    rate: Annotated[str, typer.Argument(metavar="RATE", help="Bytes per second for each broker, such as 50MB/s.")],
+    policy: PolicyFile = None,
+    json_output: AsJson = False,
+) -> None:
+    """Change the throttle of a run that is copying replicas; it applies the new rate within seconds."""
+    done = rethrottle(Site(the_app(ctx).environ), run, rate, policy)
+    people = Out.of(json_output).people
+    if done.gone:
+        when = f"the run's process has ended: {done.resume}   will apply it"
+    else:
+        when = f"the run applies it within seconds: kfix runbook history {done.run}"
+    people.print(f"{done.run}: {rate_text(done.bytes_per_second)} requested; {when}", soft_wrap=True)
+    if json_output:
+        say_json({"run": done.run, "bytes_per_second": done.bytes_per_second})
+
+
+def verify(
+    ctx: typer.Context,
+    run: RunId,
+    bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_controller: BootstrapController = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = 5.0,
+    json_output: AsJson = False,
+) -> None:
+    """Prove again that what a run healed is still healthy. Nothing is changed."""
+    app = the_app(ctx)
+    access = access_of(
+        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
+    )
+    found = Site(app.environ).store().find(run)
+    with healing(app, access.for_plan(found.plan())) as session:
+        proof, standing = session.verify(found)
+    for call, answer in proof.last:
+        row = {"check": str(call), "verdict": answer.verdict, "observed": answer.observed, "wanted": answer.wanted}
+        if json_output:
+            say_json(row)
+        else:
+            say(f"{answer.verdict.value:<13} {call}: {answer.observed}")
+    if proof.verdict != "pass":
+        raise NotProvedError(lines(f"{found.id}: not proved ({proof.verdict}):", proof.words))
+    say(f"{found.id}: proved, {several(proof.in_row, 'successful check')} in a row", err=json_output)
+    for call, answer in standing:
+        say(f"still pending: {call}: {answer.observed}; expected: {answer.wanted}", err=json_output)

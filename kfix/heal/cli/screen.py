@@ -1,0 +1,85 @@
+"""Output shared by the commands of `kfix runbook`: text for people, plans, and the progress and end of runs."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from kfix.api import Access, Human, RunResult
+from kfix.core.errors import KfixError, NotProvedError, RollbackFailedError, RolledBackError, StoppedError
+from kfix.core.harmless import lines
+from kfix.core.wording import several, some
+from kfix.front.console import HarmlessConsole, console_on, styled
+from kfix.heal.model.plan import Plan
+from kfix.heal.report.keyboard import Terminal
+from kfix.heal.report.plan import print_plan
+from kfix.heal.report.run import NdjsonReporter, RunReporter, closing
+from kfix.heal.session.plans import steps_of
+from kfix.heal.session.session import Attendance
+
+
+@dataclass(frozen=True)
+class Out:
+    """The console for people. With `json` it is standard error, and records go to standard output."""
+
+    people: HarmlessConsole
+    json: bool
+
+    @classmethod
+    def of(cls, json_output: bool) -> Out:
+        return cls(console_on(sys.stderr if json_output else sys.stdout), json_output)
+
+    def attendance(self, plan: Plan, human: Human | None) -> Attendance:
+        """Returns who is asked and who gets the records. `human` None is the person at this terminal."""
+        listener = NdjsonReporter(sys.stdout) if self.json else RunReporter(plan, self.people)
+        return Attendance(human or Terminal(self.people), listener)
+
+    def warn(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.people.print(styled(f"warning: {line}", "yellow"), soft_wrap=True)
+
+    def show(self, plan: Plan) -> None:
+        print_plan(plan, steps_of(plan), self.people)
+
+    def close(self, plan: Plan, result: RunResult, access: Access) -> None:
+        words = closing(
+            plan,
+            result.changed,
+            result.seconds,
+            result.run,
+            standing=result.standing,
+            left=result.left,
+            at=access.at,
+        )
+        self.people.print()
+        self.people.print(words, soft_wrap=True)
+
+    def left(self, plan: Plan, keys: tuple[str, ...] | None, access: Access) -> None:
+        """Prints what is left to heal after a plan of one finding."""
+        if keys is None:
+            self.people.print(
+                styled("whether more findings of this kind are left was not read: kfix diagnose", "yellow")
+            )
+        elif keys:
+            more = f"not healed by this plan: {several(len(keys), 'more finding')}, {some(keys)}"
+            command = shlex.join(["kfix", "runbook", "apply", plan.runbook.id, *access.options()])
+            self.people.print(styled(f"{more}. To heal the rest: {command}", "yellow"), soft_wrap=True)
+
+    def waiting(self, seconds: float) -> None:
+        self.people.print(f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)")
+
+
+@contextmanager
+def after(changed: list[str]) -> Iterator[None]:
+    """Corrects the error of a run that changed nothing if an earlier run of the same command changed something."""
+    try:
+        yield
+    except (KfixError, KeyboardInterrupt) as error:
+        if not changed or isinstance(error, NotProvedError | StoppedError | RolledBackError | RollbackFailedError):
+            raise
+        done = "; ".join(changed)
+        text = lines(str(error) or "interrupted")
+        raise StoppedError(text + f" (for this finding; earlier findings were healed: {done})") from error

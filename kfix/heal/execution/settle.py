@@ -1,0 +1,87 @@
+"""Waits until the steps of a batch have taken effect: all together, each verified on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kfix.core.harmless import lines
+from kfix.core.ports import Clock, ClusterReader
+from kfix.heal.execution.waiting import Wait
+from kfix.heal.execution.watch import Watch, hopeless
+from kfix.heal.journal.journal import Journal, Samples
+from kfix.heal.model.answer import Verdict
+from kfix.heal.model.plan import PlannedStep
+from kfix.heal.safety.proof import Asked, sample, verdict_of
+
+# A wait of minutes need not poll five times a second.
+_SLOWEST = 2.0
+_SLOWER_AFTER = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    step: PlannedStep
+    verdict: Verdict
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    reader: ClusterReader
+    clock: Clock
+    journal: Journal
+    samples: Samples
+    watch: Watch
+    interval: float
+
+    def wait(self, steps: Sequence[PlannedStep]) -> tuple[Unproved, ...]:
+        """Returns the steps that could not be verified. A step that can no longer succeed does not delay the others."""
+        began = self.clock.monotonic()
+        waiting = list(steps)
+        failed: list[Unproved] = []
+        while True:
+            seconds = self.clock.monotonic() - began
+            answers = {step.id: self._sample(step) for step in waiting}
+            for step in [s for s in waiting if verdict_of(answers[s.id]) is Verdict.PASS]:
+                self.journal.write("step.verified", step=step.id, seconds=round(seconds, 3))
+                waiting.remove(step)
+            pause = self.interval if seconds < _SLOWER_AFTER else max(self.interval, _SLOWEST)
+            for step in list(waiting):
+                why = self._in_vain(step)
+                if why or seconds + pause > step.verify_timeout:
+                    verdict = Verdict.FAIL if why else verdict_of(answers[step.id])
+                    failed.append(self._unproved(step, verdict, why or _words(answers[step.id])))
+                    waiting.remove(step)
+            if not waiting:
+                return tuple(failed)
+            self.watch.poll(waiting, self._wait(waiting[0], answers, seconds))
+            self.clock.sleep(pause)
+
+    def _wait(self, step: PlannedStep, answers: Mapping[str, Asked], seconds: float) -> Wait | None:
+        """Returns the first check of the step that does not pass yet."""
+        for call, answer in answers[step.id]:
+            if not answer.passed:
+                return Wait.of(call, answer, seconds=seconds, limit=step.verify_timeout, step=step.id)
+        return None
+
+    def _in_vain(self, step: PlannedStep) -> str:
+        """Returns why waiting is pointless, or "". Invariants are checked first: a pause may resolve the reason."""
+        if not hopeless(step, self.reader):
+            return ""
+        self.watch.invariants()
+        return hopeless(step, self.reader)
+
+    def _sample(self, step: PlannedStep) -> Asked:
+        asked = sample(step.verify, self.reader)
+        for call, answer in asked:
+            self.samples.record(call, answer, step=step.id, part="verify")
+        return asked
+
+    def _unproved(self, step: PlannedStep, verdict: Verdict, text: str) -> Unproved:
+        self.journal.write("step.not_verified", step=step.id, verdict=verdict.value, text=text)
+        return Unproved(step, verdict, text)
+
+
+def _words(asked: Asked) -> str:
+    return lines(*(f"{call}: {answer.words}" for call, answer in asked if not answer.passed))

@@ -1,0 +1,119 @@
+"""The screens of gates, as plain text. The same text is kept beside the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfix.core.harmless import Lines, lines
+from kfix.core.snapshot.snapshot import Mode
+from kfix.heal.gate.gates import Screen, sure_phrases
+from kfix.heal.model.facts import Fact, fact_lines, show_value
+from kfix.heal.model.plan import Gate, Plan, PlannedStep
+
+_SHOWN = 8
+#: docs/adr/023
+ALONE = "of this host only, as KRaft has none: say yes only if no other kfix changes this cluster"
+
+
+def screen(
+    plan: Plan, number: int, asked: tuple[PlannedStep, Gate], now: Mapping[str, Fact], changed: tuple[str, ...]
+) -> Screen:
+    """Returns the screen for a step. `asked` holds the step and the gate in force in this run."""
+    step, level = asked
+    text = _plan_text(plan, number, changed) if level is Gate.PLAN else _step_text(plan, number, step, now, changed)
+    return Screen(text=text, details=_details(step, now), why=_why(plan, step, level))
+
+
+def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
+    covered = [(n, s) for n, s in enumerate(plan.steps, 1) if n >= number and s.gate <= Gate.PLAN]
+    beyond = [(n, s) for n, s in enumerate(plan.steps, 1) if s.gate > Gate.PLAN]
+    rows = [
+        f"APPROVE PLAN {plan.short_id}   {plan.runbook.id}   on {plan.cluster.name}",
+        f"finding   {plan.finding.key}",
+        f"cause     {plan.finding.cause}",
+        _list("covers", _some([f"{n} {s.id}: {s.what}" for n, s in covered])),
+    ]
+    if beyond:
+        first = {s.id for _, s in sure_phrases(plan)}
+        rows += _more_gates("now, before any change, for", [s for _, s in beyond if s.id in first])
+        rows += _more_gates("again before", [s for _, s in beyond if s.id not in first])
+    rows += [
+        f"at worst  {plan.impact.words(plan.widest_risk)}",
+        _list("undo", _some(list(dict.fromkeys(s.undo for _, s in covered)))),
+        *_stopping(plan, changed),
+    ]
+    return lines(*rows)
+
+
+def _more_gates(when: str, steps: list[PlannedStep]) -> list[str]:
+    rungs = dict.fromkeys(f"{s.id.partition(':')[0]} ({s.gate.word})" for s in steps)
+    return [f"asks      {when} each {' and each '.join(rungs)}"] if rungs else []
+
+
+def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> str:
+    return lines(
+        f"STEP {number}/{len(plan.steps)}   {step.id}   {step.action}   {step.target}   on {plan.cluster.name}",
+        f"what      {step.what}",
+        f"why       {step.why}",
+        *([f"lock      {ALONE}"] if plan.cluster.mode is Mode.KRAFT else []),
+        _list("now", fact_lines(now.values())),
+        f"touches   {step.risk.value}",
+        f"at worst  {step.estimate.words(step.risk)}",
+        f"undo      {step.undo}",
+        *_stopping(plan, changed),
+    )
+
+
+def _stopping(plan: Plan, changed: tuple[str, ...]) -> list[str]:
+    left = "keeps the changes made so far and skips the remaining steps" if changed else "leaves the finding unresolved"
+    if changed and plan.restoring:
+        left += "; throttles are removed, and copies in progress continue"
+    return [_list("done", _some(list(changed)) or ["nothing"]), f"stopping  {left}"]
+
+
+def _list(label: str, rows: list[str]) -> Lines:
+    first, *more = rows or [""]
+    return lines(f"{label:<10}{first}", *(f"{'':<10}{row}" for row in more))
+
+
+def _some(rows: list[str]) -> list[str]:
+    """Shortens a list so that a plan for fifty partitions fits a screen. The plan and the journal list all."""
+    return rows if len(rows) <= _SHOWN else [*rows[: _SHOWN - 1], f"and {len(rows) - _SHOWN + 1} more"]
+
+
+def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
+    args = ", ".join(f"{k}={show_value(v) if not isinstance(v, float) else v}" for k, v in step.args.items())
+    facts = [f"  {key} = {show_value(fact.value)}   ({fact.source})" for key, fact in now.items()]
+    return lines(
+        *[
+            f"action    {step.action}",
+            f"args      {args}",
+            "facts, read again just now",
+            *facts,
+            "required before the change",
+            *(f"  {call}" for call in step.require),
+            f"verified within {step.verify_timeout:g} s by",
+            *(f"  {call}" for call in step.verify),
+            "by hand",
+            *(f"  {line}" for line in step.command.splitlines()),
+        ]
+    )
+
+
+def _why(plan: Plan, step: PlannedStep, level: Gate) -> str:
+    reasons = {
+        Gate.PLAN: "The plan changes the cluster. One answer covers all steps of the level 'plan'; others ask again.",
+        Gate.STEP: (
+            f"{step.action} has its own gate: it touches {step.risk.value}, or depends on facts that may have changed."
+        ),
+        Gate.TYPED: (
+            "The phrase names the cluster and a fact that was read just now, so that it cannot be typed from habit or "
+            "by a script made for another plan. Type it here, or pass it with --ack while the plan is at most 5 "
+            "minutes old."
+        ),
+        Gate.TWO_PERSON: (
+            "The site's policy requires a second person: the plan must be countersigned, and the phrase typed."
+        ),
+        Gate.AUTO: "This step changes nothing.",
+    }
+    return lines(reasons[level], plan.title, step.why)

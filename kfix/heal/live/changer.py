@@ -1,0 +1,172 @@
+"""Sends changes to a live cluster. Each change uses its own connection, which allows only that API.
+
+On KRaft a broker forwards a change to the active controller. So none is sent unless that controller has just answered,
+and one without an answer, or with the answer of a controller that has stepped down, may still happen (docs/adr/023).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kfix.core.deadline import Deadline
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.migration import why_unchanged
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import group_messages, kraft_messages, questions, requests
+from kfix.core.kafka.api import Request
+from kfix.core.kafka.codes import NO_ANSWER, name_of
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.requests import PartitionResult
+from kfix.core.kafka.rights import missing_right
+from kfix.core.kafka.tombstones import tombstone
+from kfix.core.numbers import broker_id
+from kfix.core.snapshot.offsets import StoredOffset
+from kfix.core.snapshot.reading import ChangeResult, ResourceKind
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.target import Target
+from kfix.core.zookeeper.connect import Connect
+from kfix.core.zookeeper.write import delete_controller
+
+if TYPE_CHECKING:
+    from kfix.heal.live.reader import LiveReader
+
+#: Kafka's NOT_CONTROLLER, after which nothing was changed.
+NOT_SENT = 41
+
+
+class LiveChanger:
+    """Sends each change exactly once, to the active controller by ZooKeeper at that moment
+    (docs/facts/controller.md), or on KRaft to a broker with the newest metadata. `connect` is None on KRaft.
+    """
+
+    def __init__(self, target: Target, connect: Connect | None, reader: LiveReader) -> None:
+        self._target = target
+        self._connect = connect
+        self._reader = reader
+
+    def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
+        request = requests.elect_leaders(tp, unclean=unclean, timeout_ms=self._timeout_ms)
+        return self._send_to_controller(request)
+
+    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
+        request = requests.alter_reassignment(tp, replicas, timeout_ms=self._timeout_ms)
+        return self._send_to_controller(request)
+
+    def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
+        if self._connect is None:
+            return ChangeResult(NOT_SENT, "NOT_SENT", "a KRaft cluster has no /controller to delete")
+        if (taken_over := self._taken_over()) is not None:
+            return taken_over
+        return delete_controller(self._connect, epoch_version=epoch_version, timeout=self._target.timeout)
+
+    def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
+        """Sends broker configs to the broker itself, since only that broker validates them."""
+        request = requests.alter_configs(questions.resource_type(kind), name, changes)
+        if kind is ResourceKind.TOPIC:
+            return self._send_to_controller(request)
+        broker = broker_id(name)
+        if broker is None:
+            return ChangeResult(42, "NOT_SENT", f"{name!r} is not a broker id")
+        return self._send_to_controller(request, broker)
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
+        """Sends deletions first, and no commit unless they succeeded; the coordinator checks that no member exists."""
+        try:
+            coordinator = self._reader.coordinator(group)
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        stored = {tp: each for tp, each in offsets.items() if each is not None}
+        deleted = tuple(tp for tp, each in offsets.items() if each is None)
+        if deleted:
+            result = self._send(group_messages.offset_delete(group, deleted), coordinator)
+            if not stored or not result.accepted:
+                return result
+        result = self._send(group_messages.offset_commit(group, stored), coordinator)
+        # After a deletion, a refused commit leaves a change behind.
+        return result if result.accepted or not deleted else ChangeResult(NO_ANSWER, result.name, result.message)
+
+    def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
+        """Sends LeaveGroup to the coordinator, which refuses a member that it no longer has under this id."""
+        try:
+            coordinator = self._reader.coordinator(group)
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        return self._send(group_messages.leave_group(group, member, instance), coordinator)
+
+    def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
+        try:
+            coordinator = self._reader.transaction_coordinator(transactional_id)
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        request = group_messages.init_producer_id(transactional_id, producer, epoch, timeout_ms)
+        return self._send(request, coordinator)
+
+    def unregister_broker(self, broker: int) -> ChangeResult:
+        if self._connect is not None:
+            return ChangeResult(NOT_SENT, "NOT_SENT", "with ZooKeeper a registration ends with its session")
+        return self._send_to_controller(kraft_messages.unregister_broker(broker))
+
+    def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
+        if tp.topic != OFFSETS_TOPIC:
+            return ChangeResult(NOT_SENT, "NOT_SENT", f"{tp} is not a partition of {OFFSETS_TOPIC}")
+        try:
+            leader = self._reader.leader(tp)
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        batch = tombstone(key, int(time.time() * 1000))
+        return self._send(requests.produce(tp, batch, self._timeout_ms), leader)
+
+    @property
+    def _timeout_ms(self) -> int:
+        return int(self._target.timeout * 1000)
+
+    def _send_to_controller(self, request: Request[PartitionResult], broker: int | None = None) -> ChangeResult:
+        """`broker` is the one that has to take the request itself, and on KRaft forwards it then."""
+        if self._connect is not None and (taken_over := self._taken_over()) is not None:
+            return taken_over
+        if self._connect is not None and broker is not None:
+            return self._send(request, broker)
+        try:
+            door = self._reader.door()
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        if door is None:
+            return ChangeResult(41, name_of(41), "there is no active controller (/controller does not exist)")
+        result = self._send(request, door if broker is None else broker)
+        if self._connect is None and result.name == name_of(NOT_SENT):
+            return ChangeResult(NO_ANSWER, result.name, "the active controller stepped down meanwhile")
+        return result
+
+    def _taken_over(self) -> ChangeResult | None:
+        """Returns a refusal where a KRaft controller owns ZooKeeper's record."""
+        try:
+            why = why_unchanged(self._reader.controller())
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        return ChangeResult(NOT_SENT, "NOT_SENT", why) if why else None
+
+    def _send(self, request: Request[PartitionResult], broker: int) -> ChangeResult:
+        address = self._reader.address(broker)
+        if address is None:
+            return ChangeResult(NOT_SENT, "NOT_SENT", f"broker {broker} is not registered, or its address is unknown")
+        with BrokerConnection(address, self._target.security, allowed=(request.api_key,)) as line:
+            try:
+                # Tests the connection before the change is sent, so that a refused one is "not sent" instead of
+                # "unknown".
+                metadata = line.call(requests.metadata(()), Deadline.after(self._target.timeout))
+            except UnreachableError as error:
+                return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+            here = self._reader.identity().id
+            if here and metadata.cluster_id != here:
+                why = f"broker {broker} at {address} is of cluster {metadata.cluster_id}, not of {here}"
+                return ChangeResult(NOT_SENT, "NOT_SENT", why)
+            try:
+                # The broker may use its whole timeout; allow 2 s more for the response to arrive.
+                result = line.call(request, Deadline.after(self._target.timeout + 2))
+            except UnreachableError as error:
+                return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
+        why = missing_right(request.api_key, result.error, self._target.security.principal)
+        message = " ".join(filter(None, (result.message, why and f"({why})")))
+        return ChangeResult(result.error, name_of(result.error), message)

@@ -1,0 +1,128 @@
+"""The active controller of a KRaft quorum, asked at the controllers' own listeners (docs/facts/kraft.md).
+
+Exactly the active controller answers DescribeQuorum without an error. One that was frozen, or is cut from the others,
+may still do so: it counts only while a majority of the voters has fetched from it just now. What a broker would forward
+waits for the controller in which that broker believes, so a broker is asked only where no controller can be reached.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from kfix.core.collect.quorum import describe_at
+from kfix.core.collect.sustained import unsustained
+from kfix.core.deadline import Deadline
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import requests
+from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.kraft_messages import DescribedQuorum
+from kfix.core.kafka.questions import ask_configs_of
+from kfix.core.kafka.security import Security
+from kfix.core.snapshot.reading import ConfigValue, ResourceKind
+from kfix.core.snapshot.snapshot import Assignment, Endpoint, TopicPartition
+
+T = TypeVar("T")
+#: Timeout in seconds for a request that a broker forwards to the active controller.
+_FORWARDED = 2.0
+#: Seconds between two rounds while an election may be under way.
+_BETWEEN = 0.2
+_LEAST_LEFT = 0.5
+
+
+class Controllers:
+    """Connections to the controllers; the last active one is asked first."""
+
+    def __init__(self, security: Security, endpoints: Iterable[Endpoint]) -> None:
+        self._lines = {e: BrokerConnection(e, security, controller=True) for e in endpoints}
+        self._last: Endpoint | None = None
+
+    def close(self) -> None:
+        for line in self._lines.values():
+            line.close()
+
+    def active(self, deadline: Deadline, brokers: Sequence[BrokerConnection]) -> DescribedQuorum:
+        """Returns the quorum by its active controller. Raises UnreachableError if none answers in time.
+
+        `brokers` are asked where no listener of a controller can be reached at all.
+        """
+        self._last, first, why = None, self._last, "no address of a controller is known"
+        if first is not None:
+            found = self._ask(first, deadline.within(deadline.left / 3))
+            if isinstance(found, DescribedQuorum) and not (why := unsustained(found)):
+                self._last = first
+                return found
+        while True:
+            answers = self._round(deadline.within(deadline.left / 2))
+            good = {e: a for e, a in answers.items() if isinstance(a, DescribedQuorum) and not unsustained(a)}
+            if good:
+                self._last = max(good, key=lambda e: good[e].epoch)
+                return good[self._last]
+            if not any(isinstance(a, DescribedQuorum) for a in answers.values()):
+                through = self._through(brokers, deadline)
+                if isinstance(through, DescribedQuorum) and not unsustained(through):
+                    return through
+                found = [each for each in (_why(answers) or why, f"through a broker: {_fault(through)}") if each]
+                raise UnreachableError(f"no active controller answers ({'; '.join(found)})")
+            why = _why(answers)
+            if deadline.left < _LEAST_LEFT:
+                raise UnreachableError(f"no active controller answers ({why})")
+            time.sleep(_BETWEEN)
+
+    def reassignments(
+        self, deadline: Deadline, brokers: Sequence[BrokerConnection]
+    ) -> dict[TopicPartition, Assignment]:
+        """Returns the moves under way, after `active`, by that controller, or else through a broker."""
+        lines = [self._lines[self._last]] if self._last is not None else list(brokers[:1])
+        if not lines:
+            raise UnreachableError("no active controller answers, so reassignments cannot be read")
+        until = deadline.within(_FORWARDED)
+        error, found = lines[0].call(requests.list_reassignments(), until)
+        if error:
+            raise UnreachableError(f"{lines[0].endpoint}: reassignments: {name_of(error)}")
+        return found
+
+    def topic_configs(self, topic: str, keys: tuple[str, ...], deadline: Deadline) -> dict[str, ConfigValue]:
+        """Returns the settings in force of a topic, after `active`, by that controller, which elects by them.
+
+        Empty where it cannot be asked itself, or has no such request (before KIP-919): a broker would answer with its
+        own defaults. Raises UnreachableError if it refuses, or the topic does not exist.
+        """
+        line = None if self._last is None else self._lines[self._last]
+        if line is None or not line.supports(requests.DESCRIBE_CONFIGS, 1, deadline):
+            return {}
+        return ask_configs_of(line, ResourceKind.TOPIC, topic, keys, deadline)
+
+    def _ask(self, endpoint: Endpoint, deadline: Deadline) -> DescribedQuorum | UnreachableError:
+        return _caught(lambda: describe_at(self._lines[endpoint], deadline))
+
+    def _round(self, deadline: Deadline) -> dict[Endpoint, DescribedQuorum | UnreachableError]:
+        with ThreadPoolExecutor(max_workers=max(1, len(self._lines))) as pool:
+            return dict(zip(self._lines, pool.map(lambda e: self._ask(e, deadline), self._lines), strict=True))
+
+    def _through(self, brokers: Sequence[BrokerConnection], deadline: Deadline) -> DescribedQuorum | UnreachableError:
+        if not brokers:
+            return UnreachableError("no broker answers")
+        return _caught(lambda: describe_at(brokers[0], deadline.within(_FORWARDED)))
+
+
+def _caught(ask: Callable[[], T]) -> T | UnreachableError:
+    try:
+        return ask()
+    except UnreachableError as error:
+        return error
+
+
+def _why(answers: Mapping[Endpoint, DescribedQuorum | UnreachableError]) -> str:
+    found = [
+        f"{endpoint}: {_fault(answer)}" if isinstance(answer, DescribedQuorum) else str(answer)
+        for endpoint, answer in answers.items()
+    ]
+    return "; ".join(dict.fromkeys(found))
+
+
+def _fault(answer: DescribedQuorum | UnreachableError) -> str:
+    return unsustained(answer) if isinstance(answer, DescribedQuorum) else str(answer)

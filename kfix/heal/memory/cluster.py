@@ -1,0 +1,361 @@
+"""A small Kafka cluster in memory: brokers, ZooKeeper's records, and a controller with its own memory.
+
+It satisfies `ClusterReader` and `ClusterChanger`, so code that runs against it runs against a real one; the lab's tests
+compare the two. Time is manual, `cluster.faults` injects failures, `cluster.faults.calls` lists what changed it.
+`cluster.lock` is its `ClusterLock`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Self
+
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.versions import Line, VersionRule
+from kfix.core.errors import UnreachableError
+from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
+from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
+from kfix.core.snapshot.offsets import GroupOffsets, StoredOffset
+from kfix.core.snapshot.reading import (
+    BrokerRegistration,
+    ChangeResult,
+    ConfigValue,
+    LogDirs,
+    LogTail,
+    PartitionReading,
+    ResourceKind,
+    StableEnd,
+)
+from kfix.core.snapshot.snapshot import (
+    Assignment,
+    ControllerNode,
+    CoordinatorProbe,
+    Endpoint,
+    LogEnd,
+    Snapshot,
+    TopicPartition,
+)
+from kfix.core.snapshot.transactions import OpenBatch, TransactionState
+from kfix.heal.memory import answers, load_answers, transactions
+from kfix.heal.memory.configs import UNCLEAN
+from kfix.heal.memory.faults import NO_ANSWER
+from kfix.heal.memory.lock import MemoryLock
+from kfix.heal.memory.moves import Moves
+from kfix.heal.memory.parts import MemoryParts
+from kfix.heal.memory.snapshot import snapshot_of
+from kfix.heal.memory.state import ManualClock, MemoryBroker
+
+# A follower rejoins the ISR within a fetch or two; on the lab's small clusters that takes half a second.
+_ISR_SECONDS = 0.5
+
+
+class MemoryCluster(MemoryParts):
+    """`reader` and `changer` are the cluster itself, so that it can stand in for a live one.
+
+    `copy_seconds` is what an added replica takes where no throttle holds it; 0: it is in sync at its next fetch.
+    """
+
+    release: Line = (2, 7)
+
+    def __init__(self, cluster_id: str = "memory-cluster", *, clock: ManualClock | None = None) -> None:
+        super().__init__(cluster_id, clock=clock)
+        self.moves = Moves(self.control)
+        self.copy_seconds = 0.0
+        self.lock = MemoryLock(cluster_id)
+        self._caught_up_at = self.clock.monotonic()
+
+    @classmethod
+    def healthy(
+        cls,
+        brokers: int = 3,
+        *,
+        topics: Mapping[str, int] | None = None,
+        replication: int = 3,
+        groups: Mapping[str, int] | None = None,
+        first_id: int = 1,
+        cluster_id: str = "memory-cluster",
+        racks: Mapping[int, str] | None = None,
+    ) -> Self:
+        """Returns a cluster of brokers `first_id`..., the first of which is the controller.
+
+        Each broker has its own rack unless `racks` gives one. Replicas are placed round robin and are in sync.
+        """
+        cluster = cls(cluster_id)
+        ids = range(first_id, first_id + brokers)
+        for number in ids:
+            cluster.add_broker(number, rack=(racks or {}).get(number, f"az{number}"))
+        cluster.control.fail_over_to(first_id)
+        for topic, partitions in (topics or {OFFSETS_TOPIC: 50, "orders": 6}).items():
+            for p in range(partitions):
+                order = tuple(ids[(p + k) % brokers] for k in range(min(replication, brokers)))
+                cluster.add_partition(TopicPartition(topic, p), order)
+        cluster.groups.update(groups or {})
+        return cluster
+
+    @property
+    def reader(self) -> Self:
+        return self
+
+    @property
+    def changer(self) -> Self:
+        return self
+
+    # -- building and faults
+
+    def add_broker(self, number: int, *, rack: str | None = None) -> None:
+        endpoint = Endpoint(f"broker{number}.example", 9092)
+        self.brokers[number] = MemoryBroker(number, rack, endpoint)
+        self._register(self.brokers[number])
+        if self.records.controller is not None:
+            self.control.started(number)
+
+    def _register(self, node: MemoryBroker) -> None:
+        node.czxid = self.records.members_zxid = self.records.next_zxid()
+        node.registered_ms = int(self.clock.now() * 1000)
+
+    def remove_broker(self, number: int) -> None:
+        """Kills a broker for good, as a restart with an empty disk and another broker.id does."""
+        self.kill(number)
+        del self.brokers[number]
+        for ends in self.logs.ends.values():
+            ends.pop(number, None)
+
+    def add_partition(self, tp: TopicPartition, replicas: tuple[int, ...], *, end: int = 100) -> None:
+        self.records.assignments[tp] = Assignment(replicas)
+        self.records.write_state(tp, replicas[0], 0, replicas)
+        for broker in replicas:
+            self.logs.write(tp, broker, LogEnd(0, end), 0)
+        self.control.created(tp)
+
+    def corrupt_state(self, tp: TopicPartition, *, leader: int, isr: tuple[int, ...]) -> None:
+        """Writes the state znode behind the controller's back: no process watches it (docs/facts/controller.md)."""
+        old = self.records.states[tp]
+        self.records.write_state(tp, leader, old.leader_epoch + 1, isr, old.controller_epoch)
+
+    def phantom_leader(self, tp: TopicPartition, *, leader: int) -> None:
+        """Writes the state and notifies the controller: all brokers name a leader that never received LeaderAndIsr.
+
+        FindCoordinator names it, and it answers OffsetFetch with 16. A no-op reassignment or another leader heals it
+        (docs/facts/controller.md).
+        """
+        old = self.records.states[tp]
+        for broker in self.brokers.values():
+            broker.leading.pop(tp, None)
+        self.records.write_state(tp, leader, old.leader_epoch + 1, old.isr)
+        self.control.poked(tp)
+
+    def kill(self, *brokers: int) -> None:
+        """Kills brokers at the same moment as kill -9 does; their sessions have expired on return."""
+        for broker in brokers:
+            self.brokers[broker].alive = False
+            self.brokers[broker].leading.clear()
+            self.records.members_zxid = self.records.next_zxid()
+        if self.records.controller in brokers:
+            self.control.fail_over_to(min(self.control.live, default=None))
+        else:
+            self.control.died(*brokers)
+
+    def revive(self, broker: int) -> None:
+        node = self.brokers[broker]
+        node.alive, node.silent = True, ""
+        self._register(node)
+        if self.records.controller is None:
+            self.control.fail_over_to(broker)
+        self.control.started(broker)
+
+    def silence(self, broker: int, why: str = "no answer in time") -> None:
+        """Makes a broker stay registered in ZooKeeper without answering."""
+        self.brokers[broker].silent = why
+
+    def advance(self, seconds: float) -> None:
+        self.clock.sleep(seconds)
+        self._live_on()
+
+    def append(self, tp: TopicPartition, records: int, brokers: tuple[int, ...], *, epoch: int | None = None) -> None:
+        """`epoch` is the leader epoch of the new records; None leaves that of the last record as it was."""
+        for broker in brokers:
+            old = self.logs.end(tp, broker) or LogEnd(0, 0)
+            last = max(0, self.logs.epoch(tp, broker)) if epoch is None else epoch
+            self.logs.write(tp, broker, LogEnd(old.start, old.end + records), last)
+
+    def _live_on(self) -> None:
+        self.records.now_ms = int(self.clock.now() * 1000)
+        passed = self.clock.monotonic() - self._caught_up_at
+        if passed >= _ISR_SECONDS:
+            self._caught_up_at = self.clock.monotonic()
+            self.moves.catch_up(passed, self.copy_seconds)
+
+    # -- ClusterReader
+
+    def registered_brokers(self) -> frozenset[int]:
+        self._reading("registered_brokers", recorded=True)
+        return self.control.live
+
+    def registration(self, broker: int) -> BrokerRegistration:
+        raise UnreachableError(f"broker {broker}: with ZooKeeper its registration ends with its session")
+
+    def controller(self) -> ControllerNode:
+        self._reading("controller", recorded=True)
+        return self.controller_node()
+
+    def migrating(self) -> bool:
+        self._reading("migrating", recorded=True)
+        return self.records.migrating
+
+    def partition(self, tp: TopicPartition) -> PartitionReading:
+        self._reading("partition")
+        return answers.reading(self, tp)
+
+    def recorded(self, tp: TopicPartition) -> PartitionReading:
+        reading = self.partition(tp)
+        return replace(reading, views={}, errors=tuple(e for e in reading.errors if e.startswith(self.authority)))
+
+    def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
+        self._reading("every_partition", recorded=True)
+        return {tp: answers.reading(self, tp) for tp in self.records.assignments}
+
+    def reassignments(self) -> Mapping[TopicPartition, Assignment]:
+        self._reading("reassignments")
+        return {tp: a for tp, a in self.records.assignments.items() if a.adding or a.removing}
+
+    def partition_count(self, topic: str) -> int | None:
+        self._reading("partition_count")
+        return sum(tp.topic == topic for tp in self.records.assignments) or None
+
+    def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
+        self._reading("assignments", recorded=True)
+        return {tp: a for tp, a in self.records.assignments.items() if tp.topic == topic}
+
+    def probe_group(self, group: str) -> CoordinatorProbe:
+        self._reading("probe_group")
+        return answers.probe_group(self, group)
+
+    def log_ends(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
+        self._reading("log_ends")
+        return answers.log_ends(self, tp, brokers)
+
+    def log_tails(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
+        self._reading("log_tails")
+        return answers.log_tails(self, tp, brokers)
+
+    def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
+        self._reading("configs")
+        return {key: value for key, value in self.settings.read(kind, name).items() if key in keys}
+
+    def follows(self, rule: VersionRule, broker: int) -> bool:
+        self._reading("follows")
+        if not self.brokers[broker].alive:
+            raise UnreachableError(f"broker {broker} does not answer")
+        return self.release >= rule.since
+
+    def log_dirs(self, broker: int) -> LogDirs:
+        self._reading("log_dirs")
+        return answers.log_dirs(self, broker)
+
+    def stable_end(self, tp: TopicPartition) -> StableEnd:
+        self._reading("stable_end", recorded=True)
+        return answers.stable_end(self, tp)
+
+    def group(self, group: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
+        self._reading("group")
+        return answers.group(self, group, tps)
+
+    def group_members(self, group: str) -> GroupMembers:
+        self._reading("group")
+        return answers.group_members(self, group)
+
+    def last_generation(self, group: str) -> LastGeneration:
+        self._reading("group")
+        return answers.last_generation(self, group)
+
+    def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
+        self._reading("offsets_replay", recorded=True)
+        return load_answers.offsets_replay(self, tp)
+
+    def key_left(self, tp: TopicPartition, key: bytes, first: int) -> Mapping[int, KeyLeft]:  # noqa: ARG002
+        self._reading("key_left", recorded=True)
+        return load_answers.key_left(self, tp, key)
+
+    def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
+        self._reading("transaction", recorded=True)
+        return transactions.state_since(self, transactional_id, since_ms)
+
+    def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
+        self._reading("open_batch", recorded=True)
+        return transactions.open_batch(self, tp)
+
+    def snapshot(self) -> Snapshot:
+        return snapshot_of(self, self)
+
+    def _reading(self, method: str, *, recorded: bool = False) -> None:
+        self._live_on()
+        self.faults.reading(method)
+        if recorded and self.authority in self.faults.unreadable:
+            raise UnreachableError(f"{self.authority}: {self.faults.unreadable[self.authority]}")
+
+    # -- ClusterChanger
+
+    def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
+        return self._change("elect", (tp, unclean), lambda: self.control.elect(tp, unclean=unclean))
+
+    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
+        return self._change("reassign", (tp, replicas), lambda: self.moves.reassign(tp, replicas))
+
+    def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
+        return self._change("reelect_controller", (epoch_version,), lambda: self._reelect(epoch_version))
+
+    def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
+        args = (kind, name, tuple(sorted(changes.items())))
+        return self._change("alter_configs", args, lambda: self._alter(kind, name, changes))
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
+        args = (group, tuple(sorted(offsets.items())))
+        return self._change("commit_offsets", args, lambda: answers.commit_offsets(self, group, offsets))
+
+    def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
+        args = (group, member, instance)
+        return self._change("evict_member", args, lambda: answers.evict_member(self, group, member, instance))
+
+    def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
+        args = (transactional_id, producer, epoch)
+        return self._change("abort_transaction", (*args, timeout_ms), lambda: transactions.abort(self, *args))
+
+    def unregister_broker(self, broker: int) -> ChangeResult:
+        return self._change("unregister_broker", (broker,), lambda: self._unregister(broker))
+
+    def _unregister(self, _broker: int) -> ChangeResult:
+        return ChangeResult(41, "NOT_SENT", "with ZooKeeper the registration of a broker ends with its session")
+
+    def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
+        return self._change("delete_key", (tp, key), lambda: load_answers.delete_key(self, tp, key))
+
+    def _change(self, method: str, args: tuple[object, ...], act: Callable[[], ChangeResult]) -> ChangeResult:
+        self._live_on()
+        unsent = self._unsent(method)
+        if unsent is not None:
+            return unsent
+        if method in ("elect", "reassign") and self.records.controller is None:
+            act = lambda: NO_ANSWER  # noqa: E731
+        return self.faults.changing(method, args, act)
+
+    def _unsent(self, _method: str) -> ChangeResult | None:
+        """Returns why a change is not sent at all; None where it is."""
+        return None
+
+    def _alter(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
+        result = self.settings.alter(kind, name, changes)
+        if result.accepted and changes.get(UNCLEAN) == "true":
+            if kind is ResourceKind.TOPIC:
+                self.control.unclean_enabled(name)
+            elif name == str(self.records.controller):
+                self.control.unclean_enabled()
+        return result
+
+    def _reelect(self, epoch_version: int) -> ChangeResult:
+        """The winner cannot be chosen; here it is the lowest live id that was not the controller."""
+        if epoch_version != self.records.epoch_version:
+            return ChangeResult(1, "BadVersionError", "another controller was elected meanwhile; nothing was deleted")
+        others = self.control.live - {self.records.controller}
+        self.control.fail_over_to(min(others or self.control.live, default=None))
+        return ChangeResult(0, "NONE")

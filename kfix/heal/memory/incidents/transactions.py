@@ -1,0 +1,67 @@
+"""Incidents of transactions that do not end, with the facts that the diagnostics give."""
+
+from __future__ import annotations
+
+from kfix.core.diagnosis.finding import FactValue
+from kfix.core.snapshot.offsets import StoredOffset
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.transactions import ONGOING, TransactionState
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.incidents.prepared import PreparedIncident, found
+from kfix.heal.memory.transactions import hold
+
+_ORDERS = TopicPartition("orders", 0)
+_GROUP, _ID = "payments", "ledger-writer"
+_STABLE = 20
+_TIMEOUT_MS = 900_000
+
+
+def open_transaction() -> PreparedIncident:
+    """The group has read up to the last stable offset of orders-0, which a transaction of 2 minutes holds."""
+    cluster = _cluster()
+    state = _began(cluster, 120)
+    hold(cluster, _ORDERS, state, _STABLE)
+    return PreparedIncident(cluster, found("KFX116", _obj(state), (_ORDERS,), facts=_facts(state)))
+
+
+def open_transaction_unnamed() -> PreparedIncident:
+    """The same, and the log of `__transaction_state` has nothing about the producer: only its id is known."""
+    incident = open_transaction()
+    del incident.cluster.transactions[_ID]
+    facts: dict[str, FactValue] = {**incident.finding.facts, "transactional_id": "", "since_ms": 0, "timeout_ms": 0}
+    return PreparedIncident(incident.cluster, found("KFX116", incident.finding.obj, (_ORDERS,), facts=facts))
+
+
+def pending_offsets(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    """A transaction of 2 minutes holds the committed offset of a group in orders-0."""
+    cluster = _cluster(kind)
+    state = _began(cluster, 120)
+    cluster.transactions[_ID] = state
+    cluster.pending[_GROUP] = {_ORDERS: state.producer}
+    return PreparedIncident(cluster, found("KFX108", _obj(state), (_ORDERS,), facts=_facts(state)))
+
+
+def _cluster(kind: type[MemoryCluster] = MemoryCluster) -> MemoryCluster:
+    cluster = kind.healthy(groups={_GROUP: 1})
+    cluster.committed[_GROUP] = {_ORDERS: StoredOffset(_STABLE, 0, "")}
+    return cluster
+
+
+def _began(cluster: MemoryCluster, seconds_ago: float) -> TransactionState:
+    began = int((cluster.clock.now() - seconds_ago) * 1000)
+    return TransactionState(_ID, 4000, 3, _TIMEOUT_MS, ONGOING, began)
+
+
+def _obj(state: TransactionState) -> str:
+    return f"producer id {state.producer}"
+
+
+def _facts(state: TransactionState) -> dict[str, FactValue]:
+    return {
+        "transactional_id": state.transactional_id,
+        "producer": state.producer,
+        "producer_epoch": state.epoch,
+        "since_ms": state.started_ms,
+        "timeout_ms": state.timeout_ms,
+        "group": _GROUP,
+    }

@@ -1,0 +1,170 @@
+"""The active controller of an in-memory KRaft cluster, with or without eligible leader replicas (docs/facts/kraft.md).
+
+It has no memory besides the record. A leader is elected as soon as a candidate is alive, a reassignment to the same
+replicas changes nothing, and an empty ISR leaves the eligible and the last known leaders.
+"""
+
+from __future__ import annotations
+
+from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.reading import ChangeResult
+from kfix.core.snapshot.snapshot import NO_LEADER, TopicPartition
+from kfix.heal.memory.configs import MIN_ISR
+from kfix.heal.memory.controller import MemoryController
+from kfix.heal.memory.state import ElectionState
+
+#: The node id of the only controller, which is no broker.
+CONTROLLER = 100
+_OK = ChangeResult(0, "NONE")
+_NO_CANCEL = "Unable to revert partition assignment: it would require an unclean leader election"
+
+
+class KraftController(MemoryController):
+    """`keeps_eligible` is whether partitions have an ELR; `killed` are the brokers that did not shut down."""
+
+    keeps_eligible = True
+    merges_moves = True
+
+    def prepare(self) -> None:
+        self.elr: dict[TopicPartition, tuple[int, ...]] = {}
+        self.last_known: dict[TopicPartition, tuple[int, ...]] = {}
+        self.killed: set[int] = set()
+        self.records.controller = CONTROLLER
+        self.records.epoch = 1
+
+    def eligible(self, tp: TopicPartition) -> EligibleLeaders:
+        return EligibleLeaders(self.elr.get(tp, ()), self.last_known.get(tp, ()))
+
+    def fail_over_to(self, broker: int | None) -> None:  # noqa: ARG002 - brokers are no controllers here
+        self.inform(self.records.states)
+
+    def created(self, tp: TopicPartition) -> None:
+        self.remember(tp, ElectionState.ONLINE)
+        self.inform((tp,))
+
+    def started(self, broker: int) -> None:
+        """A broker that was killed is no longer eligible once it registers again."""
+        for tp in list(self.records.states):
+            if broker in self.killed and broker in self.elr.get(tp, ()):
+                self.elr[tp] = tuple(b for b in self.elr[tp] if b != broker)
+            self._elect_if_possible(tp)
+        self.killed.discard(broker)
+        self.inform(self.memory)
+
+    def died(self, *brokers: int) -> None:
+        self.killed |= set(brokers)
+        for broker in brokers:
+            self._take_out(broker)
+        self.inform(self.memory)
+
+    def leave_isr(self, tp: TopicPartition, broker: int) -> None:
+        state, order = self.records.states[tp], self.records.assignments[tp].replicas
+        if broker not in state.isr:
+            return
+        left = tuple(b for b in state.isr if b != broker)
+        leader = state.leader
+        if leader == broker or leader not in self._online(tp):
+            leader = next((b for b in order if b in left and b in self._online(tp)), NO_LEADER)
+        isr = left
+        if self.keeps_eligible and len(left) < self._min_isr(tp):
+            self.elr[tp] = tuple(dict.fromkeys((*self.elr.get(tp, ()), broker)))
+            if not left:
+                self.last_known[tp] = (broker,)
+        elif not left:
+            isr = state.isr
+        self._write(tp, leader, isr)
+
+    def remember(self, tp: TopicPartition, phase: ElectionState) -> None:
+        super().remember(tp, phase)
+        if len(self.records.states[tp].isr) >= self._min_isr(tp):
+            self.forget(tp)
+
+    def forget(self, tp: TopicPartition) -> None:
+        """As a change of min.insync.replicas does for every partition of the topic, whatever state it is in."""
+        self.elr.pop(tp, None)
+        self.last_known.pop(tp, None)
+
+    def unclean_enabled(self, topic: str | None = None) -> None:
+        """Kafka looks at it every five minutes only, and when a broker registers."""
+
+    def elect_now(self, tp: TopicPartition, *, allow_unclean: bool) -> bool:
+        """An unclean election takes the first live replica of the assignment, whoever led last."""
+        if self._elect_if_possible(tp):
+            return True
+        survivor = next((b for b in self.records.assignments[tp].replicas if b in self._online(tp)), None)
+        if not allow_unclean or survivor is None:
+            return False
+        self.forget(tp)
+        self.lead(tp, survivor, (survivor,))
+        return True
+
+    def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
+        if tp not in self.memory:
+            return ChangeResult(3, "UNKNOWN_TOPIC_OR_PARTITION")
+        state, preferred = self.records.states[tp], self.records.assignments[tp].replicas[0]
+        led = state.leader in self.live
+        if unclean:
+            if led:
+                return ChangeResult(84, "ELECTION_NOT_NEEDED")
+            return _OK if self.elect_now(tp, allow_unclean=True) else ChangeResult(83, "ELIGIBLE_LEADERS_NOT_AVAILABLE")
+        if led and state.leader == preferred:
+            return ChangeResult(84, "ELECTION_NOT_NEEDED")
+        if preferred in self._online(tp) and preferred in state.isr:
+            self.lead(tp, preferred, state.isr)
+            return _OK
+        return ChangeResult(80, "PREFERRED_LEADER_NOT_AVAILABLE")
+
+    # -- reassignments
+
+    def takes(self, broker: int) -> bool:
+        """A fenced broker may get replicas; only an unknown one may not."""
+        return broker in self.brokers
+
+    def reordered(self, tp: TopicPartition, target: tuple[int, ...]) -> None:  # noqa: ARG002
+        self.inform((tp,))
+
+    def move_began(self, tp: TopicPartition) -> None:
+        self.inform((tp,))
+
+    def move_leader_if_required(self, tp: TopicPartition, target: tuple[int, ...]) -> None:
+        state = self.records.states[tp]
+        if state.leader in target:
+            return
+        heir = next((b for b in target if b in state.isr and b in self._online(tp)), None)
+        if heir is not None:
+            self._write(tp, heir, tuple(b for b in state.isr if b in target))
+
+    def refuses_cancel(self, tp: TopicPartition, origin: tuple[int, ...]) -> ChangeResult | None:
+        """With unclean elections allowed, Kafka accepts it and deletes the only live copy (KAFKA-14424)."""
+        if set(origin) & set(self.records.states[tp].isr) & self.live or self._unclean_enabled(tp):
+            return None
+        return ChangeResult(39, "INVALID_REPLICA_ASSIGNMENT", _NO_CANCEL)
+
+    # -- elections
+
+    def _elect_if_possible(self, tp: TopicPartition) -> bool:
+        state, order, online = self.records.states[tp], self.records.assignments[tp].replicas, self._online(tp)
+        if state.leader in online:
+            return False
+        elr, last = self.elr.get(tp, ()), self.last_known.get(tp, ())
+        heirs = [b for b in order if b in online and b in (*state.isr, *elr)]
+        if not heirs and not state.isr and not elr:
+            heirs = [b for b in last if b in online]
+        if not heirs:
+            return False
+        isr = tuple(b for b in state.isr if b in online) or (heirs[0],)
+        self.elr[tp] = tuple(b for b in elr if b not in isr)
+        self.last_known.pop(tp, None)
+        self._write(tp, heirs[0], isr)
+        self.inform((tp,))
+        return True
+
+    def _write(self, tp: TopicPartition, leader: int, isr: tuple[int, ...]) -> None:
+        """Only another leader, or none, is another leader epoch."""
+        state = self.records.states[tp]
+        self.records.write_state(tp, leader, state.leader_epoch + (leader != state.leader), isr)
+        self.remember(tp, ElectionState.ONLINE if leader != NO_LEADER else ElectionState.OFFLINE)
+
+    def _min_isr(self, tp: TopicPartition) -> int:
+        asked = next(iter(self.brokers.values()))
+        return int(self.settings.of_topic(tp.topic, asked).get(MIN_ISR, "1"))

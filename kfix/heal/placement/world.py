@@ -1,0 +1,87 @@
+"""The input of a placement, and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import several
+
+
+class PlacementError(Exception):
+    """The request cannot be met on this cluster; the message states why and names a remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """`live` are the registered brokers with their racks (None: no rack). `assignments` are of ALL topics.
+
+    `sizes` are bytes of one replica; a partition of unknown size is absent.
+    """
+
+    live: Mapping[int, str | None]
+    assignments: Mapping[TopicPartition, tuple[int, ...]]
+    leaders: Mapping[TopicPartition, int] = field(default_factory=dict)
+    isr: Mapping[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+    def rack(self, broker: int) -> str | None:
+        """Returns the rack; None also for a broker that is not live: its next rack is unknown."""
+        return self.live.get(broker)
+
+    def leader(self, tp: TopicPartition) -> int | None:
+        """Returns the live assigned leader; None where there is none, or where it is unknown."""
+        leader = self.leaders.get(tp)
+        return leader if leader in self.live and leader in self.assignments[tp] else None
+
+    def live_isr(self, tp: TopicPartition) -> tuple[int, ...]:
+        """Returns the assigned, live, in-sync replicas; none where the ISR is unknown: unknown is not in sync."""
+        isr = self.isr.get(tp, ())
+        return tuple(b for b in self.assignments[tp] if b in isr and b in self.live)
+
+    def live_text(self) -> str:
+        """Returns the number of live brokers, and which, for messages."""
+        ids = sorted(self.live)
+        if not ids:
+            return "no broker is alive"
+        return f"{several(len(ids), 'broker is', 'brokers are')} alive ({', '.join(map(str, ids))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One partition's replicas as they are and as they should be, both in order: the first is the preferred leader."""
+
+    tp: TopicPartition
+    before: tuple[int, ...]
+    replicas: tuple[int, ...]
+
+    @property
+    def adding(self) -> tuple[int, ...]:
+        return tuple(b for b in self.replicas if b not in self.before)
+
+    @property
+    def removing(self) -> tuple[int, ...]:
+        return tuple(b for b in self.before if b not in self.replicas)
+
+
+Wanted = Move | tuple[TopicPartition, tuple[int, ...]]
+
+
+def as_pair(wanted: Wanted) -> tuple[TopicPartition, tuple[int, ...]]:
+    return (wanted.tp, wanted.replicas) if isinstance(wanted, Move) else wanted
+
+
+def chosen(world: World, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+    """Returns the partitions in order, each once; raises PlacementError where the cluster has no such partition."""
+    wanted = sorted(set(tps))
+    unknown = [tp for tp in wanted if tp not in world.assignments]
+    if unknown:
+        raise PlacementError(f"{and_more(unknown)}: no such partition in this cluster")
+    return tuple(wanted)
+
+
+def and_more(tps: Iterable[TopicPartition]) -> str:
+    """Returns the first partition and the number of the others, for messages."""
+    first, *others = sorted(tps)
+    return f"{first} and {len(others)} more" if others else str(first)

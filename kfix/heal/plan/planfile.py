@@ -1,0 +1,253 @@
+"""The plan's file: JSON that people can review, frozen by a hash over its canonical form.
+
+It is written once, with mode 0600, and never over another file. A file read back is not trusted: the hash reveals
+edits, and `audit` rejects plans that kfix would not have made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kfix import __version__
+from kfix.core.args import Args, coerce
+from kfix.core.documents.opening import read_file
+from kfix.core.documents.shown import short
+from kfix.core.errors import UsageError
+from kfix.core.harmless import for_json
+from kfix.core.private import new_private
+from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.model.plan import SCHEMA, CheckCall, Gate, Plan, PlannedStep
+from kfix.heal.plan.codec import from_plain, to_plain
+from kfix.heal.plan.limits import over_limits
+from kfix.heal.plan.steps import partition_counts
+from kfix.heal.probes.registry import ALL as PROBES
+
+#: Seconds until a plan expires; less with a typed step, because its phrase must rest on fresh facts.
+_PLAN_SECONDS = 30 * 60.0
+_TYPED_PLAN_SECONDS = 5 * 60.0
+#: The longest message about one mistake; text in a forged plan may be of any length.
+_LONGEST = 600
+_DAY = 86_400.0
+_END_OF_TIME = 253_402_300_800.0  # the year 10000
+
+
+def seal(plan: Plan) -> Plan:
+    """Returns the plan with its own hash as its id."""
+    return replace(plan, plan_id=_hash(_body(plan)))
+
+
+def to_json(plan: Plan) -> str:
+    body = {**_body(plan), "plan_id": plan.plan_id, "impact": to_plain(plan.impact)}
+    return for_json(body, indent=2, sort_keys=True) + "\n"
+
+
+def write(plan: Plan, path: Path) -> None:
+    """Writes a plan to a new file. Raises UsageError if the file exists or cannot be written."""
+    try:
+        handle = new_private(path)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists and is not overwritten", hint="name another file with -o") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write the plan: {error.strerror}") from error
+    try:
+        # A lone surrogate, as in a file name that is not UTF-8, is written as a JSON escape.
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(to_json(plan))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise UsageError(f"{path}: cannot write the plan: {error.strerror}; the file was removed") from error
+
+
+def read(path: Path) -> Plan:
+    """Reads and audits a plan. Raises UsageError if the file cannot be read or is not a valid plan."""
+    try:
+        text = read_file(path).decode("utf-8")
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: no such plan file") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot read the plan: {error}") from error
+    return from_json(text, str(path))
+
+
+def from_json(text: str, origin: str) -> Plan:
+    try:
+        data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
+    except ValueError as error:
+        raise UsageError(
+            f"{origin}: not a complete plan: {error}", hint="make a new plan with kfix runbook plan NAME"
+        ) from error
+    except RecursionError as error:
+        raise UsageError(f"{origin}: not a plan: nested too deeply") from error
+    if not isinstance(data, dict) or data.pop("schema", None) != SCHEMA:
+        raise UsageError(f"{origin}: not a plan of schema {SCHEMA}")
+    data.pop("impact", None)
+    claimed = data.pop("plan_id", None)
+    actual = _hash({**data, "schema": SCHEMA})
+    if claimed != actual:
+        text = (
+            f"{origin}: the plan was edited after it was made: its id is {str(claimed)[:8]}, the id of its content is "
+            f"{actual[:8]}"
+        )
+        raise UsageError(text, hint="make a new plan with kfix runbook plan NAME")
+    try:
+        plan: Plan = from_plain(Plan, {**data, "plan_id": actual}, "plan")
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{origin}: not a plan of this version of kfix: {error}") from error
+    audit(plan, origin)
+    return plan
+
+
+def longest_life(steps: Iterable[PlannedStep]) -> float:
+    """Returns the seconds for which a plan with these steps is valid at most: a typed phrase names a fresh fact."""
+    return _TYPED_PLAN_SECONDS if any(step.gate >= Gate.TYPED for step in steps) else _PLAN_SECONDS
+
+
+def audit(plan: Plan, origin: str) -> None:
+    """Raises UsageError for a plan that kfix would not have made.
+
+    The hash proves only that a plan was not edited, so gate floors, guards and texts are checked again.
+    """
+    for problem in (*_audit_whole(plan), *over_limits(plan)):
+        raise UsageError(f"{origin}: {problem[:_LONGEST]}")
+    for step in plan.steps:
+        problem = _audit_step(step, {fact.key for fact in plan.facts}) or _audit_restore(step, plan)
+        if not problem and plan.created.kfix == __version__:
+            problem = _audit_words(step, plan.cluster.name)
+        if problem:
+            raise UsageError(f"{origin}: step {step.id[:_LONGEST]}: {problem[:_LONGEST]}")
+    for call in (*plan.preconditions, *plan.goal.checks, *plan.standing, *(i.call for i in plan.invariants)):
+        problem = _audit_check(call)
+        if problem:
+            raise UsageError(f"{origin}: {problem[:_LONGEST]}")
+
+
+def _audit_whole(plan: Plan) -> Iterator[str]:
+    if not plan.steps or not plan.goal.checks:
+        yield f"the plan has no {'goal check' if plan.steps else 'steps'}"
+    longest = longest_life(plan.steps)
+    if not 0 <= plan.expires_at - plan.created.at <= longest:
+        yield f"the plan is valid for longer than the {longest / 60:g} minutes allowed"
+    if not 0 <= plan.created.at < _END_OF_TIME:
+        yield "the plan's creation time is impossible"
+    if plan.goal.consecutive < 1 or not 0 < plan.goal.interval <= _DAY:
+        yield "the goal's interval or number of consecutive passes is impossible"
+    for name, times in Counter(step.id for step in plan.steps).items():
+        if times > 1:
+            yield f"{times} steps have the id {name}"
+
+
+def _audit_step(step: PlannedStep, facts: set[str]) -> str:
+    action = ACTIONS.get(step.action)
+    if action is None:
+        return f"unknown action {step.action!r}"
+    kinds = action.kinds
+    problem = _audit_args(step.args, kinds.keys()) or next(filter(None, map(_audit_check, step.require)), "")
+    problem = problem or next(filter(None, map(_audit_check, (*step.unless, *step.verify))), "")
+    problem = problem or ("" if step.verify else "no check verifies it")
+    problem = problem or (
+        "" if step.batch >= 0 and 0 <= step.pause <= _DAY else "its batch number or pause is impossible"
+    )
+    if problem:
+        return problem
+    try:
+        for name, kind in kinds.items():
+            coerce(kind, step.args[name])
+    except ValueError as error:
+        return str(error)
+    floor = action.gate_for(step.args)
+    if step.gate < floor:
+        return f"gate {step.gate.word!r} is below the floor {floor.word!r} of {action.name}"
+    reads = {*action.reads(step.args), *partition_counts(step.phase, step.action, step.args)}
+    guards = set(action.guards(step.args))
+    whole = guards <= set(step.require) and reads <= set(step.pre) <= facts
+    return "" if whole else f"guards or facts that {action.name} needs are missing"
+
+
+def _audit_restore(step: PlannedStep, plan: Plan) -> str:
+    """Checks that a change without a gate only restores what another step of the same plan found."""
+    if step.gate is not Gate.AUTO or not ACTIONS[step.action].changes:
+        return ""
+    found = (s.inverse for s in plan.steps if s.inverse is not None)
+    if any((u.action, u.args) == (step.action, step.args) for u in found):
+        return ""
+    return f"{step.action} has no gate, but restores nothing that a step of this plan found"
+
+
+def _audit_words(step: PlannedStep, cluster: str) -> str:
+    """Checks that the texts people approve describe what is sent. Another version of kfix may word them differently."""
+    action = ACTIONS[step.action]
+    preview, inverse = action.preview(step.args), action.inverse(step.args)
+    shown = {
+        "what": preview.what,
+        "target": preview.target,
+        "phrase": f"{cluster}/{preview.target}/{preview.live}",
+        "command": preview.command,
+        "estimate": preview.estimate,
+        "risk": action.risk_for(step.args),
+        "reversible": inverse.reversible,
+        "undo": inverse.text,
+        "inverse": inverse.undo,
+    }
+    odd = [name for name, value in shown.items() if getattr(step, name) != value]
+    return f"{odd[0]!r} does not match {action.name} with these arguments" if odd else ""
+
+
+def _audit_check(call: CheckCall) -> str:
+    probe = PROBES.get(call.check)
+    if probe is None:
+        return f"unknown check {call.check!r}"
+    kinds = {**probe.params, **probe.optional}
+    problem = _audit_args(call.args, kinds.keys())
+    try:
+        for name, value in call.args.items():
+            if name in kinds:
+                coerce(kinds[name], value)
+    except ValueError as error:
+        return str(error)
+    return f"{call.check}: {problem}" if problem else ""
+
+
+def _audit_args(args: Args, wanted: Any) -> str:
+    odd = sorted(set(args) ^ set(wanted))
+    return f"argument {odd[0]!r} is missing or unexpected" if odd else ""
+
+
+def _body(plan: Plan) -> dict[str, Any]:
+    body: dict[str, Any] = to_plain(plan)
+    del body["plan_id"]
+    return {"schema": SCHEMA, **body}
+
+
+def _hash(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"duplicate key {short(key)}")
+        found[key] = value
+    return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is not a valid number")
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a valid number")

@@ -1,0 +1,111 @@
+"""Builds one step of a plan from an action and literal arguments, for runbooks and for rollbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kfix.core.args import Args
+from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.model.facts import about
+from kfix.heal.model.plan import CheckCall, Gate, OnFailure, Phase, PlannedStep
+from kfix.heal.probes.registry import ALL as PROBES
+
+
+@dataclass(frozen=True, slots=True)
+class StepShape:
+    """The part of a step that the runbook determines. `gate` is raised to the action's floor, never lowered."""
+
+    id: str
+    why: str
+    gate: Gate = Gate.AUTO
+    require: tuple[CheckCall, ...] = ()
+    unless: tuple[CheckCall, ...] = ()
+    verify: tuple[CheckCall, ...] = ()
+    verify_timeout: float = 10.0
+    phase: Phase = Phase.MAIN
+    on_failure: OnFailure = OnFailure.NEXT
+    batch: int = 0
+    pause: float = 0.0
+
+
+def partition_counts(phase: Phase, action: str, args: Args) -> tuple[str, ...]:
+    """Returns the key of the fact "number of partitions" of the step's topic: adding partitions makes a plan stale.
+
+    Restoring steps do not depend on it.
+    """
+    if phase is Phase.ALWAYS or not ACTIONS[action].changes:
+        return ()
+    if "partition" in args:
+        topic = args.tp().topic
+    elif "topic" in args:
+        topic = args.text("topic")
+    elif args.get("kind") == ResourceKind.TOPIC:
+        topic = args.text("name")
+    else:
+        return ()
+    return about(TopicPartition(topic, 0), "partition_count")
+
+
+def build_step(shape: StepShape, action_name: str, args: Args, cluster: str) -> PlannedStep:
+    """Builds the step. `args` are complete and literal. If the runbook names no check, the action's own verify it."""
+    action = ACTIONS[action_name]
+    preview, inverse = action.preview(args), action.inverse(args)
+    require = tuple(dict.fromkeys((*action.guards(args), *shape.require)))
+    verify = shape.verify or action.proves(args)
+    reads = (key for call in require for key in PROBES[call.check].reads(call.args))
+    return PlannedStep(
+        id=shape.id,
+        action=action_name,
+        args=args,
+        gate=max(shape.gate, action.gate_for(args)),
+        risk=action.risk_for(args),
+        why=shape.why,
+        what=preview.what,
+        target=preview.target,
+        phrase=f"{cluster}/{preview.target}/{preview.live}",
+        reversible=inverse.reversible,
+        undo=inverse.text,
+        command=preview.command,
+        pre=tuple(dict.fromkeys((*action.reads(args), *reads, *partition_counts(shape.phase, action_name, args)))),
+        require=require,
+        unless=shape.unless or verify,
+        verify=verify,
+        verify_timeout=shape.verify_timeout,
+        estimate=preview.estimate,
+        phase=shape.phase,
+        on_failure=shape.on_failure,
+        batch=shape.batch,
+        pause=shape.pause,
+        inverse=inverse.undo,
+    )
+
+
+def joined(steps: Iterable[PlannedStep]) -> list[PlannedStep]:
+    """Returns the steps of one template: what a person does once is one step, which all of its checks verify."""
+    found: list[PlannedStep] = []
+    for step in steps:
+        for number, other in enumerate(found):
+            args = ACTIONS[step.action].joined(other.args, step.args)
+            if args is not None:
+                found[number] = _both(other, step, args)
+                break
+        else:
+            found.append(step)
+    return found
+
+
+def _both(one: PlannedStep, other: PlannedStep, args: Args) -> PlannedStep:
+    preview = ACTIONS[one.action].preview(args)
+    return replace(
+        one,
+        args=args,
+        what=preview.what,
+        command=preview.command,
+        pre=tuple(dict.fromkeys((*one.pre, *other.pre))),
+        require=tuple(dict.fromkeys((*one.require, *other.require))),
+        unless=tuple(dict.fromkeys((*one.unless, *other.unless))),
+        verify=tuple(dict.fromkeys((*one.verify, *other.verify))),
+    )

@@ -1,0 +1,90 @@
+"""What a probe is: one read-only question with declared arguments and declared reads.
+
+`reads` are the facts that the answer rests on; where a step requires the probe they join the plan's read set. `freeze`
+adds, at plan time, what must be literal in the plan (a group's name, an epoch to compare with).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kfix.core.args import ArgKind, Args
+from kfix.core.ports import ClusterReader
+from kfix.core.snapshot.reading import PartitionReading
+from kfix.heal.model.answer import Answer, judge
+from kfix.heal.model.facts import ReadFact, about, show_value
+from kfix.heal.probes.words import state_words
+
+ON_PARTITION: Mapping[str, ArgKind] = {"partition": ArgKind.PARTITION}
+
+Freeze = Callable[[Args, ReadFact], Args]
+#: None: a value that the answer needs could not be read.
+StateRule = Callable[[Args, PartitionReading], bool | None]
+#: Answers from one reading of the partition.
+PartitionRule = Callable[[Args, PartitionReading, ClusterReader], Answer]
+
+
+def no_reads(_args: Args) -> tuple[str, ...]:
+    return ()
+
+
+def as_written(args: Args, _read: ReadFact) -> Args:
+    return args
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """`params` are required in YAML, `optional` may be left out there; both are frozen into the plan."""
+
+    name: str
+    summary: str
+    ask: Callable[[Args, ClusterReader], Answer]
+    params: Mapping[str, ArgKind] = field(default_factory=dict)
+    optional: Mapping[str, ArgKind] = field(default_factory=dict)
+    reads: Callable[[Args], tuple[str, ...]] = no_reads
+    freeze: Freeze = as_written
+
+
+def partition_probe(
+    name: str,
+    summary: str,
+    rule: PartitionRule,
+    *,
+    facts: tuple[str, ...] = (),
+    optional: Mapping[str, ArgKind] | None = None,
+    freeze: Freeze = as_written,
+    **params: ArgKind,
+) -> Probe:
+    """A probe about one partition as it is recorded. `facts` are the facts of the partition that the answer rests on,
+    `params` what it asks for besides the partition.
+    """
+    return Probe(
+        name,
+        summary,
+        lambda args, reader: rule(args, reader.recorded(args.tp()), reader),
+        {**ON_PARTITION, **params},
+        optional or {},
+        lambda args: about(args.tp(), *facts),
+        freeze,
+    )
+
+
+def state_probe(
+    name: str,
+    summary: str,
+    wanted: str,
+    rule: StateRule,
+    *,
+    facts: tuple[str, ...] = (),
+    optional: Mapping[str, ArgKind] | None = None,
+    freeze: Freeze = as_written,
+    **params: ArgKind,
+) -> Probe:
+    """A probe about leader, ISR and registered brokers of one partition. `wanted` may name arguments in braces."""
+
+    def answer(args: Args, reading: PartitionReading, _reader: ClusterReader) -> Answer:
+        shown = {key: show_value(value) for key, value in args.items() if not isinstance(value, float)}
+        return judge(rule(args, reading), state_words(reading), wanted.format(**shown))
+
+    return partition_probe(name, summary, answer, facts=facts, optional=optional, freeze=freeze, **params)

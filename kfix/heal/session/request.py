@@ -1,0 +1,223 @@
+"""A request to heal: a runbook, its parameters, and the findings of a fresh diagnosis that it applies to."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kfix.core.args import Args
+from kfix.core.derive.restoring import items_of
+from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.core.documents.opening import read_file
+from kfix.core.errors import RefusedError, UnreachableError, UsageError
+from kfix.core.harmless import lines
+from kfix.core.ports import ClusterReader
+from kfix.core.snapshot.offsets import SavedOffsets
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
+from kfix.core.timing import DiagnosisTimes
+from kfix.core.wording import several
+from kfix.front.text import utf8
+from kfix.heal.execution.run import created_now, whoami
+from kfix.heal.model.plan import Plan
+from kfix.heal.model.runbook import Runbook
+from kfix.heal.placement.judge import PlacementSeverity as Grade
+from kfix.heal.placement.judge import judge
+from kfix.heal.placement.reassignment_json import parse
+from kfix.heal.planning import matching
+from kfix.heal.planning.matching import TOPIC, topics_of
+from kfix.heal.planning.params import complete, parse_params
+from kfix.heal.planning.planner import AlreadyMet, make_plan
+from kfix.heal.policy.policy import Policy
+from kfix.heal.runbook.placements import PlacementInput, world_of
+from kfix.heal.safety.cut_network import refuse_while_cut
+from kfix.heal.session.offsets import compared, gaps, left_out, rules_of
+from kfix.heal.session.site import Site
+
+_SHOWN = 5
+_GIVEN = "given"
+
+Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HealRequest:
+    """A request to heal. `topic` is "" if none was named. `moves` holds the content of `moves_file`.
+
+    `saved` are the offsets of a file, for a runbook that restores them. `judged` are the times of the diagnosis.
+    """
+
+    runbook: Runbook
+    params: Args
+    policy: Policy
+    topic: str = ""
+    finding: str | None = None
+    moves: Moves = ()
+    moves_file: Path | None = None
+    saved: SavedOffsets | None = None
+    judged: DiagnosisTimes = field(default_factory=DiagnosisTimes)
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The findings that a runbook applies to, one plan each. `nothing` states why there is none."""
+
+    findings: tuple[Finding, ...]
+    warnings: tuple[str, ...] = ()
+    nothing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """There is nothing to do for a finding: it is healthy already. `lines` show what was read."""
+
+    lines: tuple[str, ...]
+
+
+def read_request(
+    site: Site,
+    name: str,
+    runbooks: Path | None = None,
+    *,
+    finding: str | None = None,
+    params: Sequence[str] = (),
+    moves_file: Path | None = None,
+    offsets_file: Path | None = None,
+    policy: Path | None = None,
+) -> HealRequest:
+    """Reads and checks runbook, parameters and files before the cluster is read. `params` are NAME=VALUE.
+
+    Raises UsageError for an unknown runbook or parameter, and for an invalid file.
+    """
+    runbook = site.load(name, runbooks)
+    needs_moves = runbook.placement is not None and runbook.placement.kind == _GIVEN
+    if moves_file is not None and not needs_moves:
+        raise UsageError(f"{runbook.id} computes its own moves; --json-in is for runbooks whose placement is 'given'")
+    if moves_file is None and needs_moves:
+        raise UsageError(f"{runbook.id} carries out the moves of a file: name it", hint="--json-in FILE")
+    if offsets_file is not None and not runbook.needs_offsets:
+        raise UsageError(f"{runbook.id} commits no saved offsets; --offsets is for restore-offsets")
+    if offsets_file is None and runbook.needs_offsets:
+        raise UsageError(f"{runbook.id} commits the offsets of a file: name it", hint="--offsets FILE")
+    args, topic = _params(runbook, params)
+    rules = site.policy(policy)
+    moves = () if moves_file is None else _moves(moves_file)
+    saved = None
+    if offsets_file is not None:
+        from kfix.core.saved.offsets import read_offsets  # noqa: PLC0415 - only a plan that restores needs it
+
+        saved = read_offsets(offsets_file)
+    return HealRequest(runbook, args, rules, topic, finding, moves, moves_file, saved)
+
+
+def _params(runbook: Runbook, given: Sequence[str]) -> tuple[Args, str]:
+    """Returns parameters and topic. The topic is optional if a finding may name it."""
+    for text in given:
+        utf8("--param", text)
+    named = any(text.partition("=")[0] == TOPIC for text in given)
+    if runbook.request == TOPIC and not named:
+        findable = bool(runbook.codes) and runbook.params[TOPIC].default is None
+        rest = {name: p for name, p in runbook.params.items() if name != TOPIC or not findable}
+        return parse_params(replace(runbook, params=rest), list(given)), ""
+    params = parse_params(runbook, list(given))
+    return params, str(params[TOPIC]) if runbook.request == TOPIC else ""
+
+
+def _moves(path: Path) -> Moves:
+    try:
+        text = read_file(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the moves: {error.strerror}") from error
+    found = parse(text, str(path))
+    if not found:
+        raise UsageError(f"{path}: it contains no move")
+    return found
+
+
+def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Matched:
+    """Returns the findings that the runbook applies to or, without any, the stand-in finding of a request.
+
+    Raises RefusedError while the network is cut or two clusters were given, and UnreachableError if nothing was found
+    but not everything could be read.
+    """
+    runbook = asked.runbook
+    at = "".join(f" {shlex.quote(word)}" for word in snapshot.reached_by.options)
+    refuse_while_cut(diagnosis.findings, at)
+    if snapshot.foreign:
+        given = ", ".join(f"{address} is of cluster {other}" for address, other in sorted(snapshot.foreign.items()))
+        raise RefusedError(
+            f"the servers are of two clusters: {given}, the others are of {snapshot.cluster.id}",
+            hint="name the servers of one cluster only: --bootstrap-server, --bootstrap-controller; if the address is "
+            "that of a broker of this cluster, stop what runs there (KFX817)",
+        )
+    found = matching.findings_for(runbook, diagnosis, asked.finding, asked.topic)
+    if found:
+        return Matched(matching.in_plans(found, runbook) if asked.finding is None else found)
+    if runbook.request:
+        topic = asked.topic or str(asked.params.get(matching.TOPIC, ""))
+        user = str(whoami()["user"])
+        return Matched((matching.request(runbook, topic, snapshot, user),), _warnings(diagnosis, at))
+    if diagnosis.could_not_read:
+        unread = "; ".join(diagnosis.could_not_read)
+        raise UnreachableError(f"no finding for {runbook.id}, but the diagnosis is incomplete: could not read {unread}")
+    read = ", ".join(f"{n} {what}" for what, n in diagnosis.looked_at.items()) or "the whole cluster"
+    nothing = f"nothing to do: no {' or '.join(runbook.codes)} on {diagnosis.cluster}; read {read}"
+    return Matched((), nothing=nothing)
+
+
+def _warnings(diagnosis: Diagnosis, at: str) -> tuple[str, ...]:
+    """Returns critical findings and unread sources, which an operator should know before a change on request.
+
+    `at` ends the command that names the others.
+    """
+    critical = [f for f in diagnosis.walk() if f.severity is Severity.CRITICAL]
+    lines = [f"{f.key}: {f.summary}" for f in critical[:_SHOWN]]
+    lines += (
+        [f"and {several(len(critical) - _SHOWN, 'more critical finding')}: kfix diagnose{at}"]
+        if len(critical) > _SHOWN
+        else []
+    )
+    return (*lines, *(f"could not read {source}" for source in diagnosis.could_not_read))
+
+
+def plan_for(
+    asked: HealRequest, finding: Finding, snapshot: Snapshot, reader: ClusterReader, now: float
+) -> tuple[Plan | Nothing, tuple[str, ...]]:
+    """Returns the plan, or `Nothing` if the finding is healthy already; and warnings about moves from a file.
+
+    Raises as `make_plan` does.
+    """
+    params, topics = asked.params, topics_of(finding)
+    if asked.runbook.request == TOPIC and not asked.topic and len(topics) == 1:
+        params = params.with_(topic=next(iter(topics)))
+    warnings = _judged(asked, snapshot, reader) if asked.moves else ()
+    rows = () if asked.saved is None else compared(asked.saved, reader, rules_of(complete(asked.runbook, params)))
+    warnings += (() if asked.saved is None else gaps(asked.saved)) + left_out(rows)
+    made = make_plan(
+        asked.runbook,
+        finding,
+        reader,
+        created=created_now(now),
+        params=params,
+        placement_input=PlacementInput(snapshot, asked.moves, items_of(rows)),
+        policy=asked.policy,
+        judged=asked.judged,
+    )
+    if isinstance(made, AlreadyMet):
+        why = f": {made.why}" if made.why else ""
+        head = f"nothing to do: {finding.key} is already healthy{why}"
+        return Nothing((head, *(f"  {call}: {answer.observed}" for call, answer in made.answers))), warnings
+    return made, warnings
+
+
+def _judged(asked: HealRequest, snapshot: Snapshot, reader: ClusterReader) -> tuple[str, ...]:
+    """Checks moves from a file. Returns warnings; raises RefusedError with all errors at once."""
+    problems = [
+        (p.severity, f"{asked.moves_file}: {f'{p.tp}: ' if p.tp is not None else ''}{p.text}")
+        for p in judge(asked.moves, world_of(snapshot, reader))
+    ]
+    errors = [text for grade, text in problems if grade is Grade.ERROR]
+    if errors:
+        raise RefusedError(lines(*errors, "nothing was changed"))
+    return tuple(text for grade, text in problems if grade is Grade.WARNING)

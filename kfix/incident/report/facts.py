@@ -1,0 +1,79 @@
+"""The summary as rows of (name, value, basis), the same in HTML, in Markdown and on the terminal."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kfix.core.wording import several
+from kfix.incident.model import IncidentReport
+from kfix.incident.report.words import UNKNOWN, TimeFormat, apart, brokers, named
+
+
+class SummaryRow(NamedTuple):
+    name: str
+    value: str
+    why: str = ""
+
+
+def times(report: IncidentReport, clock: TimeFormat) -> list[SummaryRow]:
+    """Returns the key moments: began, detected, service restored, fully recovered."""
+    summary = report.summary
+    rows = [
+        SummaryRow("Began", clock.moment(summary.began), "" if summary.began is None else summary.began.why),
+        SummaryRow("Detected", clock.moment(summary.noticed), "" if summary.noticed is None else summary.noticed.why),
+    ]
+    if summary.restored is not None:
+        rows.append(SummaryRow("Service restored", clock.moment(summary.restored), summary.restored.why))
+    rows.append(
+        SummaryRow(
+            "Fully recovered",
+            clock.moment(summary.recovered),
+            "" if summary.recovered is None else summary.recovered.why,
+        )
+    )
+    return rows
+
+
+def durations(report: IncidentReport) -> list[SummaryRow]:
+    """Returns the times to detection, to service restored and to full recovery; an unknown one is stated as unknown."""
+    summary = report.summary
+    found = [SummaryRow("Time to detect", apart(summary.began, summary.noticed), "from the first sign")]
+    if summary.restored is not None:
+        found.append(
+            SummaryRow("Time to service restored", apart(summary.began, summary.restored), "clients can work again")
+        )
+    found.append(SummaryRow("Time to full recovery", apart(summary.began, summary.recovered), "no findings any more"))
+    return found
+
+
+def affected(report: IncidentReport) -> list[SummaryRow]:
+    summary = report.summary
+    groups = ", ".join(summary.groups) or ("none known" if summary.others_unknown else "none")
+    if summary.others_unknown:
+        groups += "; possibly others, which no source could list"
+    count = several(len(summary.partitions), "partition")
+    return [
+        SummaryRow("Partitions", f"{count}: {named(summary.partitions)}" if summary.partitions else "none"),
+        SummaryRow("Consumer groups", groups),
+        SummaryRow("Brokers lost or restarted", brokers(summary.brokers)),
+    ]
+
+
+def about(report: IncidentReport) -> list[SummaryRow]:
+    snapshots = len(report.snapshots)
+    rows = [
+        SummaryRow("Cluster", report.cluster, {"zk": "on ZooKeeper", "kraft": "on KRaft"}.get(report.mode, "")),
+        SummaryRow("Based on", ", ".join(_made_of(report)) or UNKNOWN),
+        SummaryRow("Times", "UTC, by the clock of each source; no clock was corrected"),
+    ]
+    if report.log_zone:
+        rows.append(
+            SummaryRow("Log time zone", report.log_zone, "from --log-timezone; a log does not contain its zone")
+        )
+    return rows if snapshots or report.log_zone or report.runs else rows[:2]
+
+
+def _made_of(report: IncidentReport) -> list[str]:
+    kinds = (("recorder", "recording"), ("snapshot", "snapshot"), ("journal", "run journal"), ("log", "broker log"))
+    counted = [(sum(s.kind == kind for s in report.sources), noun) for kind, noun in kinds]
+    return [several(n, noun) for n, noun in counted if n]

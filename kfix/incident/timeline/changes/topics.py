@@ -1,0 +1,32 @@
+"""Topics that were created, deleted or expanded, and changed replica assignments, by the record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kfix.core.events import Event, Theme, Tone
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.core.wording import several
+from kfix.incident.timeline.when import between, records_of, where
+
+
+def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
+    records = records_of(before, after)
+    if records is None:
+        return
+    at, since = between(before, after)
+    old, new = (record.assignments for record in records)
+    was, now = Counter(tp.topic for tp in old), Counter(tp.topic for tp in new)
+    for topic in sorted(now.keys() - was.keys()):
+        text = f"topic {topic} was created, {several(now[topic], 'partition')}"
+        yield Event(at, Theme.CONFIG, Tone.NOTE, text, where(after), since)
+    for topic in sorted(was.keys() - now.keys()):
+        yield Event(at, Theme.CONFIG, Tone.ACT, f"topic {topic} was deleted", where(after), since)
+    for topic in sorted(t for t in was.keys() & now.keys() if now[t] > was[t]):
+        text = f"topic {topic} was expanded, partitions {was[topic]} \N{RIGHTWARDS ARROW} {now[topic]}"
+        yield Event(at, Theme.CONFIG, Tone.ACT, text, where(after), since)
+    for tp in sorted(old.keys() & new.keys()):
+        if old[tp].replicas != new[tp].replicas:
+            text = f"assignment {list(old[tp].replicas)} \N{RIGHTWARDS ARROW} {list(new[tp].replicas)}"
+            yield Event(at, Theme.REASSIGNMENT, Tone.ACT, text, where(after), since, tp)

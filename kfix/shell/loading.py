@@ -1,0 +1,98 @@
+"""Loads the module of a command when the command is called or its own help is shown.
+
+So a command's module imports what it needs at its top, and `kfix --help` still loads none of it. The table of all
+commands is `kfix.shell.commands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from kfix.core.errors import UsageError
+from kfix.front.terminal import run_on
+
+#: Packages that are not installed with kfix itself, and the extra that brings each.
+_EXTRAS = {"pyarrow": "fleet", "duckdb": "fleet", "jinja2": "fleet", "plotly": "fleet"}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command. `where` is MODULE:NAME of a function, or of a Typer application with commands of its own.
+
+    `summary` is its line in the group's help: the first line of the function's docstring (a test compares them).
+    `prints` is true for a command that does nothing else: without a reader of its output it ends (exit code 141).
+    """
+
+    where: str
+    summary: str
+    prints: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommandGroup:
+    summary: str
+    commands: Mapping[str, Command | CommandGroup]
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are known by name and summary until one of them is called."""
+
+    def __init__(self, *, table: Mapping[str, Command | CommandGroup] | None = None, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.table = dict(table or {})
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature of typer's groups
+        return list(self.table)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
+        entry = self.table.get(cmd_name)
+        if entry is None:
+            return None
+        return grouped(cmd_name, entry) if isinstance(entry, CommandGroup) else _loaded(cmd_name, entry)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self.table.items()])
+
+
+def grouped(name: str, group: CommandGroup) -> LazyGroup:
+    return LazyGroup(name=name, help=group.summary, no_args_is_help=True, rich_markup_mode=None, table=group.commands)
+
+
+def _loaded(name: str, command: Command) -> Any:
+    module, _, attribute = command.where.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRAS:
+            raise
+        raise UsageError(f"{name} needs {missing}", hint=f"pip install 'kafka-kfix[{_EXTRAS[missing]}]'") from None
+    if isinstance(found, typer.Typer):
+        made = typer.main.get_command(found)
+    else:
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        alone.command(name)(found)
+        made = typer.main.get_command(alone)
+    made.name = name
+    if not command.prints:
+        # The callback of a group also runs before the help of its commands; it calls `run_on` itself.
+        for each in getattr(made, "commands", {"": made}).values():
+            each.callback = _running_on(each.callback)
+    return made
+
+
+def _running_on(called: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(called)
+    def call(*args: Any, **options: Any) -> Any:
+        run_on()
+        return called(*args, **options)
+
+    return call

@@ -1,0 +1,134 @@
+"""Puts a watch together from what its caller asked for, and takes it down again; also watches a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kfix.core.access import Access
+from kfix.core.errors import UsageError
+from kfix.diagnose.rounds import RoundJudge
+from kfix.watch.loop import ClusterWatch, Output, Passing, WatchOptions, unchanged, verdict_of
+from kfix.watch.model import Watched, WatchState
+from kfix.watch.turns import compare, lose
+
+if TYPE_CHECKING:
+    from kfix.core.application import App
+    from kfix.watch.notify.settings import Receiver
+
+SMALLEST_RING = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class WatchRequest:
+    """What else a watch does: `recorder` is the folder of its ring, bounded by `size` bytes and `hours`; `exporter` is
+    the address of its metrics, `notify` the file of receivers. None: not wanted.
+    """
+
+    options: WatchOptions
+    recorder: Path | None = None
+    size: int = 256_000_000
+    hours: float = 48.0
+    exporter: str | None = None
+    notify: Path | None = None
+
+
+def watch(
+    app: App, access: Access, request: WatchRequest, views: Sequence[Output], passing: Passing = unchanged
+) -> int:
+    """Watches a cluster until the request says so, or without end, and returns the exit code.
+
+    Raises UsageError for an unusable file, folder or address, and HeldError if another watch records in the folder.
+    """
+    access.target()  # an address that is none is refused before anything is opened
+    latest = [WatchState(request.options.name, app.clock.now(), request.options.judging.every)]
+    receivers: tuple[Receiver, ...] = ()
+    if request.notify is not None:
+        from kfix.watch.notify.settings import load_receivers  # noqa: PLC0415 - only who notifies
+
+        receivers = load_receivers(request.notify, app.environ)
+    # What was opened first is closed last: the recording outlasts everything.
+    with ExitStack() as opened:
+        recorder = None
+        if request.recorder is not None:
+            from kfix.core.recorder.ring import Recorder, RingBounds  # noqa: PLC0415 - only who records
+
+            recorder = Recorder(request.recorder, RingBounds(request.size, request.hours))
+            opened.callback(recorder.close)
+            opened.callback(recorder.write_waiting)
+        notifying = None
+        if receivers:
+            from kfix.watch.notifying import Notifying  # noqa: PLC0415 - as above
+
+            notifying = Notifying(receivers)
+            opened.callback(notifying.close)
+        url = ""
+        if request.exporter is not None:
+            from kfix.watch.exporter import Exporter  # noqa: PLC0415 - only who is scraped
+            from kfix.watch.report.metrics import watch_metrics  # noqa: PLC0415
+
+            exporter = Exporter(request.exporter, lambda: watch_metrics(latest[0], app.clock.now()))
+            opened.callback(exporter.close)
+            url = exporter.url
+
+        def output(state: WatchState) -> None:
+            if notifying is not None:
+                notifying.send(state)
+                state = replace(state, receivers=notifying.states)
+            latest[0] = replace(state, exporter=url)
+            for view in views:
+                view(latest[0])
+
+        return ClusterWatch(app, access, request.options, [output], recorder=recorder, passing=passing).run()
+
+
+def replay(
+    folder: Path,
+    options: WatchOptions,
+    views: Sequence[Output],
+    period: tuple[float | None, float | None] = (None, None),
+    passing: Passing = unchanged,
+) -> int:
+    """Judges a recording as the watch judged it then, and returns the exit code of its last snapshot.
+
+    `period` is (since, until) in seconds since the epoch. Raises UsageError if the folder holds no such recording.
+    """
+    from kfix.core.recorder.reading import Recording  # noqa: PLC0415 - only who replays
+
+    recording, judging, watched = Recording(folder), RoundJudge(options.judging), Watched()
+    state = WatchState(str(folder), recording.since, options.judging.every, began=recording.since)
+    for record in recording.records(*period):
+        if record.snapshot is None:
+            if record.what != "lost":
+                continue
+            watched, turns = lose(watched, record.at, record.text)
+            state = replace(state, at=record.at, diagnosis=None, error=record.text, turns=turns, watched=watched)
+        else:
+            # As the watch judged it then: by the clock of then.
+            judged = judging.judge(replace(record.snapshot, taken_at=record.snapshot.taken_at - record.shift))
+            diagnosis = passing(judged.diagnosis)
+            turns = ()
+            if judged.confirmed:
+                watched, turns = compare(watched, diagnosis)
+            state = replace(
+                state,
+                name=diagnosis.cluster,
+                cluster=diagnosis.cluster,
+                at=record.at,
+                diagnosis=diagnosis,
+                confirmed=judged.confirmed,
+                error="",
+                turns=turns,
+                watched=watched,
+                snapshots=state.snapshots + 1,
+            )
+        for view in views:
+            view(state)
+    if not state.snapshots:
+        raise UsageError(
+            f"{folder}: holds no snapshot of this period", hint="its period: kfix watch --from-recorder DIR"
+        )
+    return verdict_of(state)

@@ -1,8 +1,0 @@
-import pytest
-
-from tests.unit.adapters.disk.building import Disk
-
-
-@pytest.fixture
-def disk(tmp_path):
-    return Disk(tmp_path / "b1")

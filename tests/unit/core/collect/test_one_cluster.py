@@ -1,0 +1,43 @@
+"""Brokers that answer for an id of this cluster and belong to another one, or to ZooKeeper still."""
+
+from __future__ import annotations
+
+from kfix.core.collect.authority import ZooKeeperAnswer
+from kfix.core.collect.broker import BrokerAnswers
+from kfix.core.collect.collector import _Collection
+from kfix.core.collect.kraft import KraftReading
+from kfix.core.collect.options import CollectOptions
+from kfix.core.kafka.kraft_messages import Features
+from kfix.core.snapshot.snapshot import BrokerView, Endpoint
+from kfix.core.target import make_target
+
+
+def answers(broker: int, cluster: str, offset: int, role: str = "broker") -> BrokerAnswers:
+    configs = {"process.roles": role} if role else {"zookeeper.connect": "z:1"}
+    view = BrokerView(broker, 1, {}, {}, {})
+    return BrokerAnswers(view, cluster, configs, (), (), Features(offset, {"metadata.version": 30}))
+
+
+def on_kraft(*given: BrokerAnswers) -> _Collection:
+    made = _Collection(make_target("b:1", None), CollectOptions())
+    made._cluster_id = "mine"
+    made._answers |= {each.view.broker: each for each in given}
+    made._addresses |= {each.view.broker: Endpoint("b", 9090 + each.view.broker) for each in given}
+    made._ask_authority({"process.roles": "broker"})
+    return made
+
+
+def test_a_registered_broker_that_answers_for_another_cluster_is_no_part_of_the_snapshot() -> None:
+    """Its disk was formatted again, and it was started as a cluster of its own under the same id and address."""
+    made = on_kraft(answers(1, "mine", 70), answers(4, "other", 900))
+    made._one_cluster(made._id(ZooKeeperAnswer("", None, "")), None)
+    assert set(made._answers) == {1}
+    assert made._foreign == {"b:9094": "other"}
+    assert any("another cluster, other" in source.error for source in made._questions.sources() if not source.ok)
+
+
+def test_a_broker_that_runs_on_zookeeper_in_a_migration_has_no_offset_of_the_metadata() -> None:
+    made = on_kraft(answers(1, "mine", 70), answers(2, "mine", 0, role=""))
+    reading = made._quorum
+    assert isinstance(reading, KraftReading)
+    assert reading._offsets() == {1: 70}

@@ -1,0 +1,144 @@
+"""Who holds a last stable offset: the batch there, and the log of the transaction coordinators."""
+
+import struct
+
+import pytest
+
+from kfix.core.collect.transactions import ask_open_batch, ask_transaction, name_producers, open_producers
+from kfix.core.deadline import Deadline
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka.records import Record
+from kfix.core.kafka.requests import FetchedRecords, PartitionOffset
+from kfix.core.snapshot.snapshot import OffsetsLog, OpenTransaction, TopicPartition
+from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
+from tests.unit.diagnostics.group_readings import reading
+from tests.wire import Writer
+
+TP = TopicPartition("orders", 0)
+LOG = [TopicPartition("__transaction_state", number) for number in range(2)]
+STATE = TransactionState("ledger", 4000, 3, 60_000, "Ongoing", 1_000)
+_TRANSACTIONAL, _CONTROL = 0x10, 0x20
+
+
+def varint(number):
+    value, out = number << 1 if number >= 0 else (-number << 1) - 1, bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def batch(base, *rows, kind=0, producer=-1, epoch=-1, at_ms=1_000):
+    """Returns a record batch (magic 2) of these records."""
+    body = b""
+    for delta, row in enumerate(rows):
+        sized = [varint(-1) if each is None else varint(len(each)) + each for each in (row.key, row.value)]
+        record = b"\0" + varint(0) + varint(delta) + b"".join(sized) + varint(0)
+        body += varint(len(record)) + record
+    last = len(rows) - 1
+    head = struct.pack(">hiqqqhii", kind, last, at_ms, at_ms, producer, epoch, -1, len(rows))
+    rest = struct.pack(">ibI", 0, 2, 0) + head + body
+    return struct.pack(">qi", base, len(rest)) + rest
+
+
+def state(base, name="ledger", producer=4000, status=1):
+    value = Writer().i16(0).i64(producer).i16(3).i32(60_000).i8(status).i32(-1).i64(1_000).i64(1_000).done()
+    return batch(base, Record(Writer().i16(0).string(name).done(), value))
+
+
+class Line:
+    """A leader that gives these answers, one for each request, in order."""
+
+    endpoint = "127.0.0.1:9092"
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def call(self, *_):
+        return self.answers.pop(0)
+
+    def call_many(self, asked, *_):
+        return [self.answers.pop(0) for _ in asked]
+
+
+def offsets(*each):
+    return [{tp: PartitionOffset(0, offset) for tp, offset in zip(LOG, (at, 0), strict=True)} for at in each]
+
+
+def fetched(*batches, error=0):
+    return FetchedRecords(error, 9, 0, b"".join(batches))
+
+
+def in_time():
+    return Deadline.after(5)
+
+
+def held(high=9, stable=4, fetch=None):
+    ends = [{TP: PartitionOffset(0, high)}, {TP: PartitionOffset(0, stable)}]
+    return ask_open_batch(Line(*ends, *([] if fetch is None else [fetch])), TP, in_time())
+
+
+def test_the_batch_at_the_last_stable_offset_names_producer_and_epoch():
+    open_one = batch(4, Record(b"k", b"v"), kind=_TRANSACTIONAL, producer=4000, epoch=3, at_ms=77)
+    assert held(fetch=fetched(batch(0, *[Record(b"k", b"v")] * 4), open_one)) == OpenBatch(4, 4000, 3, 77)
+    assert held(stable=9) is None
+
+
+@pytest.mark.parametrize(
+    ("fetch", "why"),
+    [
+        (fetched(error=29), "TOPIC_AUTHORIZATION_FAILED"),
+        (fetched(), "no whole batch"),
+        (fetched(batch(4, Record(b"k", b"v"))), "not belong to a transaction"),
+        (
+            fetched(batch(4, Record(b"k", b"v"), kind=_TRANSACTIONAL | _CONTROL, producer=1)),
+            "not belong to a transaction",
+        ),
+    ],
+)
+def test_without_such_a_batch_the_reason_is_given(fetch, why):
+    with pytest.raises(UnreachableError, match=why):
+        held(fetch=fetch)
+
+
+def test_the_last_record_of_an_id_counts():
+    line = Line(*offsets(0, 3), fetched(state(0), state(1, "other", 7), state(2, status=4)))
+    assert ask_transaction(line, LOG[0], "ledger", 1_000, in_time()) == STATE._replace(status="CompleteCommit")
+    line = Line(*offsets(0, 1), fetched(state(0, "other", 7)))
+    assert ask_transaction(line, LOG[0], "ledger", 1_000, in_time()) is None
+
+
+@pytest.mark.parametrize("fetch", [fetched(error=6), fetched(state(0)[:-3])])
+def test_a_log_that_was_not_read_to_its_end_shows_no_state(fetch):
+    with pytest.raises(UnreachableError, match="__transaction_state-0"):
+        ask_transaction(Line(*offsets(0, 2), fetch), LOG[0], "ledger", 1_000, in_time())
+
+
+def test_producers_are_named_and_what_was_not_read_is_the_reason_why_one_is_not():
+    def named(leaders, *answers, producers=None):
+        return name_producers({1: Line(*answers)}, leaders, 2, producers or {4000: 1_000}, in_time())
+
+    answers = (*offsets(0, 1), fetched(state(0)))
+    assert named(dict.fromkeys(LOG, 1), *answers) == TransactionLog((STATE,))
+    # Found although one partition has no leader: nothing is missing.
+    assert named({LOG[0]: 1}, *answers) == TransactionLog((STATE,))
+    log = named({LOG[0]: 1}, *offsets(0, 1), fetched(state(0, "other", 7)))
+    assert (log.found, log.error) == ((), "1 partition of 2 of __transaction_state not read: no leader")
+    log = named(dict.fromkeys(LOG, 1), *offsets(0, 1), fetched(error=29))
+    assert log.error.endswith("not read: TOPIC_AUTHORIZATION_FAILED")
+    log = named(dict.fromkeys(LOG, 9))
+    assert log.error.endswith("its leader 9 does not respond")
+    assert "has this producer id" in named(dict.fromkeys(LOG, 1), *offsets(1, 1)).error
+    assert "does not exist" in name_producers({}, {}, 0, {4000: 1_000}, in_time()).error
+
+
+def test_the_producers_of_all_open_transactions_are_asked_for():
+    log = OffsetsLog(0, 1, 0, 9, 5, 5, 9, (), (OpenTransaction(7, 2_000, ("g",)), OpenTransaction(8, 3_000, ("g",))))
+    one = reading(held={TP: OpenBatch(4, 7, 0, 1_500), LOG[0]: OpenBatch(4, -1, -1, -1, "Fetch: error")})
+    assert open_producers((log,), (one,), 9.0) == {7: 1_500, 8: 3_000}
+
+
+def test_a_transaction_of_the_future_by_its_producer_is_searched_for_in_the_last_minutes() -> None:
+    """A producer sets the times of its records; the coordinator uses its own clock."""
+    log = OffsetsLog(3, 1, 0, 9, 5, 5, 9, (), (OpenTransaction(7, 99_000_000, ("g",)),))
+    assert open_producers((log,), (), 2_000.0) == {7: 1_100_000}

@@ -1,0 +1,96 @@
+"""GSSAPI in client properties: the options of Java's Krb5LoginModule, JAAS files, and librdkafka's names."""
+
+import pytest
+
+from kfix.core.errors import InvalidFileError
+from kfix.core.kerberos.settings import Kerberos
+from kfix.core.properties.load import load_client_properties, load_security
+from tests.each import for_each
+
+HEAD = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=GSSAPI\n"
+MODULE = "com.sun.security.auth.module.Krb5LoginModule required"
+KEYTAB = 'useKeyTab=true storeKey=true keyTab="/k/kfix.keytab" principal="kfix/host@REALM"'
+
+
+def jaas(options):
+    return f"sasl.jaas.config={MODULE} {options};\n"
+
+
+def load(tmp_path, text):
+    path = tmp_path / "client.properties"
+    path.write_text(HEAD + text)
+    return load_security(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (jaas(KEYTAB), Kerberos("kafka", "kfix/host@REALM", "/k/kfix.keytab")),
+        (jaas(KEYTAB.replace("/k/", "FILE:/k/")), Kerberos("kafka", "kfix/host@REALM", "/k/kfix.keytab")),
+        (jaas('useTicketCache=true ticketCache="/c"'), Kerberos("kafka", uses_cache=True, cache="/c")),
+        (jaas("useTicketCache=true serviceName=broker"), Kerberos("broker", uses_cache=True)),
+        (jaas(f"useTicketCache=true {KEYTAB}"), Kerberos("kafka", "kfix/host@REALM", "/k/kfix.keytab", True)),
+        (
+            "sasl.kerberos.service.name=k\nsasl.kerberos.principal=ann@R\nsasl.kerberos.keytab=/k/ann\n",
+            Kerberos("k", "ann@R", "/k/ann"),
+        ),
+    ],
+)
+def test_the_ticket_comes_from_where_the_file_says(tmp_path, text, expected):
+    assert load(tmp_path, text).kerberos == expected
+
+
+def test_the_principal_of_an_authorizer_is_the_first_part_of_the_name(tmp_path):
+    found = load(tmp_path, jaas(KEYTAB))
+    assert (found.principal, found.recorded.user) == ("User:kfix", "kfix")
+    assert load(tmp_path, jaas("useTicketCache=true")).principal == "User:"
+
+
+def test_a_jaas_file_of_kafkas_tools_needs_no_section_of_zookeeper(tmp_path):
+    file = tmp_path / "jaas.conf"
+    file.write_text(f"KafkaClient {{\n {MODULE} {KEYTAB};\n}};\n")
+    path = tmp_path / "client.properties"
+    path.write_text(f"{HEAD}java.security.auth.login.config={file}\n")
+    found = load_client_properties(path)
+    assert (found.security.kerberos.keytab, found.access.sasl) == ("/k/kfix.keytab", None)
+
+
+def test_kerberos_at_zookeeper_is_read_without_a_login_if_sasl_is_off_there(tmp_path):
+    file = tmp_path / "jaas.conf"
+    file.write_text(f"KafkaClient {{ {MODULE} {KEYTAB}; }};\nClient {{ {MODULE} {KEYTAB}; }};\n")
+    text = f"java.security.auth.login.config={file}\n"
+    with pytest.raises(InvalidFileError, match=r"Kerberos is not supported at ZooKeeper; with zookeeper.sasl.client"):
+        load(tmp_path, text)
+    assert load(tmp_path, f"{text}zookeeper.sasl.client=false\n").kerberos.keytab == "/k/kfix.keytab"
+
+
+@for_each(
+    ("text", "place", "why"),
+    [
+        ("", "2:1", "GSSAPI needs sasl.jaas.config with the Krb5LoginModule: useTicketCache=true, or useKeyTab=true"),
+        (jaas("debug=true"), "3:1", "GSSAPI needs sasl.jaas.config with the Krb5LoginModule"),
+        (jaas("useKeyTab=true principal=a"), "3:1", "useKeyTab=true needs keyTab"),
+        (jaas("useKeyTab=true keyTab=a"), "3:1", "GSSAPI needs the principal whose key is in the keytab"),
+        ("sasl.jaas.config=a.PlainLoginModule required;\n", "3:1", "GSSAPI needs the Krb5LoginModule"),
+        (
+            "sasl.kerberos.service.name=a\n" + jaas("useTicketCache=true serviceName=b"),
+            "3:1",
+            "sasl.kerberos.service.name and serviceName in sasl.jaas.config differ",
+        ),
+        ("java.security.krb5.conf=/no/such\n" + jaas(KEYTAB), "3:1", "/no/such is not a file"),
+        ("java.security.krb5.realm=A\n" + jaas(KEYTAB), "3:1", "unknown key java.security.krb5.realm"),
+        ("zookeeper.sasl.client=maybe\n" + jaas(KEYTAB), "3:1", "zookeeper.sasl.client is true or false"),
+        ("java.security.auth.login.config=/no/such\n", "3:1", "/no/such: cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_its_place(tmp_path, text, place, why):
+    with pytest.raises(InvalidFileError) as found:
+        load(tmp_path, text)
+    lines = str(found.value).splitlines()
+    assert (f"properties:{place}: " in lines[0], why in lines[0]) == (True, True), lines
+
+
+def test_without_its_library_kerberos_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("kfix.core.properties.kerberos.has_kerberos", lambda: False)
+    with pytest.raises(InvalidFileError, match=r"needs the extra kerberos: pip install 'kafka-kfix\[kerberos\]'"):
+        load(tmp_path, jaas(KEYTAB))

@@ -1,0 +1,175 @@
+"""One screen: who is blocked, why and the next command first; never longer than that, and nothing is left unsaid."""
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Diagnosis, Finding, Remedy, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.diagnose.report.screen import MOST_LINES, print_first, screen_lines
+from kfix.diagnose.report.verdict import counts
+from kfix.front.console import console_on
+from kfix.front.lines import lines_text
+from kfix.front.plain import PlainConsole
+from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
+from tests.unit.diagnostics.build import Paper
+
+WORDS = "the leader epoch of the record is newer than that of the metadata that the brokers have " * 2
+
+
+def fault(number: int, severity: Severity = Severity.CRITICAL, *folded: Finding) -> Finding:
+    return Finding(
+        code=f"KFX{100 + number % 800}",
+        severity=severity,
+        obj=f"topic-{number}",
+        summary=f"topic-{number} has no leader: {WORDS}",
+        cause=Cause(WORDS, Confidence.LIKELY),
+        blocked=Blocked(f"producers of topic-{number}", (f"group-{number}",)),
+        remedies=(Remedy(f"Elect {number}", f"kfix runbook apply fix-{number} --bootstrap-server a:1"),),
+        never=(f"Do not restart broker {number}", "Do not wait"),
+        folded=folded,
+    )
+
+
+def diagnosis(*findings: Finding, cluster: str = "prod") -> Diagnosis:
+    return Diagnosis(cluster, 1_800_000_000.0, findings, (), {"partitions": 7, "brokers": 3})
+
+
+def screen_text(found: Diagnosis, width: int = 100) -> str:
+    return lines_text(screen_lines(found, width), width)
+
+
+def test_the_first_lines_are_who_is_blocked_why_and_what_to_do_next() -> None:
+    lines = screen_text(diagnosis(fault(1), fault(2)), 300).splitlines()
+    assert lines[0].startswith("prod: 2 critical")
+    assert lines[1] == "blocked: 2 groups: group-1, group-2; producers of topic-1; producers of topic-2"
+    assert lines[2].startswith("why: topic-1 has no leader")
+    assert lines[3] == "next: kfix runbook apply fix-1 --bootstrap-server a:1"
+
+
+def test_sources_that_were_not_read_are_listed_and_are_no_findings() -> None:
+    unread = replace(fault(1, Severity.INFO), code="KFX901")
+    found = replace(diagnosis(fault(2, Severity.WARNING), unread), could_not_read=("broker 1: no answer",))
+    assert screen_text(found).splitlines()[0].startswith("prod: 1 warning (")
+    assert "not read:" in screen_text(found)
+    both = replace(found, could_not_read=("topic-1: no answer", "broker 7: its answer is missing"))
+    assert screen_text(both).count("topic-1") == 1
+    assert "\n  broker 7: its answer is missing\n" in screen_text(both)
+    # Without a finding about them, the sources themselves are listed.
+    alone = replace(diagnosis(), could_not_read=("broker 1: no answer",))
+    assert "not read:\n  broker 1: no answer\n" in screen_text(alone)
+
+
+def test_partitions_with_one_cause_and_one_remedy_are_one_finding_that_lists_them() -> None:
+    def stuck(number: int, remedy: str = "Elect") -> Finding:
+        tp = TopicPartition("orders", number)
+        same = replace(fault(1), summary=f"{tp} has no leader", blocked=Blocked(f"producers of {tp}", (f"g{number}",)))
+        return replace(same, obj=str(tp), partitions=(tp,), remedies=(Remedy(remedy, "kfix runbook apply x"),))
+
+    said = screen_text(diagnosis(stuck(0), stuck(1), stuck(2, "Start broker 3"), stuck(3)), 300)
+    lines = said.splitlines()
+    assert lines[0].startswith("prod: 2 critical (")
+    assert lines[1] == (
+        "blocked: 4 groups: g0, g1, g2, g3; producers of orders-0, and of 2 more partitions; producers of orders-2"
+    )
+    assert lines[2] == "why: orders-0 has no leader. 2 more partitions have the same cause and the same remedy."
+    assert [line for line in lines if line.startswith("CRITICAL")] == [
+        "CRITICAL KFX101 orders-0, orders-1, orders-3",
+        "CRITICAL KFX101 orders-2",
+    ]
+
+
+def test_a_remedy_that_waits_gives_way_to_what_it_waits_for() -> None:
+    waits = Remedy("Wait until KFX300 (topic-200) is resolved. Then: elect", "", after=fault(200).key)
+    first = replace(fault(1), remedies=(waits,))
+    lines = screen_text(diagnosis(first, fault(200)), 300).splitlines()
+    assert lines[3] == "next: kfix runbook apply fix-200 --bootstrap-server a:1"
+
+
+def test_it_may_wait_for_one_of_several_partitions_that_are_shown_as_one_finding() -> None:
+    def stuck(number: int) -> Finding:
+        tp = TopicPartition("orders", number)
+        return replace(fault(200), obj=str(tp), partitions=(tp,))
+
+    waits = Remedy("Wait until KFX300 (orders-1) is resolved. Then: restart", "", after=stuck(1).key)
+    lines = screen_text(diagnosis(replace(fault(1), remedies=(waits,)), stuck(0), stuck(1)), 300).splitlines()
+    assert lines[0].startswith("prod: 2 critical (")
+    assert lines[3] == "next: kfix runbook apply fix-200 --bootstrap-server a:1"
+
+
+def test_the_name_of_the_cluster_stands_beside_its_id() -> None:
+    named = replace(diagnosis(cluster="Kx3"), profile="orders-eu")
+    assert screen_text(named).startswith("orders-eu (Kx3): healthy")
+    sick = replace(diagnosis(fault(1)), profile="orders eu")
+    assert "details and evidence: kfix diagnose -c 'orders eu' --verbose;" in screen_text(sick)
+    assert "details and evidence: kfix diagnose --verbose;" in screen_text(diagnosis(fault(1)))
+
+
+@for_each("width", [40, 60, 80, 100, 160])
+@for_each("count", [1, 2, 6, 30, 500])
+def test_any_number_of_faults_fits_a_screen_of_a_usual_width(count: int, width: int) -> None:
+    said = screen_text(diagnosis(*map(fault, range(count))), width)
+    if width >= 60:
+        assert said.count("\n") <= MOST_LINES
+    named = len(set(re.findall(r"^CRITICAL KFX\d+ (topic-\d+)", said, re.MULTILINE)))
+    rest = re.search(r"^and (\d+) more finding", said, re.MULTILINE)
+    assert named + (int(rest[1]) if rest else 0) == count
+    assert named >= min(count, 12)
+
+
+def test_six_faults_are_all_named_and_the_first_ones_explained() -> None:
+    said = screen_text(diagnosis(*map(fault, range(6))), 100)
+    assert [f"topic-{n}" in said for n in range(6)] == [True] * 6
+    assert "next: kfix runbook apply fix-1 " in said
+
+
+def test_consequences_take_one_line_each_and_the_rest_is_counted() -> None:
+    children = [fault(n, Severity.WARNING) for n in range(10, 15)]
+    said = screen_text(diagnosis(fault(1, Severity.CRITICAL, *children)), 100).splitlines()
+    assert len([line for line in said if line.startswith("  WARNING")]) == 2
+    assert "  and 3 more consequences: KFX112 warning, KFX113 warning, KFX114 warning" in said
+
+
+def test_advice_alone_blocks_nobody() -> None:
+    advice = replace(fault(1, Severity.INFO), blocked=Blocked())
+    said = screen_text(diagnosis(advice))
+    assert said.startswith("prod: healthy, with advice")
+    assert "blocked:" not in said
+    assert "why:" not in said
+
+
+def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_told() -> None:
+    out = io.StringIO()
+    print_first(diagnosis(), PlainConsole(out))
+    assert out.getvalue() == ""
+    print_first(diagnosis(fault(1)), PlainConsole(out))
+    assert out.getvalue().startswith("confirming a first verdict:\nblocked: group group-1; producers of topic-1\nwhy: ")
+
+
+@pytest.mark.parametrize(("said", "width"), [("77", 77), ("", 120), ("0", 120), ("wide", 120)])
+def test_piped_text_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch, said: str, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", said)
+    assert console_on(io.StringIO()).width == width
+
+
+def test_two_dead_brokers_of_one_finding_are_counted_once() -> None:
+    """Each has a key of its own, which lasts when the other one comes back; the first finding is about both."""
+    found = diagnose(Paper((1, 2, 3)).topic("orders", 3).kill(1).kill(2).snapshot())
+    [dead] = (finding for finding in found.findings if finding.code == "KFX401")
+    assert (dead.obj, [each.obj for each in dead.folded if each.code == "KFX401"]) == ("brokers 1, 2", ["broker 2"])
+    every = [f"{f.code}:{f.severity.word}" for f in found.walk()]
+    assert every.count("KFX401:warning") == 2
+    counted = sum(each.endswith(":warning") for each in every) - 1
+    assert f" {counted} warning" in screen_text(found).splitlines()[0]
+    assert counts(found)[Severity.WARNING] == counted
+
+
+def test_a_consequence_does_not_lend_its_severity_to_what_it_is_folded_under() -> None:
+    below = fault(9, Severity.CRITICAL)
+    rest = [fault(number, Severity.WARNING) for number in range(3, 6)]
+    text = screen_text(diagnosis(fault(1, Severity.CRITICAL, *rest, fault(10, Severity.WARNING, below))))
+    [line] = (line for line in text.splitlines() if "more consequence" in line)
+    assert line.count("critical") == 1

@@ -1,0 +1,96 @@
+"""The exit code by threshold, what counts as news, and the numbers that all outputs share."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from kfix.core.errors import UsageError
+from kfix.fleet.report.totals import fresh_expiries, has_news, news, totals
+from kfix.fleet.report.verdict import FailOn, exit_code, fail_on, unread
+from tests.each import for_each
+from tests.unit.fleet.report.reports import QUIET, dark, empty, report
+
+BASE = replace(report(8, days=3), mutes=())
+FINDING = replace(BASE.findings[0], cluster="a", head="", muted=False, status="still")
+CLUSTER = replace(BASE.clusters[-1], cluster="a", collected=True, why="", maintenance="", score=50, **QUIET)
+LOST = replace(CLUSTER, cluster="b", collected=False, why="refused", score=-1)
+
+
+def one(*findings, clusters=(CLUSTER,), unread=()):
+    return replace(BASE, clusters=clusters, findings=findings, mutes=(), could_not_read=unread, cluster_trends=())
+
+
+def finding(severity, status="still", **changes):
+    rank = {"info": 0, "warning": 1, "critical": 2}[severity]
+    return replace(FINDING, severity=severity, rank=rank, status=status, key=f"KFX1:{severity}{status}", **changes)
+
+
+@for_each(
+    ("findings", "expected"),
+    [
+        ([], (0, 0, 0, 0, 0)),
+        ([finding("info", "new")], (0, 0, 0, 0, 0)),
+        ([finding("warning")], (20, 0, 0, 0, 0)),
+        ([finding("warning", "worse")], (20, 0, 20, 0, 0)),
+        ([finding("critical")], (21, 21, 0, 0, 0)),
+        ([finding("critical", "unknown")], (21, 21, 0, 0, 0)),
+        ([finding("critical", "new")], (21, 21, 21, 21, 0)),
+        ([finding("critical", "fixed")], (0, 0, 0, 0, 0)),
+        ([finding("critical", "new", muted=True)], (0, 0, 0, 0, 0)),
+        ([finding("critical", "new", head="KFX1:x")], (21, 21, 21, 21, 0)),
+    ],
+)
+def test_the_threshold_decides(findings, expected):
+    given = one(*findings)
+    assert tuple(exit_code(given, t) for t in FailOn) == expected
+
+
+def test_what_was_not_read_is_22_unless_something_critical_was_seen():
+    lost = one(finding("warning"), clusters=(LOST, CLUSTER))
+    assert [exit_code(lost, t) for t in FailOn] == [22, 22, 22, 22, 0]
+    assert exit_code(one(finding("critical"), clusters=(LOST, CLUSTER))) == 21
+    assert exit_code(one(unread=("a: zookeeper: refused",))) == 22
+    assert unread(one(clusters=(LOST,), unread=("b: refused",))) == ("b: refused",)
+
+
+def test_a_cluster_in_maintenance_raises_no_alert():
+    at_work = replace(CLUSTER, maintenance="upgrade")
+    away = replace(LOST, maintenance="upgrade")
+    given = one(finding("critical", "new"), clusters=(away, at_work), unread=("a: zookeeper: refused",))
+    assert [exit_code(given, t) for t in FailOn] == [0] * 5
+    assert not has_news(given)
+
+
+def test_an_unknown_threshold_is_refused():
+    assert fail_on("new-critical") is FailOn.NEW_CRITICAL
+    with pytest.raises(UsageError, match="--fail-on: 'often' is not one of warning, critical, "):
+        fail_on("often")
+
+
+def test_news_are_new_and_worse_heads_critical_first():
+    head, child = finding("warning", "new"), finding("critical", "new", head="KFX1:warningnew")
+    other = finding("critical", "worse", head="KFX1:not-new")
+    given = one(head, child, other, finding("critical", "still"), finding("critical", "worse", muted=True))
+    assert news(given) == (other, head)
+    assert has_news(given)
+    assert not has_news(one(finding("critical")))
+
+
+def test_a_mute_that_ended_since_the_audit_before_is_news():
+    mute = report(1).mutes[1]
+    for ago, fresh in ((0, True), (1, True), (2, False)):
+        given = replace(one(), mutes=(replace(mute, until=BASE.previous_day - timedelta(days=ago - 1)),))
+        assert bool(fresh_expiries(given)) is fresh
+        assert has_news(given) is fresh
+
+
+def test_totals_are_sums_of_the_score_cards():
+    sums = totals(BASE)
+    assert sums.clusters == 8
+    assert sums.critical == sum(c.critical for c in BASE.clusters)
+    assert sums.score == BASE.trend[-1].score
+    assert totals(replace(BASE, trend=())).score == sums.score
+    assert totals(dark()).score == -1
+    assert totals(dark()).unknown == 4
+    assert (totals(empty()).score, totals(empty()).previous_score) == (100, -1)

@@ -1,0 +1,88 @@
+"""An open transaction is aborted once, and neither one that has ended nor the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kfix.core.args import Args
+from kfix.core.errors import RefusedError
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.heal.actions.base import ActionStatus, NotApplicable
+from kfix.heal.actions.transaction_abort import ACTION
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.incidents import ALL as INCIDENTS
+from kfix.heal.model.answer import Verdict
+from kfix.heal.probes.facts import FactReader
+from kfix.heal.probes.registry import ask
+
+TP = TopicPartition("orders", 0)
+NAME = "ledger-writer"
+
+
+def broken() -> tuple[MemoryCluster, Args]:
+    cluster = INCIDENTS["open-transaction"]().cluster
+    state = cluster.transactions[NAME]
+    seen = {"producer": state.producer, "producer_epoch": state.epoch, "since_ms": state.started_ms}
+    return cluster, Args({"transactional_id": NAME, **seen, "timeout_ms": state.timeout_ms})
+
+
+def changed(cluster: MemoryCluster, **to: Any) -> None:
+    cluster.transactions[NAME] = cluster.transactions[NAME]._replace(**to)
+
+
+def committed(cluster: MemoryCluster) -> None:
+    changed(cluster, status="CompleteCommit")
+
+
+def next_one(cluster: MemoryCluster) -> None:
+    changed(cluster, started_ms=cluster.transactions[NAME].started_ms + 1)
+
+
+def restarted(cluster: MemoryCluster) -> None:
+    changed(cluster, epoch=cluster.transactions[NAME].epoch + 1)
+
+
+def test_the_transaction_is_aborted_and_the_last_stable_offset_is_free() -> None:
+    cluster, args = broken()
+    frozen = ACTION.freeze(args, FactReader(cluster))
+    assert all(ask(call, cluster).verdict is Verdict.PASS for call in ACTION.guards(frozen))
+    assert ACTION.probe(frozen, {}, cluster) is ActionStatus.NOT_STARTED
+    assert ACTION.apply(frozen, cluster).accepted
+    assert all(ask(call, cluster).verdict is Verdict.PASS for call in ACTION.proves(frozen))
+    assert ACTION.probe(frozen, {}, cluster) is ActionStatus.DONE
+    assert cluster.stable_end(TP).stable == cluster.stable_end(TP).high_watermark
+    # A second request with the same producer id and epoch changes nothing.
+    assert not ACTION.apply(frozen, cluster).accepted
+
+
+@pytest.mark.parametrize("since", [committed, next_one, restarted])
+def test_what_is_another_transaction_now_is_not_touched(since: Callable[[MemoryCluster], None]) -> None:
+    cluster, args = broken()
+    frozen = ACTION.freeze(args, FactReader(cluster))
+    since(cluster)
+    with pytest.raises(NotApplicable, match="is not open any more"):
+        ACTION.freeze(args, FactReader(cluster))
+    assert [ask(call, cluster).verdict for call in ACTION.guards(frozen)] == [Verdict.FAIL]
+
+
+def test_while_the_coordinator_writes_the_markers_the_change_is_in_progress() -> None:
+    cluster, args = broken()
+    changed(cluster, status="PrepareAbort", epoch=args.number("producer_epoch") + 1)
+    assert ACTION.probe(args, {}, cluster) is ActionStatus.IN_PROGRESS
+
+
+def test_without_a_record_or_an_answer_nothing_is_known() -> None:
+    cluster, args = broken()
+    cluster.faults.unreadable["zookeeper"] = "down"
+    assert ACTION.probe(args, {}, cluster) is ActionStatus.UNKNOWN
+    del cluster.faults.unreadable["zookeeper"], cluster.transactions[NAME]
+    assert ACTION.probe(args, {}, cluster) is ActionStatus.UNKNOWN
+
+
+def test_a_producer_without_a_name_is_refused() -> None:
+    cluster, args = broken()
+    with pytest.raises(RefusedError, match="is unknown"):
+        ACTION.freeze(args.with_(transactional_id=""), FactReader(cluster))
