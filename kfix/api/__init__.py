@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from kfix.core.clusters import Clusters, DiagnoseOptions, OpenCluster
     from kfix.core.diagnosis.finding import Diagnosis, Finding
     from kfix.core.diagnosis.forecast import Forecast
+    from kfix.core.ports import Human
     from kfix.heal.execution.context import RunResult
-    from kfix.heal.gate.gates import Human
     from kfix.heal.model.plan import Plan
     from kfix.heal.session.request import Nothing
     from kfix.heal.session.session import Approval
@@ -39,7 +39,7 @@ _HOMES = {
     "Finding": "kfix.core.diagnosis.finding",
     "Forecast": "kfix.core.diagnosis.forecast",
     "RunResult": "kfix.heal.execution.context",
-    "Human": "kfix.heal.gate.gates",
+    "Human": "kfix.core.ports",
     "Nothing": "kfix.heal.session.request",
     "OpenCluster": "kfix.core.clusters",
     "Plan": "kfix.heal.model.plan",

@@ -11,12 +11,14 @@ from kfix.core.clusters import DiagnoseOptions
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.diagnosis.forecast import Forecast
 from kfix.core.errors import UsageError
+from kfix.core.ports import Human
 from kfix.heal.execution.context import RunResult
-from kfix.heal.gate.gates import Human, Unattended
+from kfix.heal.gate.gates import Unattended
 from kfix.heal.journal.journal import Listener
+from kfix.heal.live.clusters import live
 from kfix.heal.model.plan import Plan
 from kfix.heal.session.request import Nothing, match, read_request
-from kfix.heal.session.session import Approval, Attendance, healing
+from kfix.heal.session.session import Approval, Attendance, for_plan, healing
 from kfix.heal.session.site import Site
 from kfix.whatif.forecast import forecast_live
 
@@ -31,7 +33,7 @@ def diagnose(access: Access, options: DiagnoseOptions = _USUAL, *, app: App | No
 
     Raises UsageError for an access that is none, and UnreachableError where no source answers.
     """
-    return (app or App.live()).clusters.diagnose(access, options)[0]
+    return (app or live()).clusters.diagnose(access, options)[0]
 
 
 def whatif(
@@ -44,7 +46,7 @@ def whatif(
 
     Raises UsageError for an unknown broker or rack, and UnreachableError where no source answers.
     """
-    return forecast_live(app or App.live(), access, down, options)
+    return forecast_live(app or live(), access, down, options)
 
 
 def plan(
@@ -75,7 +77,7 @@ def plan(
     RefusedError where a precondition, a limit or a cut network forbids it; UnreachableError where a source that the
     plan needs does not answer.
     """
-    used = app or App.live()
+    used = app or live()
     given = [f"{name}={value}" for name, value in (params or {}).items()]
     asked = read_request(
         Site(used.environ),
@@ -127,9 +129,9 @@ def carry_out(
     changed) at a gate that stayed shut; NotProvedError, StoppedError, RolledBackError and RollbackFailedError where
     something was changed (docs/exit-codes.md); HeldError if another run holds the cluster's lock.
     """
-    used = app or App.live()
+    used = app or live()
     approval.to(plan)
     rules = Site(used.environ).policy(policy)
     rules.refuse(plan)
-    with healing(used, access.for_plan(plan)) as session:
+    with healing(used, for_plan(access, plan)) as session:
         return session.carry_out(plan, approval, rules, Attendance(human or Unattended(), listener), runbooks=runbooks)

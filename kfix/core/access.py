@@ -14,7 +14,6 @@ from kfix.core.target import Target, make_target
 
 if TYPE_CHECKING:
     from kfix.core.inventory.model import ClusterEntry, Mute
-    from kfix.heal.model.plan import Plan
 
 #: Mechanisms that send the password or the token itself.
 _SENT: Final = {"PLAIN", "OAUTHBEARER"}
@@ -119,12 +118,3 @@ class Access:
         if self.listed is not None and self.listed.foreign and given.security.mechanism in _SENT:
             notes += (_BEFORE_THE_ID.format(given.security.mechanism),)
         return (*notes, *given.notes)
-
-    def for_plan(self, plan: Plan) -> Access:
-        """What the plan knows of its cluster stands in for what the caller left out."""
-        return replace(
-            self,
-            bootstrap_servers=self.bootstrap_servers or plan.cluster.bootstrap or None,
-            zookeeper=self.zookeeper or plan.cluster.zookeeper or None,
-            controllers=self.controllers or plan.cluster.controllers or None,
-        )

@@ -78,6 +78,17 @@ def one_line(text: str) -> str:
     return _SUSPECT_IN_LINE.sub(_escape_in_line, text)
 
 
+def squeezed(text: str) -> str:
+    """Returns the text as one line without control characters or repeated blanks."""
+    return " ".join(one_line(text).split())
+
+
+def shortened(text: str, most: int) -> str:
+    """Returns one line of at most `most` characters."""
+    line = squeezed(text)
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
 def for_terminal(text: str) -> str:
     """Returns text for a terminal with its line ends and tabs; only for text whose line ends are not foreign."""
     return _SUSPECT.sub(_escape, text)

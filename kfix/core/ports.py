@@ -203,3 +203,17 @@ class Clock(Protocol):
         ...
 
     def sleep(self, seconds: float) -> None: ...
+
+
+class Human(Protocol):
+    """The person who answers at gates; not asked if `interactive` is False.
+
+    `ask` returns None at the end of input and after `within` seconds. It discards what was typed before its prompt.
+    """
+
+    @property
+    def interactive(self) -> bool: ...
+
+    def show(self, text: str) -> None: ...
+
+    def ask(self, prompt: str, within: float | None = None) -> str | None: ...

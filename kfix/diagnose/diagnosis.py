@@ -24,7 +24,7 @@ from kfix.core.timing import TIMING, DiagnosisTimes
 from kfix.core.wording import several
 from kfix.diagnose.background import InTheBackground
 from kfix.diagnose.report.verdict import UNREAD, cut_short
-from kfix.diagnose.snapshots import load_merged, load_snapshot, read_cluster, state_folder
+from kfix.diagnose.snapshots import load_merged, load_snapshot, read_cluster
 
 if TYPE_CHECKING:
     from kfix.core.access import Access
@@ -33,8 +33,12 @@ if TYPE_CHECKING:
 _USUAL = DiagnoseOptions()
 
 
-def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diagnosis, Snapshot]:
+def diagnose_live(
+    target: Target, asked: DiagnoseOptions, unfinished_runs: Callable[[], Callable[[Diagnosis, Snapshot], Diagnosis]]
+) -> tuple[Diagnosis, Snapshot]:
     """Returns the diagnosis of a live cluster and its snapshot.
+
+    `unfinished_runs` is called while the cluster answers; what it returns adds the runs of this host to a diagnosis.
 
     A second snapshot is taken only if the first shows what an ordinary election or restart also shows for a moment,
     and if ZooKeeper's own times do not already prove that it has lasted.
@@ -83,16 +87,6 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         if unread:
             diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, *unread))
         return add_unfinished(diagnosis, snapshot), snapshot
-
-
-def unfinished_runs() -> Callable[[Diagnosis, Snapshot], Diagnosis]:
-    """Returns a function that adds unfinished runs to a diagnosis; loads nothing if no run was begun on this host."""
-    home = state_folder()
-    if home is None or not (home / "runs").is_dir():
-        return lambda diagnosis, _snapshot: diagnosis
-    from kfix.diagnose.unfinished import with_unfinished  # noqa: PLC0415 - while the cluster answers
-
-    return lambda diagnosis, seen: with_unfinished(diagnosis, seen.cluster.name, home, seen.reached_by)
 
 
 def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> None:

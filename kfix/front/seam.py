@@ -1,4 +1,4 @@
-"""Returns the application behind a command: the one passed as `obj`, or the live one."""
+"""The application behind a command: what the caller passed as `obj`, an `App` or what makes one."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from kfix.core.application import App
 
 
 def the_app(ctx: typer.Context) -> App:
-    return ctx.obj if isinstance(ctx.obj, App) else App.live()
+    return ctx.obj if isinstance(ctx.obj, App) else ctx.obj()

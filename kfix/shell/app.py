@@ -9,14 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from kfix import __version__
+from kfix.core.application import App
 from kfix.core.errors import KfixError, UsageError
 from kfix.core.harmless import lines
 from kfix.front import completion
-from kfix.front.failing import DOCUMENT, OutputDocument, answered
+from kfix.front.failing import DOCUMENT, OutputDocument
 from kfix.front.failure import Machine, machine_output
 from kfix.front.naming import NAMED, VARIABLE, named_before, refuse_elsewhere
 from kfix.front.terminal import ReaderGoneError, guarded, say
 from kfix.shell.commands import COMMANDS
+from kfix.shell.failing import answered
 from kfix.shell.loading import LazyGroup
 
 INTERRUPTED = 130
@@ -39,7 +41,7 @@ class Boundary(LazyGroup):
     def main(self, *args: Any, **options: Any) -> Any:
         with guarded():
             try:
-                return super().main(*args, **options)
+                return super().main(*args, **{**options, "obj": options.get("obj") or _live})
             except ReaderGoneError:
                 raise SystemExit(PIPE_CLOSED) from None
 
@@ -70,6 +72,12 @@ class Boundary(LazyGroup):
             raise
         except Exception as bug:  # noqa: BLE001 - the boundary: what is no error of kfix is raised again
             raise _failed(bug, document) from None
+
+
+def _live() -> App:
+    from kfix.heal.live.clusters import live  # noqa: PLC0415 - the adapters, for a command that asks a cluster
+
+    return live()
 
 
 def _failed(bug: Exception, document: OutputDocument) -> Exception:

@@ -20,9 +20,9 @@ from kfix.core.errors import KfixError, UnreachableError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.snapshot.traffic import Traffic, in_all
 from kfix.core.wording import ago
-from kfix.diagnose.diagnosis import unfinished_runs
 from kfix.diagnose.report.verdict import exit_code
 from kfix.diagnose.rounds import JudgeOptions, RoundJudge
+from kfix.heal.unfinished import unfinished_runs
 from kfix.watch.model import RecorderState, ServerCost, Turn, Watched, WatchState
 from kfix.watch.turns import compare, lose
 

@@ -40,6 +40,8 @@ from tests.unit.diagnostics.prevention_cases import WELL as SAFE
 FOLDER = ROOT / "diagnostics" / "kfix_diagnostics"
 FLEET_FILES = sorted((FOLDER / "fleet").glob("kfx*.py"))
 #: By code: the folder says what a check is about, the catalogue is ordered by code.
+#: What of the core a check may know: nothing that reads or changes anything.
+PURE = "args|derive|diagnosis|expected|failures|fleetcase|inventory|numbers|snapshot|timing|wording"
 CHECK_FILES = sorted({*FOLDER.rglob("kfx*.py")} - {*FLEET_FILES}, key=lambda path: path.stem)
 SECTIONS = ("Why it matters", "How kfix knows", "Remedies, safest first", "Do not", "Sources")
 GENERATED = ("docs/diagnostics.md", "diagnostics/README.md")
@@ -91,7 +93,7 @@ def test_no_check_knows_another(path: Path) -> None:
     ]
     assert not [n for n in names if n and "kfx" in n.removeprefix("kfix_diagnostics")]
     ours = {n for n in names if n and n.startswith(("kfix", "kfix_diagnostics"))}
-    assert all(re.match(r"kfix\.(model|derive|wording)\b|kfix_diagnostics(\.[a-z]+)?(\._|$)", n) for n in ours), ours
+    assert all(re.match(rf"kfix\.core\.({PURE})\b|kfix_diagnostics(\.[a-z]+)?(\._|$)", n) for n in ours), ours
 
 
 @for_each("path", [*CHECK_FILES, *FLEET_FILES, *FOLDER.rglob("_[a-z]*.py")], ids=lambda p: p.stem)
@@ -164,7 +166,8 @@ def test_every_condition_is_sound() -> None:
     assert all(p.names for p in catalogue.predicates())
 
 
-CORE = [path for folder in ("model", "derive") for path in sorted((ROOT / "kfix" / folder).rglob("*.py"))]
+PURE_FOLDERS = ("derive", "diagnosis", "failures", "snapshot")
+CORE = [path for folder in PURE_FOLDERS for path in sorted((ROOT / "kfix" / "core" / folder).rglob("*.py"))]
 
 
 @for_each("path", CORE, ids=lambda p: p.stem)

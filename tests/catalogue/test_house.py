@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import tomllib
 import zipfile
 
 import pytest
@@ -18,7 +17,9 @@ HEAVY = (
     "yaml",
     "kafka",
     "kfix_diagnostics",
-    "kfix.adapters",
+    "kfix.core.collect",
+    "kfix.core.kafka",
+    "kfix.core.zookeeper",
     "kfix.lab",
 )
 
@@ -69,14 +70,6 @@ def test_no_registry_host_and_no_path_of_a_machine_is_written_down():
 def test_the_tree_is_the_given_one():
     given = {"kfix", "runbooks", "diagnostics", "spark", "tests", "examples", "pyproject.toml"}
     assert given <= {p.name for p in ROOT.iterdir()}
-
-
-def test_the_independence_contract_names_every_diagnostic():
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    [named] = [c["modules"] for c in contracts if c["type"] == "independence"]
-    folder = ROOT / "diagnostics" / "kfix_diagnostics"
-    checks = sorted(folder.rglob("kfx*.py"), key=lambda path: (path.parent.name == "fleet", path.stem))
-    assert named == [f"kfix_diagnostics.{path.parent.name}.{path.stem}" for path in checks]
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ def test_the_quarantine_is_as_it_must_be():
 @pytest.mark.parametrize(
     ("path", "module"),
     [
-        ("kfix/model/plan.py", "kfix.heal.model"),
+        ("kfix/heal/model/plan.py", "kfix.heal.model.plan"),
         ("diagnostics/kfix_diagnostics/__init__.py", "kfix_diagnostics"),
         ("spark/kfix_spark/engine.py", "kfix_spark.engine"),
         ("tests/unit/test_wording.py", "tests.unit.test_wording"),

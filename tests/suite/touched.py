@@ -34,7 +34,7 @@ def tests_that_reach(paths: Iterable[str]) -> list[str]:
 
 
 def module_of(path: str) -> str | None:
-    """`kfix.heal.model` of kfix/model/plan.py; None if it is no module."""
+    """`kfix.heal.model.plan` of kfix/heal/model/plan.py; None if it is no module."""
     top = next(top for top in _TOPS if path.startswith(top))
     parts = path.removeprefix(top).removesuffix(".py").split("/")
     if not path.endswith(".py") or parts[0] not in _PACKAGES:

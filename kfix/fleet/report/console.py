@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
+from kfix.core.harmless import squeezed
 from kfix.core.wording import several
 from kfix.fleet.model.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
 from kfix.fleet.report.totals import (
@@ -19,7 +20,7 @@ from kfix.fleet.report.totals import (
     unknown_clusters,
 )
 from kfix.fleet.report.verdict import unread
-from kfix.fleet.report.words import headline, next_step, since_words, squeezed
+from kfix.fleet.report.words import headline, next_step, since_words
 from kfix.front.lines import Line, lines_text, print_lines
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan"}

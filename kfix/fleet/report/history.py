@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from kfix.core.harmless import squeezed
 from kfix.core.wording import ago, several, some
 from kfix.fleet.model.history import (
     AuditHistory,
@@ -19,7 +20,6 @@ from kfix.fleet.model.history import (
     RepeatOffender,
     of_state,
 )
-from kfix.fleet.report.words import squeezed
 from kfix.front.lines import Line, print_lines
 
 _STEP: Final = 2

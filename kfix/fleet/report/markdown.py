@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from kfix.core.harmless import for_markdown, for_markdown_code
+from kfix.core.harmless import for_markdown, for_markdown_code, shortened
 from kfix.core.wording import several
 from kfix.fleet.model.audit import AuditReport, FindingRow
 from kfix.fleet.report.totals import Totals, in_maintenance, news, passed, totals, unknown_clusters
-from kfix.fleet.report.words import headline, next_step, shortened
+from kfix.fleet.report.words import headline, next_step
 
 #: Characters. Slack, Teams, Mattermost and Telegram truncate or refuse messages at various lengths above this.
 MOST: Final = 3000

@@ -11,9 +11,8 @@ from typing import Any
 from rich.box import SIMPLE
 from rich.console import Console
 
-from kfix.core.harmless import for_csv, for_json
+from kfix.core.harmless import for_csv, for_json, squeezed
 from kfix.core.wording import several
-from kfix.fleet.report.words import squeezed
 from kfix.front.console import table
 
 Row = Sequence[Any]

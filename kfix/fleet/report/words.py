@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kfix.core.harmless import one_line
+from kfix.core.harmless import shortened
 from kfix.core.wording import several, some
 from kfix.fleet.model.audit import AuditReport, CheckTitle, ClusterRow, FindingRow
 from kfix.fleet.report.totals import Totals
@@ -47,17 +47,6 @@ def _names(rows: list[ClusterRow], name: Callable[[str], str]) -> str:
 
 def _owner(row: ClusterRow, name: Callable[[str], str]) -> str:
     return f" ({name(shortened(row.owner, _NAME))})" if row.owner else ""
-
-
-def squeezed(text: str) -> str:
-    """Returns the text as one line without control characters or repeated blanks."""
-    return " ".join(one_line(text).split())
-
-
-def shortened(text: str, most: int) -> str:
-    """Returns one line of at most `most` characters."""
-    line = squeezed(text)
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 def next_step(finding: FindingRow) -> tuple[str, str]:

@@ -61,7 +61,7 @@ from kfix.heal.session.plans import (
     write_plan,
 )
 from kfix.heal.session.request import HealRequest, Matched, Nothing, match, read_request
-from kfix.heal.session.session import Approval, healing, just_diagnosed, left_by
+from kfix.heal.session.session import Approval, for_plan, healing, just_diagnosed, left_by
 from kfix.heal.session.site import Site
 
 _LONGEST = 86_400
@@ -334,7 +334,7 @@ def _apply_plan(
     rules = Site(app.environ).policy(policy)
     rules.refuse(given)
     approval.to(given)
-    with healing(app, access.for_plan(given)) as session:
+    with healing(app, for_plan(access, given)) as session:
         out.show(given)
         result = session.carry_out(given, approval, rules, out.attendance(given, app.human), runbooks=runbooks)
         out.close(given, result, access)

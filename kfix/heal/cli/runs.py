@@ -34,7 +34,7 @@ from kfix.heal.cli.screen import Out
 from kfix.heal.report.run import aborted
 from kfix.heal.session.plans import plan_json
 from kfix.heal.session.runs import rethrottle
-from kfix.heal.session.session import Approval, healing, left_by
+from kfix.heal.session.session import Approval, for_plan, healing, left_by
 from kfix.heal.session.site import Site
 
 
@@ -70,7 +70,7 @@ def resume(
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
     rules.refuse(plan)
     approval.to(plan)
-    with healing(app, access.for_plan(plan)) as session:
+    with healing(app, for_plan(access, plan)) as session:
         person = out.attendance(plan, app.human)
         result = session.resume(found, tuple(did or ()), approval, rules, person)
         out.close(plan, result, access)
@@ -99,7 +99,7 @@ def abort(
     found = Site(app.environ).store().find(run)
     plan = found.plan()
     out = Out.of(json_output)
-    with healing(app, access.for_plan(plan)) as session:
+    with healing(app, for_plan(access, plan)) as session:
         ended = session.abort(found, why, out.attendance(plan, app.human))
     out.people.print(aborted(ended), soft_wrap=True)
 
@@ -132,7 +132,7 @@ def rollback(
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     out = Out.of(json_output)
-    with healing(app, access.for_plan(found.plan())) as session:
+    with healing(app, for_plan(access, found.plan())) as session:
         undo = session.plan_rollback(found, rules, everything=everything)
         out.show(undo)
         if output is not None:
@@ -180,7 +180,7 @@ def verify(
         ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
     )
     found = Site(app.environ).store().find(run)
-    with healing(app, access.for_plan(found.plan())) as session:
+    with healing(app, for_plan(access, found.plan())) as session:
         proof, standing = session.verify(found)
     for call, answer in proof.last:
         row = {"check": str(call), "verdict": answer.verdict, "observed": answer.observed, "wanted": answer.wanted}

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kfix.api import Access, Human, RunResult
+from kfix.core.access import Access
 from kfix.core.errors import KfixError, NotProvedError, RollbackFailedError, RolledBackError, StoppedError
 from kfix.core.harmless import lines
+from kfix.core.ports import Human
 from kfix.core.wording import several, some
 from kfix.front.console import HarmlessConsole, console_on, styled
+from kfix.heal.execution.context import RunResult
 from kfix.heal.model.plan import Plan
 from kfix.heal.report.keyboard import Terminal
 from kfix.heal.report.plan import print_plan

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kfix.core.ports import Clock, ClusterLock, ClusterReader
-from kfix.heal.gate.gates import Given, Human
+from kfix.core.ports import Clock, ClusterLock, ClusterReader, Human
+from kfix.heal.gate.gates import Given
 from kfix.heal.journal.journal import Listener
 from kfix.heal.journal.runs import RunStore
 from kfix.heal.model.answer import Answer

@@ -9,11 +9,10 @@ import re
 import shlex
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from kfix.core.errors import ApprovalError, UsageError
 from kfix.core.harmless import lines
-from kfix.core.ports import Clock
+from kfix.core.ports import Clock, Human
 from kfix.core.snapshot.snapshot import Mode
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Gate, OnFailure, Phase, Plan, PlannedStep
@@ -27,20 +26,6 @@ _SECONDS_A_CHARACTER = 0.03
 _YES = frozenset({"y", "yes"})
 KEYS = "[y] yes  [n] stop here  [d] details  [r] read facts again  [?] why this gate"
 SKIP = "  [s] skip this one"
-
-
-class Human(Protocol):
-    """The person who answers at gates; not asked if `interactive` is False.
-
-    `ask` returns None at the end of input and after `within` seconds. It discards what was typed before its prompt.
-    """
-
-    @property
-    def interactive(self) -> bool: ...
-
-    def show(self, text: str) -> None: ...
-
-    def ask(self, prompt: str, within: float | None = None) -> str | None: ...
 
 
 class Unattended:

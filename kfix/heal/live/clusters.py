@@ -6,6 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from kfix.core.access import Access
+from kfix.core.application import App
+from kfix.core.clock import SystemClock
 from kfix.core.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.core.diagnosis.finding import Diagnosis, Finding
 from kfix.core.errors import UnreachableError
@@ -16,6 +18,7 @@ from kfix.core.zookeeper.connect import parse_connect
 from kfix.diagnose.background import InTheBackground
 from kfix.diagnose.diagnosis import diagnose_live, diagnose_once, judge_once
 from kfix.diagnose.snapshots import read_cluster, read_noting
+from kfix.heal.unfinished import unfinished_runs
 
 if TYPE_CHECKING:
     from kfix.heal.live.cluster import LiveCluster
@@ -30,7 +33,7 @@ class LiveClusters:
         self._opened_with: tuple[Access, Snapshot, float] | None = None
 
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]:
-        return diagnose_live(access.target(), options)
+        return diagnose_live(access.target(), options, unfinished_runs)
 
     def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[Finding, ...]:
         from kfix.heal.safety.cut_network import cuts_in  # noqa: PLC0415 - only who changes something
@@ -46,7 +49,7 @@ class LiveClusters:
             transaction_grace=judged.transaction_grace,
             keep=False,
         )
-        return diagnose_live(target, again)[0].findings
+        return diagnose_live(target, again, unfinished_runs)[0].findings
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:
         if not options.keep:
@@ -73,6 +76,11 @@ class LiveClusters:
         if opened is None or opened[0] != access or time.monotonic() - opened[2] > _FRESH_SECONDS:
             return None
         return judge_once(opened[1], judged)
+
+
+def live() -> App:
+    """Returns the application for real clusters, with the clock and the environment of this process."""
+    return App(LiveClusters(), SystemClock())
 
 
 def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluster:

@@ -1,6 +1,7 @@
 """Names of the facts that a plan rests on, such as `__consumer_offsets-26.isr` or `config:topic/orders/retention.ms`.
 
-The name determines what to read again; `kfix.heal.probes.facts` reads it. A topic may contain dots, so the last one counts.
+The name determines what to read again; `kfix.heal.probes.facts` reads it. A topic may contain dots, so the last one
+counts.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kfix.core.access import Access
@@ -17,6 +17,7 @@ from kfix.core.application import App
 from kfix.core.clusters import OpenCluster
 from kfix.core.diagnosis.finding import Diagnosis, Finding
 from kfix.core.errors import UnreachableError
+from kfix.core.ports import Human
 from kfix.core.run import Aborted
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import DiagnosisTimes
@@ -24,7 +25,7 @@ from kfix.heal.execution.context import Context, RunResult
 from kfix.heal.execution.rolling_back import or_roll_back, run_or_roll_back
 from kfix.heal.execution.run import abort, created_now, prove_again, resume
 from kfix.heal.gate.countersign import signer
-from kfix.heal.gate.gates import Given, Human, parse_given
+from kfix.heal.gate.gates import Given, parse_given
 from kfix.heal.journal.journal import Listener
 from kfix.heal.journal.runs import RunDir
 from kfix.heal.model.plan import Plan
@@ -158,6 +159,16 @@ class Healing:
         return Door(
             self._cluster.changer, policy, lambda: findings(access, judged), self._app.clock, just_now, access.at
         )
+
+
+def for_plan(access: Access, plan: Plan) -> Access:
+    """Returns the access with what the plan knows of its cluster where the caller left it out."""
+    return replace(
+        access,
+        bootstrap_servers=access.bootstrap_servers or plan.cluster.bootstrap or None,
+        zookeeper=access.zookeeper or plan.cluster.zookeeper or None,
+        controllers=access.controllers or plan.cluster.controllers or None,
+    )
 
 
 def left_by(app: App, access: Access, plan: Plan) -> tuple[str, ...] | None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from kfix.core.events import Lane, SnapshotRow, Span, SpanCertainty
+from kfix.core.harmless import shortened
 from kfix.core.wording import several
-from kfix.fleet.report.words import shortened
 from kfix.incident.model import IncidentReport, Moment
 from kfix.incident.report.palette import LIGHT
 from kfix.incident.report.words import TimeFormat, held, lane_name, named, ruling, story_spans, up

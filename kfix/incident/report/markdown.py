@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from kfix.core.events import Lane, Span
+from kfix.core.harmless import for_markdown, shortened
 from kfix.core.wording import several, some
-from kfix.fleet.report.markdown import prose
-from kfix.fleet.report.words import shortened
 from kfix.incident.model import EventRow, IncidentReport, LossRow
 from kfix.incident.report import facts
 from kfix.incident.report.words import TimeFormat, day, headline, held, lane_name, named, ruling, seen, story_spans, up
@@ -159,4 +158,4 @@ def _where(row: LossRow) -> str:
 
 
 def _md(text: str) -> str:
-    return prose(str(text), _TEXT)
+    return for_markdown(shortened(str(text), _TEXT))

@@ -7,9 +7,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from kfix.core.events import Theme
-from kfix.core.harmless import for_html
+from kfix.core.harmless import for_html, squeezed
 from kfix.core.wording import several, utc_iso
-from kfix.fleet.report.words import squeezed
 from kfix.front.html.packing import sha256
 from kfix.incident.model import IncidentReport
 from kfix.incident.report import facts, palette

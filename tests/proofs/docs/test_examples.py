@@ -134,7 +134,7 @@ def test_the_service_and_the_container_of_the_watch_use_options_and_metrics_that
     used = set(re.findall(r"--[a-z-]+", "\n".join([*unit, *container])))
     assert {"--recorder", "--exporter", "--bootstrap-server"} <= used
     assert {option for option in used if f"`{option}" not in reference} == set()
-    metrics = (ROOT / "kfix" / "report" / "watch" / "metrics.py").read_text()
+    metrics = (ROOT / "kfix" / "watch" / "report" / "metrics.py").read_text()
     named = set(re.findall(r"kfix_watch_([a-z_]+)", (folder / "prometheus-rules.yaml").read_text()))
     assert named
     assert {name for name in named if f'"{name}"' not in metrics} == set()

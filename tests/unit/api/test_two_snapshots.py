@@ -39,9 +39,8 @@ def test_what_the_first_snapshot_did_not_show_is_not_settled(
 ) -> None:
     left: Iterator[Snapshot] = iter(snapshots)
     monkeypatch.setattr(module, "read_cluster", lambda *_, **__: next(left))
-    monkeypatch.setattr(module, "state_folder", lambda: None)
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
-    found, snapshot = diagnose_live(Target(()), DiagnoseOptions())
+    found, snapshot = diagnose_live(Target(()), DiagnoseOptions(), lambda: lambda diagnosis, _snapshot: diagnosis)
     assert [finding.unsettled for finding in found.walk() if finding.code == "KFX101"] == unsettled
     assert snapshot.views == snapshots[-1].views
     assert [*left] == []

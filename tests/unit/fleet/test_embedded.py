@@ -167,7 +167,7 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
 
 def test_the_embedded_engine_loads_no_spark():
     script = (
-        "import sys\nfrom kfix.api import fleet as wiring\n"
+        "import sys\nfrom kfix.fleet import engines as wiring\n"
         "with wiring.engine(processes=1) as e: assert e.query('SELECT 1 n', {}).num_rows == 1\n"
         "assert not {'pyspark', 'py4j', 'kfix_spark'} & sys.modules.keys()"
     )

@@ -14,10 +14,9 @@ from kfix.core.application import App
 from kfix.core.clock import SystemClock
 from kfix.core.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.core.diagnosis.finding import Diagnosis, Finding
-from kfix.core.ports import Clock
+from kfix.core.ports import Clock, Human
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import DiagnosisTimes
-from kfix.heal.gate.gates import Human
 from kfix.heal.memory.cluster import MemoryCluster
 
 

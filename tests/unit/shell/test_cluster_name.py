@@ -10,9 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from kfix.core.access import Access
-from kfix.core.application import App
 from kfix.front.options import BootstrapServer, ClusterName, CommandConfig, ZooKeeper
 from kfix.front.reaching import access_of
+from kfix.heal.live.clusters import live
 
 FLEET = """apiVersion: kfix/v1
 kind: Fleet
@@ -43,8 +43,8 @@ def ask(home: Path, *words: str, **environ: str) -> Access | str:
     ) -> None:
         found.append(access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, 7.0))
 
-    live = App.live()
-    done = runner.invoke(app, words, env=environ, obj=replace(live, environ={"XDG_CONFIG_HOME": str(home)} | environ))
+    real = live()
+    done = runner.invoke(app, words, env=environ, obj=replace(real, environ={"XDG_CONFIG_HOME": str(home)} | environ))
     return replace(found[0], listed=None) if found else str(done.exception)
 
 

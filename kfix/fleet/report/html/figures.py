@@ -13,9 +13,10 @@ from typing import Any, Final
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from kfix.core.harmless import shortened
 from kfix.core.wording import several
 from kfix.fleet.model.audit import OPEN, AuditReport, FindingRow
-from kfix.fleet.report.words import shortened, titles
+from kfix.fleet.report.words import titles
 from kfix.front.html.palette import LIGHT
 
 #: The number of clusters in a window of the charts; above it a chart of the distribution of scores is drawn as well.

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from kfix.core.harmless import for_html, for_json
+from kfix.core.harmless import for_html, for_json, squeezed
 from kfix.core.wording import several
 from kfix.fleet.model.audit import OPEN, AuditReport, Status
 from kfix.fleet.report.groups import by_owner, by_tag
@@ -21,7 +21,7 @@ from kfix.fleet.report.html.island import details, index
 from kfix.fleet.report.html.sections import ranking, scenario_rows, spans, tiles
 from kfix.fleet.report.totals import Totals, in_maintenance, news, passed, totals, unknown_clusters
 from kfix.fleet.report.verdict import unread
-from kfix.fleet.report.words import headline, next_step, since_words, squeezed, titles
+from kfix.fleet.report.words import headline, next_step, since_words, titles
 from kfix.front.html import palette
 from kfix.front.html.packing import app_script, asset, chart_library, in_script, packed_json, sha256
 

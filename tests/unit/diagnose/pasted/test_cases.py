@@ -2,14 +2,14 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from kfix.shell.app import app
-from tests.places import ROOT
 
-FOLDER = ROOT / "tests" / "unit" / "adapters" / "pasted" / "cases"
+FOLDER = Path(__file__).parent / "cases"
 CASES = {case["file"]: case for case in json.loads((FOLDER / "index.json").read_text())}
 REFUSED = 2
 ALARMS = {20, 21, 22}

@@ -3,10 +3,9 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from kfix.core.harmless import is_dangerous
+from kfix.core.harmless import is_dangerous, squeezed
 from kfix.fleet.report.console import audit_text
 from kfix.fleet.report.markdown import MOST, audit_markdown, code, prose
-from kfix.fleet.report.words import squeezed
 from tests.each import for_each
 from tests.unit.fleet.report.reports import HOSTILE, dark, empty, report
 from tests.unit.fleet.report.test_verdict import CLUSTER, finding, one

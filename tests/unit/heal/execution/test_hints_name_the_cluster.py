@@ -15,6 +15,7 @@ from kfix.heal.execution.restore import copying
 from kfix.heal.gate.gates import Unattended
 from kfix.heal.hints import plan_again
 from kfix.heal.safety.outcomes import Outcome, RollBackWanted, Stop, to_error
+from kfix.heal.session.session import for_plan
 from tests.unit.heal.stage import Stage
 
 AT = " -c orders-eu"
@@ -89,8 +90,8 @@ def test_a_plan_is_made_again_with_its_own_addresses_and_the_client_properties(s
     )
     assert "b:1" not in plan_again(plan, AT)
     # What reaches the cluster of a run again: the plan has it, unless the caller gives another.
-    assert Access(command_config=Path("my.p")).for_plan(plan).controllers == "c:1,c:2"
-    assert Access(controllers="d:1").for_plan(plan).controllers == "d:1"
+    assert for_plan(Access(command_config=Path("my.p")), plan).controllers == "c:1,c:2"
+    assert for_plan(Access(controllers="d:1"), plan).controllers == "d:1"
 
 
 def test_a_plan_is_made_again_with_the_times_that_found_its_finding(stage: Stage) -> None:

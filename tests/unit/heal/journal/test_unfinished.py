@@ -19,9 +19,9 @@ from kfix.core.snapshot.snapshot import ReachedBy
 from kfix.diagnose.report.json_findings import as_dict
 from kfix.diagnose.report.table import findings_text
 from kfix.diagnose.report.verdict import exit_code, nagios_exit_code, nagios_line
-from kfix.diagnose.unfinished import with_unfinished
 from kfix.heal.journal.journal import Journal
 from kfix.heal.journal.unfinished import unfinished
+from kfix.heal.unfinished import with_unfinished
 
 
 def intent(step: str, action: str, **args: object) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def test_a_misspelt_incident_is_answered_with_the_nearest_name():
 
 
 def test_the_lab_loads_no_client_library_and_no_terminal_when_it_is_imported():
-    heavy = "('kazoo', 'confluent_kafka', 'rich', 'typer', 'pydantic', 'ssl', 'kfix.adapters')"
+    heavy = "('kazoo', 'confluent_kafka', 'rich', 'typer', 'pydantic', 'ssl', 'kfix.core.kafka', 'kfix.core.collect')"
     script = f"import sys\nimport kfix.lab\nprint([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -6,16 +6,25 @@ A diagnosis is pure over a snapshot, and no snapshot shows whose change was cut 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Remedy
 from kfix.core.run import UnfinishedRun
-from kfix.core.snapshot.snapshot import ReachedBy
-from kfix.heal.journal.unfinished import unfinished
+from kfix.core.snapshot.snapshot import ReachedBy, Snapshot
+from kfix.diagnose.snapshots import state_folder
 
 UNNAMED = ReachedBy()
 _SWEEP = "sweep-throttles"
+
+
+def unfinished_runs() -> Callable[[Diagnosis, Snapshot], Diagnosis]:
+    """Returns a function that adds unfinished runs to a diagnosis; loads nothing if no run was begun on this host."""
+    home = state_folder()
+    if home is None or not (home / "runs").is_dir():
+        return lambda diagnosis, _snapshot: diagnosis
+    return lambda diagnosis, seen: with_unfinished(diagnosis, seen.cluster.name, home, seen.reached_by)
 
 
 def with_unfinished(diagnosis: Diagnosis, cluster: str, home: Path, reached_by: ReachedBy = UNNAMED) -> Diagnosis:
@@ -23,6 +32,8 @@ def with_unfinished(diagnosis: Diagnosis, cluster: str, home: Path, reached_by: 
 
     Where such a run has set throttles, no finding advises to remove them behind its back: resume or abort does.
     """
+    from kfix.heal.journal.unfinished import unfinished  # noqa: PLC0415 - only where a run was begun on this host
+
     # A plan has the address of its cluster, and neither its name nor client properties.
     options = f" {shlex.join(reached_by.options)}" if reached_by.options else ""
     runs = tuple(replace(run, options=options) for run in unfinished(home / "runs", cluster))
