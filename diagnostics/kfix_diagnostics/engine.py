@@ -6,7 +6,7 @@ its evidence is older than the debounce, or a second snapshot shows it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kfix.core.derive.casefile import CaseFile, open_case
@@ -176,7 +176,7 @@ def _examined(snapshot: Snapshot | Examination, options: Options) -> Examination
 
 def _of_partitions(seen: Examination, before: Examination | None) -> Iterator[Finding]:
     for check, rows in seen.hits:
-        settled, fresh = _settled(check, rows, before)
+        settled, fresh = _settled(check, rows, seen.case, before)
         if settled:
             yield from _marked(check, check.describe(settled, seen.case))
         if fresh:
@@ -187,23 +187,23 @@ def _marked(check: Check, findings: Iterable[Finding]) -> Iterable[Finding]:
     return (replace(f, prevention=True) for f in findings) if check.prevention else findings
 
 
-def _settled(check: PartitionCheck, rows: Rows, before: Examination | None) -> tuple[Rows, Rows]:
+def _settled(check: PartitionCheck, rows: Rows, case: CaseFile, before: Examination | None) -> tuple[Rows, Rows]:
     """Returns (the rows that count, the rows that have just begun)."""
     if before is None or check.debounce is Debounce.NONE:
         return rows, ()
-    token = _written if check.debounce is Debounce.SAME else _held
-    then = {(row.tp, token(row)) for row in next((r for c, r in before.hits if c is check), ())}
-    settled = tuple(row for row in rows if (row.tp, token(row)) in then)
-    fresh = tuple(row for row in rows if (row.tp, token(row)) not in then) if len(settled) < len(rows) else ()
+    earlier = next((found for known, found in before.hits if known is check), ())
+    then = {(row.tp, token) for row in earlier for token in _tokens(check, row, before.case)}
+    lasting = [any((row.tp, token) in then for token in _tokens(check, row, case)) for row in rows]
+    settled = tuple(row for row, lasts in zip(rows, lasting, strict=True) if lasts)
+    fresh = tuple(row for row, lasts in zip(rows, lasting, strict=True) if not lasts)
     return settled, fresh
 
 
-def _written(row: PartitionFacts) -> tuple[int, int]:
-    return row.zk_version, row.leader_epoch
-
-
-def _held(_: PartitionFacts) -> tuple[int, int]:
-    return 0, 0
+def _tokens(check: PartitionCheck, row: PartitionFacts, case: CaseFile) -> Sequence[object]:
+    """Returns what tells the fault of a row from another one: it lasts where one of them is in both snapshots."""
+    if check.debounce is Debounce.SAME:
+        return ((row.zk_version, row.leader_epoch),)
+    return check.brokers(row, case) if check.brokers is not None else ("",)
 
 
 def _of_cluster(seen: Examination, before: Examination | None) -> Iterator[Finding]:

@@ -43,6 +43,7 @@ from kfix_diagnostics.durability._missing import (
     explained,
     lag_keys,
     left_out_at,
+    missing_from,
     same_partitions,
 )
 
@@ -103,4 +104,5 @@ CHECK = PartitionCheck(
     rows="leader >= 0 and not leaderless and n_isr < target_rf and n_isr >= min_isr and zk_agrees and not deleting",
     describe=describe,
     debounce=Debounce.HELD,
+    brokers=missing_from,
 )

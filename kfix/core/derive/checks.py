@@ -16,11 +16,12 @@ with a severity above WARNING. Its condition may also name `expected_rf` and `ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.partitions import Rows
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix.core.snapshot.snapshot import Mode, Snapshot
@@ -65,7 +66,10 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartitionCheck:
-    """`severity` is the worst it may report; every row that meets `rows` is at fault, and `describe` explains them."""
+    """`severity` is the worst it may report; every row that meets `rows` is at fault, and `describe` explains them.
+
+    `brokers` returns those that a row is at fault for: the same fault holds only where one of them is the same.
+    """
 
     code: str
     slug: str
@@ -74,6 +78,7 @@ class PartitionCheck:
     rows: str
     describe: Callable[[Rows, CaseFile], Iterator[Finding]]
     debounce: Debounce = Debounce.SAME
+    brokers: Callable[[PartitionFacts, CaseFile], Sequence[int]] | None = None
     prevention: bool = False
     scope: Scope = Scope.EVERY
 

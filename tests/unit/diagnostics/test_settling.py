@@ -102,6 +102,13 @@ def test_an_isr_that_flaps_is_under_replicated_in_both_looks() -> None:
     assert not found.unsettled
 
 
+def test_a_partition_that_lacks_another_broker_than_before_has_another_fault() -> None:
+    """As in a rolling restart: each broker is out of sync for some seconds, and none for longer."""
+    then, now = base().kill(2), base().kill(3)
+    rows = [f for f in diagnose(now.snapshot(), earlier=then.snapshot()).walk() if f.code == "KFX302"]
+    assert {(f.unsettled, f.severity) for f in rows} == {(True, Severity.INFO)}
+
+
 def test_some_partitions_may_be_settled_while_others_are_not() -> None:
     then, now = base().kill(3), base().kill(3)
     then.part("orders", 0).isr = then.part("orders", 0).replicas
