@@ -39,10 +39,12 @@ PARTITION_FACTS = (
 #: leader.
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode", "eligible_needed")
 #: `registered` is whether it is alive; the others are of a KRaft cluster's record of it. `runs` is whether its process
-#: runs, although it may be fenced, `hung` whether it was asked for the snapshot of the plan and did not
-#: answer, `only_copy` whether that snapshot shows records that only its disk has.
+#: runs, although it may be fenced.
 _RECORDED = ("registration", "voter", "replicas", "hidden")
-BROKER_FACTS = ("registered", *_RECORDED, "runs", "hung", "only_copy")
+BROKER_FACTS = ("registered", *_RECORDED, "runs")
+#: Of a broker in the snapshot of the plan, for the words of a step; no plan rests on them, since a run takes no
+#: snapshot: `hung` is whether it did not answer, `only_copy` whether only its disk has some records.
+SNAPSHOT_FACTS = ("hung", "only_copy")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
 _RUNS = "runs"
@@ -122,9 +124,7 @@ def about_brokers(*brokers: int) -> tuple[str, ...]:
 
 def about_registration(broker: int) -> tuple[str, ...]:
     """Returns the facts of a broker id in the record of a KRaft cluster."""
-    return tuple(
-        f"{_BROKER}{broker}.{name}" for name in BROKER_FACTS if name not in {_REGISTERED, _RUNS, _HUNG, _ONLY_COPY}
-    )
+    return tuple(f"{_BROKER}{broker}.{name}" for name in _RECORDED)
 
 
 def about_processes(*brokers: int) -> tuple[str, ...]:
@@ -198,7 +198,7 @@ def split_key(key: str) -> FactKey:
     if owner == CLUSTER and name in CLUSTER_FACTS:
         return FactKey(owner, name)
     broker = broker_id(owner.removeprefix(_BROKER))
-    if owner.startswith(_BROKER) and name in BROKER_FACTS and broker is not None:
+    if owner.startswith(_BROKER) and name in (*BROKER_FACTS, *SNAPSHOT_FACTS) and broker is not None:
         return FactKey(f"broker {broker}", name, broker=broker)
     if name not in PARTITION_FACTS:
         raise ValueError(f"there is no fact {key!r}")
