@@ -1,5 +1,6 @@
 """What holds of a merged snapshot, whatever the looks hold that it is made of."""
 
+import re
 from dataclasses import replace
 
 from hypothesis import given, settings
@@ -53,11 +54,14 @@ def test_one_snapshot_stays_what_it_is_but_for_its_vantage(given_looks: list[Sna
 @given(looks())
 def test_whom_somebody_reached_is_in_the_result(given_looks: list[Snapshot]) -> None:
     merged = merge(given_looks)
+    # What such a broker answered is no longer true, and the result says so.
+    gone = {int(found[1]) for text in merged.outdated if (found := re.match(r"broker (\d+): .* not registered", text))}
     for vantage in merged.vantages:
         for who in vantage.reached:
             kind, _, name = who.partition(" ")
-            assert kind == "zookeeper" or int(name) in merged.views
+            assert kind == "zookeeper" or int(name) in {*merged.views, *gone}
         assert not set(vantage.reached) & vantage.unreached.keys()
-    assert merged.views.keys() == {b for s in given_looks for b in s.views}
+    assert {*merged.views, *gone} == {b for s in given_looks for b in s.views}
+    assert gone.isdisjoint(merged.views)
     assert not merged.silent.keys() & merged.views.keys() or len(given_looks) == 1
     assert len(merged.vantages) == len(given_looks)

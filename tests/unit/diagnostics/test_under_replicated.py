@@ -7,7 +7,7 @@ from kfix.core.derive.partition_facts import derive
 from kfix_diagnostics.durability._missing import explained
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
-from tests.unit.diagnostics.build import NOW
+from tests.unit.diagnostics.build import NOW, remembering
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.test_incidents import find
 
@@ -30,5 +30,5 @@ def test_a_dead_broker_explains_its_own_replicas_and_not_those_of_one_that_lags(
 def test_the_time_until_the_alarm_counts_from_the_latest_sign_of_a_restart(well: dict[int, float], alarm: str) -> None:
     paper = base().kill(3, 200).back(3, 9)
     remembered = {broker: NOW - age for broker, age in well.items()}
-    finding = find(diagnose(paper.snapshot(remembered_well=remembered)), "KFX302")
+    finding = find(diagnose(remembering(paper.snapshot(), well=remembered)), "KFX302")
     assert finding.headline == f"broker 3 came back 9 s ago and is catching up, an alarm in {alarm}"
