@@ -8,7 +8,7 @@ import pytest
 
 from kfix.core.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.pruning import days_of, delete_old, find_old
+from kfix.fleet.pruning import Old, _beyond, days_of, delete_old, find_old
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
@@ -84,6 +84,22 @@ def test_folders_that_are_not_ours_are_left_alone(store):
     assert all(o[1] >= day_of(0) for o in listed(store, day_of(3), 1, 1))
     delete_old(place_of(store), find_old(place_of(store), day_of(3), 1, 1))
     assert [note.read_text() for note in notes] == ["mine"] * 3
+
+
+@for_each(
+    ("kept", "days", "goes"),
+    [
+        (2, {0: True, 1: True, 3: True}, [0, 1]),
+        (3, {0: True, 3: True}, [0]),
+        (9, {0: True, 3: True}, [0]),
+        (9, {0: True, 3: False}, [3]),  # the unfinished one is no newest run
+        (9, {0: False, 3: False}, [0, 3]),
+    ],
+)
+def test_what_is_older_than_the_first_day_to_keep_goes_except_the_newest_complete_run(kept, days, goes):
+    """`days` are {day: whether its run is complete}."""
+    every = [Old("snapshots", day_of(day), "r", complete, 1) for day, complete in days.items()]
+    assert [old.day for old in _beyond(every, day_of(kept))] == [day_of(day) for day in goes]
 
 
 @for_each("text", ["90", "0d", "-3d", "3w", "d", "", "all", "1e3d"])

@@ -7,7 +7,7 @@ import pytest
 
 from kfix.core.fleetcase import Stuck
 from kfix.core.inventory.model import Mute
-from kfix.fleet.audit.concluding import Rules, compared, concluded, stuck
+from kfix.fleet.audit.concluding import Rules, as_news, compared, concluded, stuck
 from kfix.fleet.model.audit import Status
 from tests.proofs.fleet.years import finding
 
@@ -81,3 +81,24 @@ def test_partitions_in_trouble_since_an_earlier_audit_are_stuck_unless_they_are_
     assert stuck(now, before, rules=Rules(DAY)) == (Stuck("KFX101", ("t-2",), BEFORE),)
     assert stuck(now, before, rules=Rules(DAY, (mute("KFX101"),))) == ()
     assert stuck(now, [replace(before[0], code="KFX201", key="KFX201:x")], rules=Rules(DAY)) == ()
+
+
+@pytest.mark.parametrize(
+    ("status", "after"),
+    [
+        (Status.NEW, Status.NEW),
+        (Status.STILL, Status.NEW),
+        (Status.WORSE, Status.NEW),
+        (Status.UNKNOWN, Status.UNKNOWN),
+        (Status.FIXED, None),
+    ],
+)
+def test_what_was_held_back_is_new_once_it_is_reported(status, after):
+    """By a mute, or by a maintenance window."""
+    row = head("KFX301", status=status, reported=False, muted=False, n_partitions=7, baseline=2)
+    [shown] = as_news([row], frozenset())
+    assert (shown.status, shown.reported) == ((status, False) if after is None else (after, True))
+    assert shown.baseline == (7 if after is Status.NEW and status is not Status.NEW else 2)
+    known = replace(row, reported=True)
+    assert as_news([known, replace(row, muted=True)], frozenset()) == (known, replace(row, muted=True))
+    assert as_news([row], frozenset({"a"})) == (row,)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from kfix.fleet.audit.news import as_news_of, delivered, opening
+from kfix.fleet.audit.news import Reported, _with_status, as_news_of, delivered, opening
 from kfix.fleet.model.audit import OPEN
 from kfix.fleet.report.totals import has_news, news, passed, totals
 from tests.each import for_each
@@ -136,3 +136,23 @@ def test_every_event_is_in_a_delivery_after_it_and_quiet_days_are_quiet(seed):
             known, between, pending = delivered(seen, known), [], set()
         else:
             between += made.findings
+
+
+@for_each(
+    ("now", "meanwhile", "before", "status"),
+    [
+        ("still", None, True, "still"),
+        ("still", "new", True, "new"),
+        ("still", "worse", True, "worse"),
+        ("worse", None, True, "worse"),
+        ("worse", "new", True, "new"),
+        ("new", "worse", True, "new"),
+        ("still", None, False, "new"),
+        ("fixed", "new", True, "fixed"),
+    ],
+)
+def test_what_an_audit_in_between_called_new_is_new(now, meanwhile, before, status):
+    """`before`: the last delivery had the finding."""
+    between = {} if meanwhile is None else {("a", "k"): row("k", meanwhile)}
+    known = Reported(DAY, 1, 4, True) if before else None
+    assert _with_status(row("k", now), known, between).status == status
