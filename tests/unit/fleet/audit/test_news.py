@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from kfix.fleet.audit.news import Reported, _with_status, as_news_of, delivered, opening
+from kfix.fleet.audit.news import _with_status, as_news_of, delivered, opening
 from kfix.fleet.model.audit import OPEN
+from kfix.fleet.model.delivery import Reported
 from kfix.fleet.report.totals import has_news, news, passed, totals
 from tests.each import for_each
 from tests.unit.fleet.report.reports import DAY, report
