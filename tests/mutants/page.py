@@ -45,7 +45,8 @@ def _is(fault: Fault, results: Results, *, killed: bool) -> bool:
 def _score(part: str, faults: Sequence[Fault], results: Results) -> str:
     equivalent = sum(bool(fault.equivalent) for fault in faults)
     killed, survived = (sum(_is(fault, results, killed=each) for fault in faults) for each in (True, False))
-    share = f"{100 * killed / (killed + survived):.0f} %" if killed + survived else "—"
+    # Rounded down: 100 % means that none survived.
+    share = f"{100 * killed // (killed + survived)} %" if killed + survived else "—"
     return _row(part, *map(str, (len(faults), equivalent, killed, survived)), share)
 
 
