@@ -28,9 +28,11 @@ def test_a_packed_broker_unloads_small_followers_first() -> None:
 def test_nothing_moves_without_gain() -> None:
     even = world("ab-", {"t-0": (1, 2), "t-1": (2, 3), "t-2": (3, 1)})
     assert spread(even, even.assignments) == ()
-    # Broker 3 is the only one of its rack: it has to hold them all.
-    packed = world("aab", {f"t-{p}": (p % 2 + 1, 3) for p in range(8)})
+    # Broker 4 is the only one of its rack: it has to hold them all, although it has three times as many as the others.
+    lists_of_two = {f"t-{p}": (p % 3 + 1, 4) for p in range(12)}
+    packed, loose = world("aaab", lists_of_two), world("aaaa", lists_of_two)
     assert spread(packed, packed.assignments) == ()
+    assert spread(loose, loose.assignments) != ()
 
 
 def test_dead_replicas_and_other_topics_are_not_touched() -> None:
