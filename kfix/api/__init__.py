@@ -1,4 +1,4 @@
-"""The application layer: every use case of kfix, for the command line and for Python programs (docs/python.md).
+"""The Python interface of kfix: what its commands do, for programs (docs/python.md).
 
     from kfix.api import Access, Approval, carry_out, diagnose, plan
 

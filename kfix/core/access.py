@@ -40,9 +40,9 @@ class Access:
     `bootstrap_servers` is "HOST:PORT,...", `zookeeper` is "HOST:PORT,.../CHROOT"; one of them is enough.
     `controllers` is "HOST:PORT,..." of KRaft controllers. `command_config` is the file of client properties for TLS and
     SASL. `timeout` is in seconds, for reading all sources of the cluster once. `name` is the cluster's name in the
-    inventory that the rest was taken from (app/profiles.py); `besides` are the options that were given besides the
-    name, which count more than the inventory; `expected_id` is the cluster's id in the inventory, and `listed` is
-    the whole entry.
+    inventory that the rest was taken from (core/contexts/profiles.py); `besides` are the options that were given
+    besides the name, which count more than the inventory; `expected_id` is the cluster's id in the inventory, and
+    `listed` is the whole entry.
     """
 
     bootstrap_servers: str | None = None

@@ -1,4 +1,4 @@
-"""Where the use cases get their clusters from: the seam of this layer, and what may be asked of it."""
+"""Where the use cases get their clusters from: a protocol, and what may be asked of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class OpenCluster(Protocol):
-    """A cluster that is open for reading, for its lock, and, through `runbook.door`, for changes."""
+    """A cluster that is open for reading, for its lock, and, through `heal.safety.door`, for changes."""
 
     @property
     def reader(self) -> ClusterReader: ...

@@ -82,7 +82,7 @@ def state_folder() -> Path | None:
 
 
 def load_snapshot(path: Path) -> Snapshot:
-    """Returns the snapshot in a file, or one from pasted text or a folder of logs (`adapters/pasted`).
+    """Returns the snapshot in a file, or one from pasted text or a folder of logs (`diagnose/pasted`).
 
     Raises UsageError if it cannot be read. Imports are local so that each command loads only what it uses.
     """
@@ -100,7 +100,7 @@ def load_snapshot(path: Path) -> Snapshot:
 
 
 def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _: None) -> Snapshot:
-    """Returns one snapshot merged from several places (`derive.merging`); a single file is returned unchanged.
+    """Returns one snapshot merged from several places (`core.derive.merging`); a single file is returned unchanged.
 
     `saying` receives the assumptions of the merge. Raises UsageError if the files do not fit together.
     """

@@ -51,7 +51,7 @@ def groups(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _environ(ctx: typer.Context) -> Mapping[str, str]:
-    # Not `the_app`, which loads the adapters of live clusters.
+    # Not `the_app`, which loads what a live cluster needs.
     return ctx.obj.environ if isinstance(ctx.obj, App) else os.environ
 
 

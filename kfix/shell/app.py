@@ -75,7 +75,7 @@ class Boundary(LazyGroup):
 
 
 def _live() -> App:
-    from kfix.heal.live.clusters import live  # noqa: PLC0415 - the adapters, for a command that asks a cluster
+    from kfix.heal.live.clusters import live  # noqa: PLC0415 - only for a command that asks a cluster
 
     return live()
 

@@ -2,7 +2,7 @@
 
 A dataclass is an object, a NamedTuple a list, a mapping by partition `{topic: {partition: value}}`, any other mapping
 an object, and a set a sorted list. A field that is missing has its default. Fields that a reader does not know are
-ignored, so that a field may be added. The bounds of numbers are those of `model/declared.py`.
+ignored, so that a field may be added. The bounds of numbers are those of `core/declared.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Logs of brokers, controllers and clients, in the wordings of a post-mortem (`adapters/brokerlog`) and of `signs`.
+"""Logs of brokers, controllers and clients, in the wordings of a post-mortem (`diagnose/brokerlog`) and of `signs`.
 
 The last entry about a broker or a partition counts, by its epoch or its time: a text may hold the logs of several
 brokers one after the other.

@@ -1,4 +1,4 @@
-"""The statements that judge failures of a whole fleet, for DuckDB and Spark, on the rules of `derive.failures.rules`.
+"""The statements that judge failures of a whole fleet, for DuckDB and Spark, on the rules of `core.failures.rules`.
 
 `partition_states` has one row for each distinct state of a cluster's partitions; it is joined with every failure of its
 cluster that can concern it, and the rules are columns of the result: one pass, no row of Python.

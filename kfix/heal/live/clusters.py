@@ -1,4 +1,4 @@
-"""Live clusters: the adapters behind the seam."""
+"""Live clusters: what `App` has unless a caller brings its own `Clusters`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One cluster, opened for healing: plans are made, carried out, resumed, aborted, rolled back and verified.
 
-With a person at the gates (`Human`) or without, every change goes through the door (`runbook.safety.door`), with the
+With a person at the gates (`Human`) or without, every change goes through the door (`heal.safety.door`), with the
 site's policy.
 """
 

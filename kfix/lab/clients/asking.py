@@ -1,4 +1,4 @@
-"""Requests to one chosen broker, through the protocol code of the adapters, and the changes a lab makes that way."""
+"""Requests to one chosen broker, through `core.kafka`, and the changes a lab makes that way."""
 
 from __future__ import annotations
 

@@ -101,18 +101,18 @@ class ControllerQuorum(Authority):
 
     def active(self) -> QuorumState | None:
         """Returns what the active controller answers; None if no controller answers as the active one."""
-        from kfix.lab.clients.asking_controllers import active_controller  # noqa: PLC0415 - brings the adapters
+        from kfix.lab.clients.asking_controllers import active_controller  # noqa: PLC0415 - brings the protocol code
 
         return active_controller(self.addresses(), security=self._security())
 
     def _security(self) -> Security:
-        from kfix.lab.security.own import controller_security  # noqa: PLC0415 - brings the adapters
+        from kfix.lab.security.own import controller_security  # noqa: PLC0415 - brings the protocol code
 
         return controller_security(self.state)
 
     def applied(self) -> dict[int, int]:
         """Returns {broker: offset up to which it has applied the quorum's log} of the brokers that answer."""
-        from kfix.lab.clients.asking_controllers import applied_offset  # noqa: PLC0415 - brings the adapters
+        from kfix.lab.clients.asking_controllers import applied_offset  # noqa: PLC0415 - brings the protocol code
 
         state, found = self.state, {}
         for broker in self.nodes.brokers_in(state, "alive"):
@@ -150,7 +150,7 @@ class ControllerQuorum(Authority):
 
 
 def _answers(address: str, security: Security) -> bool:
-    from kfix.lab.clients.asking_controllers import quorum_seen_by  # noqa: PLC0415 - brings the adapters
+    from kfix.lab.clients.asking_controllers import quorum_seen_by  # noqa: PLC0415 - brings the protocol code
 
     try:
         quorum_seen_by(address, security=security)

@@ -111,7 +111,7 @@ def _open_listener(lab: LabHandle, access: LabClient, progress: Callable[[str], 
     if not spec.is_secured:
         await_logins(addresses, scram_ways(*(spec.sasl or ("", ""))))
         return
-    from kfix.core.properties.load import load_security  # noqa: PLC0415 - brings the adapters
+    from kfix.core.properties.load import load_security  # noqa: PLC0415 - brings the protocol code
     from kfix.lab.security.files import write_clients  # noqa: PLC0415 - brings cryptography
 
     if spec.acls:

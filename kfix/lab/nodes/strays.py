@@ -73,7 +73,7 @@ def end_strays(lab: LabHandle) -> tuple[int, ...]:
 def cluster_at(address: str) -> str:
     """Returns the id of the cluster of the broker that answers there, "" if none answers or it knows of none."""
     from kfix.core.kafka import requests  # noqa: PLC0415 - the lab loads without them
-    from kfix.lab.clients.asking import ask  # noqa: PLC0415 - brings the adapters
+    from kfix.lab.clients.asking import ask  # noqa: PLC0415 - brings the protocol code
 
     try:
         return ask(address, requests.metadata(()), _ANSWER_SECONDS).cluster_id
