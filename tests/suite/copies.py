@@ -38,8 +38,6 @@ def since(commits_ago: int) -> str:
 def some(copies: Sequence[T], most: int, turn: int) -> list[T]:
     """`most` of these, evenly spread, in their order; `turn` after `turn` has each of them once."""
     n = len(copies)
-    if not most:
-        return []
     if most >= n:
         return list(copies)
     starts = {(turn + i * n // most) % n for i in range(most)}
