@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.core.derive.loss import lost_since
@@ -48,8 +48,7 @@ class FactReader:
 
     def __init__(self, reader: ClusterReader, snapshot: Snapshot | None = None) -> None:
         self.reader = reader
-        self.hung: Collection[int] = () if snapshot is None else snapshot.silent
-        self.holders = frozenset(b for lost in (lost_since(snapshot) if snapshot else ()) for b in lost.holders)
+        self._snapshot = snapshot
         self._found: dict[str, Fact] = {}
         self._partitions: dict[TopicPartition, PartitionReading] = {}
         self._controller: ControllerNode | None = None
@@ -59,6 +58,8 @@ class FactReader:
         self._moves: Mapping[TopicPartition, Assignment] | None = None
         self._groups: dict[tuple[str, str], GroupOffsets] = {}
         self._members: dict[str, tuple[GroupMembers, LastGeneration]] = {}
+        #: Brokers whose disks alone have some records.
+        self._holders: frozenset[int] | None = None
 
     def __call__(self, key: str) -> Fact:
         if key not in self._found:
@@ -84,6 +85,15 @@ class FactReader:
         if self._registered is None:
             self._registered = self.reader.registered_brokers()
         return self._registered
+
+    def hung(self, broker: int) -> bool:
+        return self._snapshot is not None and broker in self._snapshot.silent
+
+    def has_only_copy(self, broker: int) -> bool:
+        if self._holders is None:
+            lost = () if self._snapshot is None else lost_since(self._snapshot)
+            self._holders = frozenset(holder for each in lost for holder in each.holders)
+        return broker in self._holders
 
     def moves(self) -> Mapping[TopicPartition, Assignment]:
         if self._moves is None:
@@ -139,7 +149,7 @@ def _about_broker(once: FactReader, key: str, broker: int, name: str) -> Fact:
     if name == "registered":
         return Fact(key, broker in once.registered(), "the live brokers")
     if name in {"hung", "only_copy"}:
-        return Fact(key, broker in (once.hung if name == "hung" else once.holders), "the snapshot")
+        return Fact(key, (once.hung if name == "hung" else once.has_only_copy)(broker), "the snapshot")
     found = once.registration(broker)
     values: dict[str, FactJson] = {
         "registration": found.state.value,
