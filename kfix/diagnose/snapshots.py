@@ -19,6 +19,7 @@ from kfix.core.saved.format import encode
 from kfix.core.saved.store import SnapshotStore
 from kfix.core.snapshot.snapshot import Sample, Snapshot
 from kfix.core.target import Target, make_target
+from kfix.front.text import utf8
 
 if TYPE_CHECKING:
     from kfix.core.inventory.model import ClusterEntry
@@ -51,7 +52,7 @@ def read_cluster(
     cluster answers than the one that its name stood for.
     """
     store = SnapshotStore(state_folder())
-    wanted = CollectOptions(groups, vantage, every_log_end, before, store.recall)
+    wanted = CollectOptions(_names(groups), vantage, every_log_end, before, store.recall)
     snapshot = collect(target, wanted)
     if target.name:
         refuse_another(target, snapshot, state_folder(), pin=keep)
@@ -60,13 +61,17 @@ def read_cluster(
     return replace(snapshot, not_kept=store.trouble) if store.trouble else snapshot
 
 
+def _names(groups: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(utf8("--group", group) for group in groups)
+
+
 def read_noting(target: Target, groups: tuple[str, ...] = (), *, pin: bool = True) -> Snapshot:
     """Returns a snapshot of a live cluster, of which only the names of groups and brokers are stored for later runs.
 
     With `pin`, the id behind a name is remembered at its first use. Raises as `read_cluster` does.
     """
     store = SnapshotStore(state_folder())
-    snapshot = collect(target, CollectOptions(groups, recall=store.recall))
+    snapshot = collect(target, CollectOptions(_names(groups), recall=store.recall))
     if target.name:
         refuse_another(target, snapshot, state_folder(), pin=pin)
     store.note(snapshot)

@@ -49,6 +49,15 @@ def test_a_group_that_no_source_names_exits_as_unknown(saved: Path) -> None:
     assert "healthy" not in said.stdout.splitlines()[0]
 
 
+@pytest.mark.parametrize("command", [["diagnose"], ["watch", "--snapshots", "1"], ["snapshot", "save", "OUT"]])
+def test_a_group_of_bytes_that_are_no_text_is_refused_before_anything_is_asked(
+    tmp_path: Path, command: list[str]
+) -> None:
+    words = [str(tmp_path / word) if word == "OUT" else word for word in command]
+    said = kfix(*words, "--bootstrap-server", "127.0.0.1:1", "--group", "a\udcff")
+    assert (said.exit_code, "--group 'a\\udcff' is not UTF-8 text" in said.stderr) == (2, True), said.stderr
+
+
 def changed(saved: Path, **changes: object) -> Path:
     saved.write_text(json.dumps(json.loads(saved.read_text()) | changes))
     return saved
