@@ -76,7 +76,8 @@ def _not_json(raw: str | bytes, error: Exception) -> NotJsonError:
     place = _BYTE.search(str(error))
     end = int(place[1]) if place else len(data)
     line = data.count(b"\n", 0, end) + 1
-    return NotJsonError(continued(_BYTE.sub("", str(error))), line, end - data.rfind(b"\n", 0, end))
+    why = _BYTE.sub("", str(error)).removeprefix("JSON is malformed: ")
+    return NotJsonError(continued(why), line, end - data.rfind(b"\n", 0, end))
 
 
 def _fault(value: Any, kind: Any, path: str) -> str:
