@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import shlex
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -134,6 +135,12 @@ class Kfix:
         said = self._said([*map(str, args)], env, seconds(timeout), stdin)
         assert "Traceback" not in said.err + said.out, said.err + said.out
         return said
+
+    def paste(self, command, *more, **options):
+        """As it is printed, without a terminal; `more` at its end."""
+        program, *words = shlex.split(command)
+        assert program == "kfix", command
+        return self.run(*words, *more, **options)
 
     def _said(self, words, env, timeout, stdin):
         done = subprocess.run(

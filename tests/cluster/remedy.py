@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +16,9 @@ from kfix.heal.journal.journal import read_back
 from tests.cluster.conftest import KFIX, Kfix, Said
 from tests.waiting import seconds, wait_until
 
+TO_APPLY, TO_RESUME = (
+    re.compile(rf"kfix runbook {words} [^\n]*?(?=   |$)", re.MULTILINE) for words in ("apply --plan", "resume")
+)
 DYING = Path(__file__).with_name("dying.py")
 # A shell's background jobs ignore Ctrl-C, and would hand that down to every command that is to be interrupted.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,6 +30,8 @@ class Planned:
 
     path: Path
     plan: dict[str, object]
+    #: The command that `runbook plan` prints to carry it out; empty for one that was not planned so.
+    command: str = ""
 
     @property
     def short(self):
@@ -113,17 +120,22 @@ class Operator(Kfix):
 
     # -- planning
 
-    def planning(self, runbook, *more, params=None):
-        """What `runbook plan` says, and the file it was to write."""
+    def planning(self, runbook, *more, params=None, printed=""):
+        """What `runbook plan` says, and the file it was to write. `printed`: as a finding prints it; `params` that it
+        does not have come to it.
+        """
         self._plans += 1
         path = self.folder / f"{self.name}-{self._plans}-{runbook}.json"
         given = [word for name, value in (params or {}).items() for word in ("-p", f"{name}={value}")]
-        return self.on("runbook", "plan", runbook, "--debounce", "1", "-o", path, *given, *more), path
+        more = ("--debounce", "1", "-o", path, *given, *more)
+        if printed:
+            return self.paste(printed.replace("kfix runbook apply", "kfix runbook plan", 1), *more), path
+        return self.on("runbook", "plan", runbook, *more), path
 
-    def plan(self, runbook, *more, params=None):
-        said, path = self.planning(runbook, *more, params=params)
+    def plan(self, runbook, *more, params=None, printed=""):
+        said, path = self.planning(runbook, *more, params=params, printed=printed)
         assert (said.code, path.exists()) == (0, True), said.out + said.err
-        return Planned(path, json.loads(path.read_text()))
+        return Planned(path, json.loads(path.read_text()), next(iter(TO_APPLY.findall(said.out)), "").strip())
 
     def not_planned(self, runbook, *more, params=None, code=3):
         """All that was said by a planning that was refused; without the breaks of lines."""
@@ -145,19 +157,27 @@ class Operator(Kfix):
         return said
 
     def begin(self, planned, *, level="step", typed=True):
-        return self.going("runbook", "apply", "--plan", planned.path, *planned.answers(level, typed))
+        return self.going("runbook", "apply", "--plan", planned.path, *planned.answers(level, typed), *self.where)
+
+    def begin_as_printed(self, planned):
+        return self.going(*shlex.split(planned.command)[1:])
+
+    def finish_as_printed(self, command):
+        """`command` is that of a plan, or of a run that was stopped."""
+        said = self.paste(command, timeout=120)
+        assert (said.code, "PROVED HEALED" in said.out) == (0, True), said.out + said.err
 
     def dying(self, planned, broker, api_key):
         """Applies a plan; the broker is killed right before the request, which is sent when its death is noticed."""
         words = ("runbook", "apply", "--plan", planned.path, *planned.answers("step", typed=True))
         through = (sys.executable, DYING, self.lab.state.spec.name, broker, api_key)
-        return self.going(*words, through=through).over(120)
+        return self.going(*words, *self.where, through=through).over(120)
 
     def going(self, *args, through=(KFIX,)):
         out = self.folder / f"{self.name}-{time.monotonic_ns()}.out"
         env = os.environ | {"KFIX_STATE_HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "120"}
         with out.open("w") as file, out.with_suffix(".err").open("w") as err:
-            words = [*map(str, (*through, *args, *self.where))]
+            words = [*map(str, (*through, *args))]
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=err, env=env)
         self.begun.append(Going(process, out))
         return self.begun[-1]

@@ -32,6 +32,8 @@ _PROVED_SECONDS = 90.0
 _SETTLED_SECONDS = 30.0
 #: A verdict that is none: kfix found something critical, or could not read all.
 _NOT_WELL = {21, 22}
+#: An internal error; a wrong option or value, or one that is missing.
+_NOT_UNDERSTOOD = {1, 2}
 _FAULTS = (AssertionError, KfixError, OSError, subprocess.SubprocessError)
 
 
@@ -98,7 +100,7 @@ def run_cell(labs: Labs, line: str, incident: str, *, elr: bool = True) -> Cell:
                 for cell in _healed(runs[-1], case, lab, operator, broken):
                     runs.append(cell)  # noqa: PERF402
         except _FAULTS as error:
-            runs.append(replace(runs[-1], failure=f"{type(error).__name__}: {str(error)[:600]}"))
+            runs.append(replace(runs[-1], failure=f"{type(error).__name__}: {str(error)[-600:]}"))
     return runs[-1]
 
 
@@ -119,6 +121,7 @@ def _healed(cell: Cell, case: Case, lab: Lab, operator: Operator, broken: Broken
             confidence=cause.get("confidence", ""),
         )
     yield cell
+    _paste_all(operator, said)
     began = time.monotonic()
     for remedy in case.remedies:
         cell = replace(cell, remedies=[*cell.remedies, remedy.carry_out(scene)], remedied=_since(began))
@@ -130,6 +133,16 @@ def _healed(cell: Cell, case: Case, lab: Lab, operator: Operator, broken: Broken
     proof = [] if lasts else [_well(case, operator, asked)]
     proof += clients(lab, broken)
     yield replace(cell, proof=proof, proved=_since(began))
+
+
+def _paste_all(operator: Operator, said: Any) -> None:
+    """Each command of kfix that a finding prints is understood, and what it needs stands in it. Without a terminal none
+    that changes anything gets past its first gate.
+    """
+    printed = {remedy["command"] for each in said.every for remedy in each["remedies"]}
+    for command in sorted(each for each in printed if each.startswith("kfix ")):
+        pasted = operator.paste(command, timeout=120)
+        assert pasted.code not in _NOT_UNDERSTOOD, f"{command}: {pasted.out}{pasted.err}"
 
 
 def _detected(case: Case, operator: Operator, asked: tuple[str, ...]) -> tuple[Any, dict[str, Any] | None]:

@@ -11,7 +11,7 @@ from kfix.lab.clients.asking_controllers import set_feature, unregister
 from kfix.lab.incidents.setup.result import Broken
 from kfix.lab.nodes.second_disks import repair_disks
 from tests import shipped
-from tests.cluster.remedy import Operator, Planned, Ran
+from tests.cluster.remedy import TO_RESUME, Operator, Planned, Ran
 from tests.waiting import wait_until
 
 _ELR = "eligible.leader.replicas.version"
@@ -58,17 +58,17 @@ class Apply(Remedy):
             assert "is for clusters of mode" in said, said
             scene.lab.mend()
             return f"runbook `{self.runbook}` is refused: it does not act on this mode"
-        planned = scene.operator.plan(self.runbook, *self._one_of(scene), params=params)
+        planned = scene.operator.plan(self.runbook, params=params, printed=self._printed(scene))
         carried_out(scene, planned, self.by_hand)
         if self.by_hand is None:
             return f"runbook `{self.runbook}`"
         return f"runbook `{self.runbook}`, which names the broker to start"
 
-    def _one_of(self, scene: Scene) -> tuple[str, ...]:
-        """A plan is for one finding: the first of those that the runbook is for, where there are several."""
+    def _printed(self, scene: Scene) -> str:
+        """Returns the command that the first finding with this runbook prints; empty if none offers it."""
         said = scene.operator.diagnose("--debounce", "1")
-        keys = [each["key"] for each in said.every if self.runbook in {r["runbook"] for r in each["remedies"]}]
-        return ("--finding", keys[0]) if len(keys) > 1 else ()
+        offered = [r["command"] for each in said.every for r in each["remedies"] if r["runbook"] == self.runbook]
+        return next((command for command in offered if command), "")
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,20 @@ class RemoveRegistration(Apply):
 
 
 def carried_out(scene: Scene, planned: Planned, by_hand: Callable[[Scene], None] | None) -> None:
-    """Applies a plan to its proof; where its run waits for a person, `by_hand` is what that person does."""
+    """Applies a plan to its proof by the commands that kfix prints. Where its run waits for a person, it is interrupted
+    there; `by_hand` is what that person does, and then the run is resumed.
+    """
     if by_hand is None:
-        scene.operator.healed(planned)
+        scene.operator.finish_as_printed(planned.command)
         return
-    going = scene.operator.begin(planned)
+    going = scene.operator.begin_as_printed(planned)
     run = scene.operator.ran(planned)
     wait_until(lambda: waits_for_a_person(run) or run.end, "the run waits for a person, or ends", 60)
+    going.interrupt()
+    said = going.over()
     by_hand(scene)
-    said = going.over(120)
-    assert (said.code, run.end) == (0, "proved"), said.out + said.err
+    [resume] = {command.strip() for command in TO_RESUME.findall(said.out + said.err)}
+    scene.operator.finish_as_printed(resume)
 
 
 def modes_of(runbook: str) -> frozenset[str]:

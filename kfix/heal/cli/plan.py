@@ -334,7 +334,8 @@ def _apply_plan(
     rules = Site(app.environ).policy(policy)
     rules.refuse(given)
     approval.to(given)
-    with healing(app, for_plan(access, given)) as session:
+    access = for_plan(access, given)
+    with healing(app, access) as session:
         out.show(given)
         result = session.carry_out(given, approval, rules, out.attendance(given, app.human), runbooks=runbooks)
         out.close(given, result, access)

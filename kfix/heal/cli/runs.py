@@ -70,7 +70,8 @@ def resume(
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
     rules.refuse(plan)
     approval.to(plan)
-    with healing(app, for_plan(access, plan)) as session:
+    access = for_plan(access, plan)
+    with healing(app, access) as session:
         person = out.attendance(plan, app.human)
         result = session.resume(found, tuple(did or ()), approval, rules, person)
         out.close(plan, result, access)

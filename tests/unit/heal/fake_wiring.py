@@ -51,6 +51,7 @@ class FakeWiring:
         return diagnosis, self.cluster.snapshot()
 
     def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[Finding, ...]:
+        access.target()  # refused without an address, as on a live cluster
         self.judged.append(judged)
         return self.cut
 
