@@ -97,6 +97,10 @@ class Going:
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
 
+    @property
+    def ended(self):
+        return self.process.poll() is not None
+
     def over(self, timeout=90):
         code = self.process.wait(seconds(timeout))
         out, err = self.out.read_text(), self.out.with_suffix(".err").read_text()
@@ -159,8 +163,8 @@ class Operator(Kfix):
     def begin(self, planned, *, level="step", typed=True):
         return self.going("runbook", "apply", "--plan", planned.path, *planned.answers(level, typed), *self.where)
 
-    def begin_as_printed(self, planned):
-        return self.going(*shlex.split(planned.command)[1:])
+    def begin_as_printed(self, command):
+        return self.going(*shlex.split(command)[1:])
 
     def finish_as_printed(self, command):
         """`command` is that of a plan, or of a run that was stopped."""

@@ -88,29 +88,34 @@ class RemoveRegistration(Apply):
 
 def carried_out(scene: Scene, planned: Planned, by_hand: Callable[[Scene], None] | None) -> None:
     """Applies a plan to its proof by the commands that kfix prints. Where its run waits for a person, it is interrupted
-    there; `by_hand` is what that person does, and then the run is resumed.
+    there and resumed; `by_hand` is what that person does.
     """
+    operator = scene.operator
     if by_hand is None:
-        scene.operator.finish_as_printed(planned.command)
+        operator.finish_as_printed(planned.command)
         return
-    going = scene.operator.begin_as_printed(planned)
-    run = scene.operator.ran(planned)
+    going = operator.begin_as_printed(planned.command)
+    run = operator.ran(planned)
     wait_until(lambda: waits_for_a_person(run) or run.end, "the run waits for a person, or ends", 60)
     going.interrupt()
     said = going.over()
+    resume = TO_RESUME.search(said.out + said.err)
+    assert resume, said.out + said.err
+    going = operator.begin_as_printed(resume[0])
+    wait_until(lambda: waits_for_a_person(run, 2) or going.ended, "the run waits again, or ends", 60)
     by_hand(scene)
-    [resume] = {command.strip() for command in TO_RESUME.findall(said.out + said.err)}
-    scene.operator.finish_as_printed(resume)
+    said = going.over(120)
+    assert (said.code, run.end) == (0, "proved"), said.out + said.err
 
 
 def modes_of(runbook: str) -> frozenset[str]:
     return frozenset(mode.value for mode in shipped.runbook(runbook).modes)
 
 
-def waits_for_a_person(run: Ran) -> bool:
+def waits_for_a_person(run: Ran, times: int = 1) -> bool:
     steps = json.loads((run.path / "plan.json").read_text())["steps"]
     manual = {step["id"] for step in steps if step["action"].startswith("manual.")}
-    return any(record["step"] in manual for record in run.of("step.waiting"))
+    return sum(record["step"] in manual for record in run.of("step.waiting")) >= times
 
 
 @dataclass(frozen=True)

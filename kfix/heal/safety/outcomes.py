@@ -76,7 +76,8 @@ def to_error(
         return RollBackWanted(text, run, at)
     if not changed and not put_back:
         kind = ApprovalError if stop.outcome in (Outcome.DECLINED, Outcome.INTERRUPTED) else RefusedError
-        return kind(text + "; nothing was changed", hint=stop.hint)
+        again = f"{resume}   continues" if resume and stop.outcome is Outcome.INTERRUPTED else ""
+        return kind(text + "; nothing was changed", hint=stop.hint or again)
     restored = f"restored by the run itself: {'; '.join(put_back)}" if put_back else ""
     done = "; ".join(changed)
     if changed and stop.outcome in (Outcome.NOT_PROVED, Outcome.INCONCLUSIVE):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -71,4 +72,5 @@ def test_ctrl_c_at_the_prompt_is_one_clear_line_and_no_traceback(terminal: pexpe
     code, text = _ends(terminal)
     assert code == 4
     assert "kfix: interrupted; nothing was changed" in text
+    assert re.search(r"kfix runbook resume \S+ +continues", text)
     assert "Traceback" not in text

@@ -21,6 +21,11 @@ def test_without_a_change_the_code_says_who_ended_the_run(outcome: Outcome) -> N
     assert str(found) == "why; nothing was changed"
 
 
+def test_an_interrupted_run_without_a_change_names_the_command_that_continues_it() -> None:
+    found = to_error(Stop(Outcome.INTERRUPTED, "interrupted"), changed=(), run="r1", resume="kfix runbook resume r1")
+    assert found.hint == "kfix runbook resume r1   continues"
+
+
 @for_each("outcome", [each for each in Outcome if each is not Outcome.ROLL_BACK])
 def test_after_a_change_the_code_says_whether_the_proof_is_missing(outcome: Outcome) -> None:
     found = error(outcome, ("nudge: done",))
