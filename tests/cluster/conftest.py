@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from kfix.lab import INCIDENTS, Lab, LabSpec
 from kfix.lab.healing.health import trouble
+from tests.cluster.guard import labs_below
 from tests.tries import again
 from tests.waiting import seconds, wait_until
 
@@ -183,6 +184,12 @@ class Kfix:
 
     def diagnose(self, *args, **options):
         return self.on("diagnose", "--json", "--debounce", "3", "--restart-grace", "0", *args, **options)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_lab_is_left(tmp_path_factory):
+    with labs_below(tmp_path_factory.getbasetemp()):
+        yield
 
 
 @pytest.fixture(scope="session")

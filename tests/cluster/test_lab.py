@@ -1,6 +1,7 @@
 """The lab on real brokers: up and down, faults, a crash of the lab itself, and every incident there and back."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -222,6 +223,31 @@ def test_ctrl_c_during_up_leaves_nothing(home):
         assert process.returncode != 0
         assert tagged(lab_id) == []
         assert not (home / name).exists()
+
+
+_OWNER = """
+import sys
+from pathlib import Path
+from kfix.lab import Lab, LabSpec
+from tests.cluster.guard import labs_below
+with labs_below(Path(sys.argv[1])):
+    Lab.up(LabSpec(name="orphan", ids=(1,)))
+    print("up", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_lab_of_a_test_process_that_is_killed_ends_with_it(tmp_path):
+    env = os.environ | {"KFIX_LAB_HOME": str(tmp_path / "labs")}
+    words = [sys.executable, "-c", _OWNER, tmp_path]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as owner:
+        assert owner.stdout.readline() == "up\n"
+        state = tmp_path / "labs" / "orphan" / "lab.json"
+        lab_id = json.loads(state.read_text())["id"]
+        assert tagged(lab_id)
+        owner.kill()
+    wait_until(lambda: not tagged(lab_id), "its processes have ended", 30)
+    wait_until(lambda: not state.exists(), "its state is gone", 30)
 
 
 def test_two_labs_that_start_at_once_get_different_ports(home):
