@@ -329,11 +329,11 @@ def test_a_move_without_progress_is_dated_by_earlier_snapshots_and_never_found_b
     assert "KFX501" not in said.findings, said.out
     [memory] = kfix.home.rglob("memory.json")
     raw = json.loads(memory.read_text())
-    assert len(raw["moves"]) == 1, said.out
-    [[topic, partition, since, last, [[broker, end]]]] = raw["moves"]
-    assert (topic, partition, broker) == ("ledger", 0, 2)
+    assert list(raw["moves"]) == ["ledger"], said.out
+    since, last, [[broker, end]] = raw["moves"]["ledger"].pop("0")
+    assert (raw["moves"]["ledger"], broker) == ({}, 2)
     assert 0 <= end < 24, "the throttle stopped it before its end"
-    raw["moves"] = [[topic, partition, since - 900, last, [[broker, end]]]]
+    raw["moves"]["ledger"]["0"] = [since - 900, last, [[broker, end]]]
     memory.write_text(json.dumps(raw))
     found = kfix.diagnose("--debounce", "0").findings["KFX501"]
     assert "ledger-0 has made no progress for 15 min" in found["summary"]

@@ -95,13 +95,13 @@ class LogFormat:
         statement = interpret(_classic(entry), self._wordings, entry.line.where)
         if statement is not None:
             self._add(statement, entry)
-        sign = next(((s.kind, m) for s in signs.SERVER if (m := s.pattern.search(entry.text))), None)
+        sign = next(((s.kind, m) for s in signs.SERVER if (m := s.search(entry.text))), None)
         if sign is not None:
             self._sign(*sign, entry)
         if registered := _REGISTERED.search(entry.text):
             self._note_up(int(registered["broker"]), entry, up=True)
         of_broker = bool(statement is not None or sign or registered)
-        of_client = sign is None and client_error(entry, gathered)
+        of_client = not of_broker and client_error(entry, gathered)
         if of_broker or of_client:
             gathered.formats[NAME if of_broker else CLIENT] += 1
         return self._ends(entry) or of_broker or of_client
@@ -129,7 +129,7 @@ class LogFormat:
 
     def _ends(self, entry: LogEntry) -> bool:
         """Returns whether the entry shows that something is right again."""
-        found = {sign.kind: m for sign in signs.ENDS if (m := sign.pattern.search(entry.text))}
+        found = {sign.kind: m for sign in signs.ENDS if (m := sign.search(entry.text))}
         for kind, match in found.items():
             subject = named(signs.GROUP, entry.text) if kind == "group" else match.groupdict().get("broker") or ""
             if subject or kind != "group":

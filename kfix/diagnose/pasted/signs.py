@@ -32,15 +32,46 @@ def is_quiet(line: str) -> bool:
 class Sign(NamedTuple):
     """A wording: `kind` is what it is about (`kfix_diagnostics/sources/_logged.py`).
 
-    Its groups name what is at fault: `tp`, `topic` and `partition`, `broker`, and `detail`.
+    Its groups name what is at fault: `tp`, `topic` and `partition`, `broker`, and `detail`. Only a text that contains
+    `needle` can match, and a search for a string is far quicker than one for a pattern.
     """
 
     kind: str
     pattern: re.Pattern[str]
+    needle: str
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self.pattern.search(text) if self.needle in text else None
 
 
 def _sign(kind: str, *patterns: str) -> tuple[Sign, ...]:
-    return tuple(Sign(kind, re.compile(pattern)) for pattern in patterns)
+    return tuple(Sign(kind, re.compile(pattern), needle_of(pattern)) for pattern in patterns)
+
+
+_PART: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.")
+#: A group that is there once and has no alternatives: its content is as good as text outside.
+_PLAIN_GROUP: Final = re.compile(r"\((?:\?P<\w+>|\?:)((?:\\.|[^()|\\])*)\)(?![?*{])")
+
+
+def needle_of(pattern: str) -> str:
+    """Returns the longest text that each match of a pattern contains; empty if the pattern has alternatives."""
+    while (unwrapped := _PLAIN_GROUP.sub(r"\1", pattern)) != pattern:
+        pattern = unwrapped
+    texts, depth = [""], 0
+    for part in _PART.findall(pattern):
+        depth += {"(": 1, ")": -1}.get(part, 0)
+        escaped = part[0] == "\\" and not part[1].isalnum()
+        if depth:
+            texts.append("")
+        elif part == "|":
+            return ""
+        elif escaped or part[0] not in "()[{?*+.^$\\":
+            texts[-1] += part[-1]
+        else:
+            if part[0] in "?*{":
+                texts[-1] = texts[-1][:-1]  # the character before may be missing
+            texts.append("")
+    return max(texts, key=len)
 
 
 #: Of brokers and controllers; the first that matches counts, so the cause stands before what follows from it.
@@ -49,7 +80,8 @@ SERVER: Final = (
         "cluster id",
         r"Cluster ID (?P<detail>\S+ doesn't match stored clusterId (?:Some\()?[\w-]+\)?)",
         r"Invalid cluster\.id in: (?P<detail>\S+ Expected \S+, but read \S+)",
-        r"INCONSISTENT_CLUSTER_ID|InconsistentClusterIdException",
+        r"INCONSISTENT_CLUSTER_ID",
+        r"InconsistentClusterIdException",
         r'The given id "(?P<detail>[^"]+" doesn\'t match the cluster id "[^"]+)',
     ),
     *_sign(
@@ -63,21 +95,24 @@ SERVER: Final = (
         r"A broker is already registered on the path /brokers/ids/(?P<broker>\d+)",
         r"NodeExists(?:Exception)?(?::.*)? for /brokers/ids/(?P<broker>\d+)",
         r"Error while creating ephemeral at /brokers/ids/(?P<broker>\d+), node already exists",
-        r"DUPLICATE_BROKER_REGISTRATION|DuplicateBrokerRegistrationException|Another broker is registered with that",
+        r"DUPLICATE_BROKER_REGISTRATION",
+        r"DuplicateBrokerRegistrationException",
+        r"Another broker is registered with that",
     ),
-    *_sign("topic id", rf"INCONSISTENT_TOPIC_ID.*?{_TP}", r"InconsistentTopicIdException|INCONSISTENT_TOPIC_ID",
+    *_sign("topic id", rf"INCONSISTENT_TOPIC_ID.*?{_TP}", r"InconsistentTopicIdException", r"INCONSISTENT_TOPIC_ID",
            rf"[Tt]opic [Ii][Dd] in memory: .*? for partition {_TP} does not match"),
     *_sign(
         "all log dirs",
         rf"[Ss]hutdown broker because (?:all|none of the specified) log dirs (?:in|from) {_DIR}",
     ),
-    *_sign("disk full", r"(?P<detail>No space left on device|Disk quota exceeded)"),
+    *_sign("disk full", r"(?P<detail>No space left on device)", r"(?P<detail>Disk quota exceeded)"),
     *_sign(
         "log dir",
         rf"Stopping serving (?:logs|replicas) in dir {_DIR}",
         rf"[Ff]ailed log directory {_DIR}",
         rf"(?:Error|Failed|Exception|Disk error) .*?\b(?:in (?:dir|log dir)|log dir|directory) {_DIR}",
-        r"(?P<detail>Input/output error|Read-only file system|Structure needs cleaning|Stale file handle)",
+        r"(?P<detail>Input/output error)", r"(?P<detail>Read-only file system)",
+        r"(?P<detail>Structure needs cleaning)", r"(?P<detail>Stale file handle)",
     ),
     *_sign(
         "truncation refused",
@@ -116,7 +151,7 @@ SERVER: Final = (
     *_sign("zookeeper", r"Socket error occurred: (?P<detail>\S+): Connection refused",
            r"[Tt]imed out waiting for connection while in state: (?P<detail>\w+)",
            r"(?:server|sever) (?P<detail>\S+?), (?:unexpected error|Closing socket connection)"),
-    *_sign("stopped", r"(?P<detail>Fatal error during \w+ (?:startup|shutdown))",
+    *_sign("stopped", r"(?P<detail>Fatal error during \w+ startup)", r"(?P<detail>Fatal error during \w+ shutdown)",
            r"(?P<detail>Exiting Kafka due to fatal exception)", r"Encountered fatal fault: (?P<detail>.{1,120})",
            r"(?P<detail>java\.lang\.OutOfMemoryError: [\w ]+)"),
     *_sign("shutting down", r"(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] shutting down"),
@@ -126,12 +161,12 @@ SERVER: Final = (
 _STARTED: Final = r"(?:KafkaServer|BrokerServer) id=(?P<broker>\d+)\] (?:started$|Transition from STARTING to STARTED)"
 #: {kind: what shows that it is over}. The subject is that of the error, so `group` has to be in the same entry.
 ENDS: Final = (
-    *_sign("group", r"Successfully (?:joined|synced) group|Adding newly assigned partitions",
-           r"joined group|rebalance(?:d)? .*?new assignment|\"assign\" to"),
+    *_sign("group", r"Successfully (?:joined|synced) group", r"Adding newly assigned partitions", r"joined group",
+           r"rebalance(?:d)? .*?new assignment", r"\"assign\" to"),
     *_sign("stopped", _STARTED),
     *_sign("shutting down", _STARTED),
-    *_sign("zookeeper", r"Session establishment complete|\] Connected\."),
-    *_sign("quorum", r"ransition to (?:Leader|Follower)State|Becoming the active controller at epoch"),
+    *_sign("zookeeper", r"Session establishment complete", r"\] Connected\."),
+    *_sign("quorum", r"ransition to (?:Leader|Follower)State", r"Becoming the active controller at epoch"),
 )  # fmt: skip
 #: A coordinator was named, so there is one; whether it works shows the next answer.
 DISCOVERED: Final = re.compile(

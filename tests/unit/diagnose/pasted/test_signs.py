@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kfix.core.errors import InvalidFileError, UsageError
+from kfix.diagnose.pasted import signs
 from kfix.diagnose.pasted.folder import parse_folder
 from kfix.diagnose.pasted.reader import parse_pasted
 from kfix_diagnostics.engine import diagnose
@@ -13,6 +16,13 @@ from tests.unit.diagnose.pasted.gathering import gather
 AT = "[2026-11-22 03:10:3{},402] "
 GROUP = "INFO [Consumer clientId=c, groupId=g] "
 GONE = "INFO [Controller id=2] Newly added brokers: {}, deleted brokers: {}, bounced brokers: , all live brokers: 1 "
+
+
+@given(st.sampled_from((*signs.SERVER, *signs.ENDS)), st.data())
+def test_each_text_that_a_sign_matches_contains_its_needle(sign: signs.Sign, data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(sign.pattern))
+    assert sign.needle in text
+    assert sign.needle, f"{sign.pattern.pattern}: give alternatives as patterns of their own"
 
 
 def _rows(file: str) -> list[list[str]]:
