@@ -95,7 +95,7 @@ class LogFormat:
         statement = interpret(_classic(entry), self._wordings, entry.line.where)
         if statement is not None:
             self._add(statement, entry)
-        sign = next(((s.kind, m) for s in signs.SERVER if (m := s.search(entry.text))), None)
+        sign = next(signs.signs_in(signs.SERVER, entry.text), None)
         if sign is not None:
             self._sign(*sign, entry)
         if registered := _REGISTERED.search(entry.text):
@@ -129,7 +129,7 @@ class LogFormat:
 
     def _ends(self, entry: LogEntry) -> bool:
         """Returns whether the entry shows that something is right again."""
-        found = {sign.kind: m for sign in signs.ENDS if (m := sign.search(entry.text))}
+        found = dict(signs.signs_in(signs.ENDS, entry.text))
         for kind, match in found.items():
             subject = named(signs.GROUP, entry.text) if kind == "group" else match.groupdict().get("broker") or ""
             if subject or kind != "group":

@@ -7,6 +7,7 @@ and 4.3.1; where one of them differs, both wordings are here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 _TP: Final = r"(?P<tp>[\w.-]{1,249}-\d{1,9})"
@@ -40,8 +41,12 @@ class Sign(NamedTuple):
     pattern: re.Pattern[str]
     needle: str
 
-    def search(self, text: str) -> re.Match[str] | None:
-        return self.pattern.search(text) if self.needle in text else None
+
+def signs_in(signs: tuple[Sign, ...], text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yields the kind of each sign that matches, in their order."""
+    for kind, pattern, needle in signs:
+        if needle in text and (match := pattern.search(text)):
+            yield kind, match
 
 
 def _sign(kind: str, *patterns: str) -> tuple[Sign, ...]:
