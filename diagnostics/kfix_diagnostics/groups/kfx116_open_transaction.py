@@ -30,7 +30,8 @@ Sources
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
@@ -39,7 +40,7 @@ from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition, GroupR
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.timing import TIMING
-from kfix.core.wording import ago
+from kfix.core.wording import ago, some
 from kfix_diagnostics._transactions import TransactionHolder, age_of, cause_of, ending, holder, state_rows
 from kfix_diagnostics._words import per_topic
 
@@ -48,18 +49,36 @@ _SHOWN = 5
 _Held = dict[TopicPartition, tuple[GroupPartition, OpenBatch]]
 
 
+class _Waiting(NamedTuple):
+    """A group that reads partitions in which the same transaction was open in its last two readings."""
+
+    before: GroupReading
+    last: GroupReading
+    held: _Held
+
+    @property
+    def name(self) -> str:
+        return self.last.group
+
+    @property
+    def stopped_in(self) -> list[TopicPartition]:
+        return [tp for tp, (each, _) in self.held.items() if each.committed in (-1, each.stable)]
+
+
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    for readings in by_group(case.snapshot.group_readings).values():
+    producers: dict[int, dict[str, _Waiting]] = {}
+    for name, readings in by_group(case.snapshot.group_readings).items():
         if len(readings) < 2 or readings[-1].group_type == SHARE_GROUP:
             continue  # By default a share group reads uncommitted records (share.isolation.level).
-        producers: dict[int, _Held] = {}
-        for tp, found in _standing(readings[-2], readings[-1]).items():
-            producers.setdefault(found[1].producer, {})[tp] = found
-        for held in producers.values():
-            batch = min((each for _, each in held.values()), key=lambda each: each.since_ms)
-            who = holder(case, batch.producer, batch.epoch, batch.since_ms)
-            if who.outlived or (who.since is not None and who.since > _patience(who, case)):
-                yield _held(readings[-2], readings[-1], held, who, case)
+        before, last = readings[-2:]
+        for tp, found in _standing(before, last).items():
+            groups = producers.setdefault(found[1].producer, {})
+            groups.setdefault(name, _Waiting(before, last, {})).held[tp] = found
+    for groups in producers.values():
+        batch = min((each for group in groups.values() for _, each in group.held.values()), key=lambda b: b.since_ms)
+        who = holder(case, batch.producer, batch.epoch, batch.since_ms)
+        if who.outlived or (who.since is not None and who.since > _patience(who, case)):
+            yield _held(sorted(groups.values(), key=lambda each: not each.stopped_in), who, case)
 
 
 def _patience(found: TransactionHolder, case: CaseFile) -> float:
@@ -80,42 +99,54 @@ def _standing(before: GroupReading, last: GroupReading) -> _Held:
     return found
 
 
-def _held(before: GroupReading, last: GroupReading, held: _Held, found: TransactionHolder, case: CaseFile) -> Finding:
-    group, tps = last.group, tuple(held)
-    waits = [tp for tp, (each, _) in held.items() if each.committed in (-1, each.stable)]
-    behind = per_topic(waits or tps)
-    then = f"consumers of group {group} with isolation.level=read_committed get no records beyond it"
+def _held(groups: Sequence[_Waiting], found: TransactionHolder, case: CaseFile) -> Finding:
+    """`groups` has those first that have read all records up to the last stable offset."""
+    held = {tp: each for group in groups for tp, each in group.held.items()}
+    stopped = [group for group in groups if group.stopped_in]
+    behind = per_topic(tuple(dict.fromkeys(tp for group in stopped for tp in group.stopped_in)) or tuple(held))
+    later = groups[len(stopped) :]
+    then = f"consumers of {_named(stopped or later)} with isolation.level=read_committed get no records beyond it"
+    if later:
+        then += f"; those of {_named(later)} once they get there" if stopped else " once they get there"
+    first = groups[0].name
     return Finding(
         code=CODE,
-        severity=Severity.CRITICAL if waits else Severity.WARNING,
+        severity=Severity.CRITICAL if stopped else Severity.WARNING,
         obj=f"producer id {found.producer}",
         summary=f"the transaction of {found.called} has been open for {found.age} and holds back the last stable "
-        f"offset of {behind}: {then}{'' if waits else ' once they get there'}",
+        f"offset of {behind}: {then}",
         cause=cause_of(found),
-        evidence=(*_rows(before, last, held, case), *state_rows(found)),
-        blocked=Blocked("consumers with read_committed", (group,)),
-        remedies=tuple(ending(found, group, case, f"group={group}")),
+        evidence=(*_rows(groups, case), *state_rows(found)),
+        blocked=Blocked("consumers with read_committed", tuple(group.name for group in groups)),
+        remedies=tuple(ending(found, first, case, f"group={first}")),
         never=(
             "Do not restart brokers or elect another leader because of it: the transaction stays open",
-            "Do not move the group past the transaction: it would skip records that may still be committed",
+            "Do not move a group past the transaction: it would skip records that may still be committed",
         ),
-        partitions=tps,
-        facts={**found.facts, "group": group},
+        partitions=tuple(held),
+        facts={**found.facts, "group": first},
         follows=(f"KFX108:producer id {found.producer}",),
         token=",".join(f"{tp}:{batch.offset}:{batch.epoch}" for tp, (_, batch) in held.items()),
     )
 
 
-def _rows(before: GroupReading, last: GroupReading, held: _Held, case: CaseFile) -> Iterator[Evidence]:
-    for tp, (each, batch) in list(held.items())[:_SHOWN]:
-        earlier = (before.partitions or {}).get(tp)
+def _named(groups: Sequence[_Waiting]) -> str:
+    return f"{'group' if len(groups) == 1 else 'groups'} {some([group.name for group in groups])}"
+
+
+def _rows(groups: Sequence[_Waiting], case: CaseFile) -> Iterator[Evidence]:
+    """Yields the first partitions, each as the first group that waits in it was read."""
+    shown = {tp: group for group in reversed(groups) for tp in group.held}
+    for tp, group in sorted(shown.items(), key=lambda each: groups.index(each[1]))[:_SHOWN]:
+        each, batch = group.held[tp]
+        earlier = (group.before.partitions or {}).get(tp)
         moved = "" if earlier is None or earlier.end == each.end else f" (it was {earlier.end})"
         committed = "none" if each.committed < 0 else str(each.committed)
         yield Evidence(
             "ListOffsets with isolation 1 and 0",
             str(tp),
-            f"last stable offset {each.stable}, twice in {ago(last.taken_at - before.taken_at)}; high watermark "
-            f"{each.end}{moved}; committed offset {committed}",
+            f"last stable offset {each.stable}, twice in {ago(group.last.taken_at - group.before.taken_at)}; high "
+            f"watermark {each.end}{moved}; committed offset {committed} (group {group.name})",
         )
         yield Evidence(
             f"Fetch of {tp}",

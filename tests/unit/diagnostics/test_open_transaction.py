@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kfix.core.derive.casefile import open_case
+from kfix.core.diagnosis.finding import Severity
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL
 from kfix.core.snapshot.transactions import TransactionLog, TransactionState
@@ -15,7 +16,7 @@ from kfix_diagnostics._transactions import holder
 from kfix_diagnostics.engine import Options, diagnose
 from tests.each import for_each
 from tests.unit.diagnostics.build import NOW
-from tests.unit.diagnostics.group_readings import held, read, transaction_log
+from tests.unit.diagnostics.group_readings import held, position, read, transaction_log
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,22 @@ def test_the_same_transaction_in_two_snapshots_is_aborted_by_its_producer() -> N
     log = TransactionLog((began(95),), earlier=(began(95),))
     [finding] = diagnose(read(held(), held(), transaction_log=log)).findings
     assert [remedy.runbook for remedy in finding.remedies if remedy.runbook] == ["abort-transaction"]
+
+
+def test_one_transaction_is_one_finding_that_names_each_group_behind_it() -> None:
+    """One group has read up to it; another one is not there yet."""
+    far = held(partitions=position(committed=3, stable=18))
+    readings = [replace(far, group="g1"), held()] * 2
+    [finding] = diagnose(read(*readings, transaction_log=transaction_log())).findings
+    assert finding.severity is Severity.CRITICAL
+    assert finding.blocked.groups == ("g2", "g1")
+    words = "consumers of group g2 with isolation.level=read_committed get no records beyond it; those of group g1 once"
+    assert words in finding.summary
+    readings = [replace(far, group="g1"), replace(far, group="g2")] * 2
+    [finding] = diagnose(read(*readings, transaction_log=transaction_log())).findings
+    assert finding.severity is Severity.WARNING
+    assert "consumers of groups g1, g2 with isolation.level=read_committed" in finding.summary
+    assert finding.summary.endswith("get no records beyond it once they get there")
 
 
 @pytest.mark.parametrize(("grace", "found"), [(60, ["KFX116"]), (300, [])])
