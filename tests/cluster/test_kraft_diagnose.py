@@ -343,4 +343,4 @@ def test_a_move_without_progress_is_dated_by_earlier_snapshots_and_never_found_b
             access.write_config("brokers", str(broker), {})
         access.write_config("topics", "ledger", {})
     kfix.until(lambda said: said.json["notes"] == [], "the move has ended", "--debounce", "0")
-    assert json.loads(memory.read_text())["moves"] == []
+    assert json.loads(memory.read_text())["moves"] == {}
