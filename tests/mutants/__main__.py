@@ -1,9 +1,10 @@
-"""`python -m tests.mutants [--slice K/N] [--only PART_OR_ID ...] [--tests PATH ...] [--record] [--again] [--render]`
+"""`python -m tests.mutants [--slice [K]/N] [--only PART_OR_ID ...] [--tests PATH ...] [--record] [--again] [--render]`
 
 Puts small faults into a copy of the tree, one at a time, and runs the fast tests near them. Without --record, it runs
 each fault against the test that once killed it, and against all others if that one no longer does: exit code 1
 if a fault that was killed survives. --record runs the faults that have no result or that survived, with --again all,
-and writes docs/mutants.json and docs/mutants.md. A run in a slice has one of N parts of the list.
+and writes docs/mutants.json and docs/mutants.md. A slice is one of N parts of the list: part K, or the one
+whose turn it is at this commit.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from tests.mutants.faults import PAGE, Fault, Result, Results, faults, results, save
 from tests.mutants.page import page
 from tests.places import ROOT
+from tests.suite.copies import commits
 
 CATALOGUE = ("commands", "diagnostics", "one_door", "runbooks", "runbooks_refuse")
 PROOFS = ("derive", "diagnostics", "placement", "report")
@@ -35,10 +37,13 @@ TESTS = (
 
 
 def chosen(every: Sequence[Fault], only: Sequence[str], slice_: str) -> list[Fault]:
-    """Returns the faults of the parts and ids that are given, and of these one slice: `2/8` has the second of eight."""
+    """Returns the faults of the parts and ids that are given, and of these one slice.
+
+    `2/8` has the second of eight; `/8` the one whose turn it is at this commit.
+    """
     number, _, of = slice_.partition("/")
     wanted = [fault for fault in every if not only or fault.part in only or fault.id in only]
-    return wanted[int(number) - 1 :: int(of)]
+    return wanted[(int(number) - 1 if number else commits() % int(of)) :: int(of)]
 
 
 def to_run(some: Sequence[Fault], known: Results, *, record: bool, again: bool) -> list[Fault]:
@@ -85,7 +90,7 @@ def lost(now: Results, known: Results) -> list[Result]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("--slice", default="1/1", metavar="K/N")
+    parser.add_argument("--slice", default="1/1", metavar="[K]/N")
     parser.add_argument("--only", action="append", default=[], metavar="PART_OR_ID")
     parser.add_argument("--tests", action="append", metavar="PATH", help="collect only these: faster, if they are near")
     parser.add_argument("--record", action="store_true")
