@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kfix.core.collect.collector import collect
 from kfix.core.collect.options import CollectOptions
 from kfix.core.contexts.pins import refuse_another
 from kfix.core.errors import UsageError
@@ -37,6 +36,12 @@ __all__ = [
 ]
 
 
+def _collect(target: Target, options: CollectOptions) -> Snapshot:
+    from kfix.core.collect.collector import collect  # noqa: PLC0415 - a file needs no wire protocol
+
+    return collect(target, options)
+
+
 def read_cluster(
     target: Target,
     *,
@@ -53,7 +58,7 @@ def read_cluster(
     """
     store = SnapshotStore(state_folder())
     wanted = CollectOptions(_names(groups), vantage, every_log_end, before, store.recall)
-    snapshot = collect(target, wanted)
+    snapshot = _collect(target, wanted)
     if target.name:
         refuse_another(target, snapshot, state_folder(), pin=keep)
     if keep:
@@ -71,7 +76,7 @@ def read_noting(target: Target, groups: tuple[str, ...] = (), *, pin: bool = Tru
     With `pin`, the id behind a name is remembered at its first use. Raises as `read_cluster` does.
     """
     store = SnapshotStore(state_folder())
-    snapshot = collect(target, CollectOptions(_names(groups), recall=store.recall))
+    snapshot = _collect(target, CollectOptions(_names(groups), recall=store.recall))
     if target.name:
         refuse_another(target, snapshot, state_folder(), pin=pin)
     store.note(snapshot)
@@ -91,8 +96,6 @@ def load_snapshot(path: Path) -> Snapshot:
 
     Raises UsageError if it cannot be read. Imports are local so that each command loads only what it uses.
     """
-    from kfix.diagnose.pasted.reader import parse_pasted  # noqa: PLC0415
-
     if path.is_dir():
         from kfix.diagnose.pasted.folder import parse_folder  # noqa: PLC0415
 
@@ -100,6 +103,8 @@ def load_snapshot(path: Path) -> Snapshot:
     text = files.read_text(path)
     if files.is_snapshot(text):
         return files.parse(text, path)
+    from kfix.diagnose.pasted.reader import parse_pasted  # noqa: PLC0415
+
     written = time.time() if path == files.STANDARD_INPUT else path.stat().st_mtime
     return parse_pasted(text, files.shown(path), written)
 
@@ -109,11 +114,11 @@ def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _:
 
     `saying` receives the assumptions of the merge. Raises UsageError if the files do not fit together.
     """
+    if len(paths) == 1:
+        return load_snapshot(paths[0])
     from kfix.core.derive.merging.merge import merge  # noqa: PLC0415
     from kfix.core.derive.merging.snapshots import taken_on_trust  # noqa: PLC0415
 
-    if len(paths) == 1:
-        return load_snapshot(paths[0])
     if paths.count(files.STANDARD_INPUT) > 1:
         raise UsageError("--from -: standard input can be read once", hint="name a file for each other snapshot")
     snapshots = [_load_for_merge(path) for path in paths]
@@ -156,6 +161,6 @@ def read_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
     target = replace(target, name=entry.name, expected_id=entry.id)
     if remember:
         return read_noting(target, pin=False)
-    snapshot = collect(target, CollectOptions(recall=SnapshotStore(state_folder()).recall))
+    snapshot = _collect(target, CollectOptions(recall=SnapshotStore(state_folder()).recall))
     refuse_another(target, snapshot, state_folder(), pin=False)
     return snapshot

@@ -137,7 +137,7 @@ def test_collect_one_writes_into_the_run_and_the_parent_counts_it(tmp_path, monk
     writer = RunWriter(place_of(tmp_path), DAY, "r")
     with pytest.raises(UnreachableError, match="connection refused"):
         collect_one(ClusterEntry("a", f"127.0.0.1:{closed_port()}", timeout=2.0), str(writer.place))
-    monkeypatch.setattr("kfix.diagnose.snapshots.collect", lambda *_: base().snapshot())
+    monkeypatch.setattr("kfix.core.collect.collector.collect", lambda *_: base().snapshot())
     one = collect_one(ClusterEntry("b", "h:1"), str(writer.place))
     assert (one.name, one.partitions) == ("b", 62)
     assert dict(writer.finish().clusters) == {"b": 62}

@@ -9,6 +9,7 @@ import pytest
 
 from kfix.core.access import Access
 from kfix.core.clusters import SnapshotOptions
+from kfix.core.collect import collector
 from kfix.core.contexts.pins import Contexts
 from kfix.core.errors import RefusedError, UsageError
 from kfix.core.inventory.model import ClusterEntry
@@ -25,7 +26,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The cluster that answers has the id `now`."""
     answer = Paper().topic("orders", 3).snapshot()
     answer = replace(answer, cluster=replace(answer.cluster, id="now"))
-    monkeypatch.setattr(snapshots, "collect", lambda *_: answer)
+    monkeypatch.setattr(collector, "collect", lambda *_: answer)
     monkeypatch.setenv("KFIX_STATE_HOME", str(tmp_path / "state"))
     return snapshots.state_folder() or tmp_path
 
