@@ -29,14 +29,26 @@ def tracked():
     return [ROOT / name for name in listed if (ROOT / name).is_file()]
 
 
-def test_help_loads_nothing_heavy():
+def loaded(words, names):
+    """Those of the modules that a command of kfix has loaded in the end."""
     script = (
-        "import sys\nsys.argv = ['kfix', '--help']\nfrom kfix.shell.app import app\n"
+        f"import sys\nsys.argv = ['kfix', *{words!r}]\nfrom kfix.shell.app import app\n"
         "try:\n    app()\nexcept SystemExit:\n    pass\n"
-        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+        f"print([m for m in {names!r} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    return done.stdout.splitlines()[-1]
+
+
+def test_help_loads_nothing_heavy():
+    assert loaded(["--help"], HEAVY) == "[]"
+
+
+def test_a_diagnosis_of_a_file_loads_neither_the_wire_protocol_nor_the_readers_of_text():
+    snapshot = ROOT / "examples" / "snapshots" / "coordinator-stuck.json.gz"
+    wire = ("kfix.core.collect.collector", "kfix.core.kafka.connection", "kfix.core.zookeeper.view")
+    words = ["diagnose", "--from", str(snapshot)]
+    assert loaded(words, (*wire, "kfix.diagnose.pasted.reader", "pydantic", "yaml")) == "[]"
 
 
 def test_no_python_file_stands_directly_in_the_folders_that_are_on_the_path():
