@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from kfix.lab.cluster import Lab, down_all
 from kfix.lab.definition.spec import LabSpec
-from kfix.lab.incidents import INCIDENTS, Incident
-from kfix.lab.incidents.setup.result import Broken
 from kfix.lab.status import LabStatus, ProcessStatus
 
 if TYPE_CHECKING:
+    from kfix.lab.incidents import INCIDENTS, Broken, Incident
     from kfix.lab.workload.tally import Counts
     from kfix.lab.workload.workload import Workload, WorkloadPlan
 
@@ -30,7 +29,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The workload alone needs a client library when it is imported, so it comes when it is asked for."""
+    """Loads incidents and the workload when they are asked for: the one need Kafka's protocol, the other a client."""
+    if name in {"INCIDENTS", "Incident", "Broken"}:
+        from kfix.lab import incidents  # noqa: PLC0415 - see above
+
+        return getattr(incidents, name)
     if name in {"Workload", "WorkloadPlan", "Counts"}:
         from kfix.lab.workload import workload  # noqa: PLC0415 - see above
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kfix.lab.definition.state import LabState
-    from kfix.lab.incidents.setup.incident import Incident
-    from kfix.lab.incidents.setup.result import Broken
+    from kfix.lab.incidents.setup.incident import Broken, Incident
     from kfix.lab.nodes.handle import LabHandle
 
 
@@ -48,7 +47,7 @@ def break_lab(lab: LabHandle, name: str, options: dict[str, Any], progress: Call
         baseline = access.baseline(lab.broker_ids)
         lab.store.update(lambda state: replace(state, baseline=baseline, incident=name))
         try:
-            return incident.run(context)
+            return incident.make(context)
         except UsageError:
             # An incident reports each change: this one was refused before the first of them.
             if not reported:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kfix.lab.definition.zone import LinkCut, Zone
-    from kfix.lab.incidents.setup.result import Broken
+    from kfix.lab.incidents.setup.incident import Broken
     from kfix.lab.status import LabStatus
 
 

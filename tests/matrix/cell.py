@@ -17,7 +17,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import Lab, LabSpec
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.healing.health import trouble
-from kfix.lab.incidents.setup.result import Broken
+from kfix.lab.incidents.setup.incident import Broken
 from tests.cluster.kraft_healing.conftest import CLEANER
 from tests.cluster.remedy import Operator, operating
 from tests.cluster.seen import Cluster

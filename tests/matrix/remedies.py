@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kfix.lab import Lab
 from kfix.lab.clients.asking_controllers import set_feature, unregister
-from kfix.lab.incidents.setup.result import Broken
+from kfix.lab.incidents.setup.incident import Broken
 from kfix.lab.nodes.second_disks import repair_disks
 from tests import shipped
 from tests.cluster.remedy import TO_RESUME, Operator, Planned, Ran

@@ -50,8 +50,12 @@ class Cell:
 @cache
 def fingerprint(incident: str) -> str:
     """Returns a digest of what `break` does, and of what the matrix claims of it; no sentence is part of it."""
-    source = inspect.getsource(inspect.getmodule(INCIDENTS[incident].run))  # type: ignore[arg-type]
-    made = "".join(ast.dump(node) for node in ast.parse(source).body if _makes(node))
+    source = inspect.getsource(inspect.getmodule(INCIDENTS[incident].act))  # type: ignore[arg-type]
+    body = ast.parse(source).body
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = []  # the declaration: its sentences
+    made = "".join(ast.dump(node) for node in body if _makes(node))
     case = CASES[incident]
     books = sorted({remedy.runbook for remedy in case.remedies if isinstance(remedy, Apply)})
     modes = [(book, sorted(modes_of(book))) for book in books]
@@ -64,8 +68,7 @@ def _makes(node: ast.stmt) -> bool:
     """Whether a statement of an incident's module is part of what it does: a function, a value that is no sentence."""
     if isinstance(node, ast.Assign):
         value = node.value
-        is_sentence = isinstance(value, ast.Constant) and isinstance(value.value, str) and " " in value.value
-        return not is_sentence and not (isinstance(node.targets[0], ast.Name) and node.targets[0].id == "INCIDENT")
+        return not (isinstance(value, ast.Constant) and isinstance(value.value, str) and " " in value.value)
     return isinstance(node, ast.FunctionDef)
 
 

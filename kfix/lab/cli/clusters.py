@@ -11,7 +11,7 @@ import typer
 from kfix.front import completion
 from kfix.front.console import console_on, joined, table
 from kfix.front.terminal import say
-from kfix.lab import INCIDENTS, Lab, LabSpec, LabStatus, down_all
+from kfix.lab import Lab, LabSpec, LabStatus, down_all
 from kfix.lab.cli.console import (
     PROCESS_HELP,
     Json,
@@ -265,6 +265,8 @@ def upgrade(
 
 def incidents(as_json: Json = False) -> None:
     """List the incidents: what each does, what to expect, its options."""
+    from kfix.lab.incidents import INCIDENTS  # noqa: PLC0415 - no other command of the lab needs them all
+
     if as_json:
         fields = ("name", "title", "does", "expect", "needs", "options", "lines", "not_on")
         print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])

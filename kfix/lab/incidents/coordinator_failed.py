@@ -6,29 +6,34 @@ record of a group that is a classic one. Brokers read such a record only when an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import NOT_COORDINATOR, name_for
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 from kfix.lab.process.logs import read_lines
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from kfix.lab.clients.commits import Groups
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
 
 _OLD = "its coordinator skips records of a type that it does not know"
 
 
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
-    where, leader, successor = _choose(context)
+@Incident(
+    "coordinator-failed",
+    title="the coordinator of an offsets partition failed to load it and refuses its groups forever",
+    does="Writes a consumer-protocol record for a classic group into its offsets partition, then moves the leader.",
+    expect=(
+        "every broker names a coordinator; it answers NOT_COORDINATOR to every group, a made-up one too",
+        "neither another leader nor a restart helps; brokers no longer list the groups of that partition",
+        "groups of other offsets partitions work",
+    ),
+    options={"partition": "which partition of the offsets topic (default: the first suitable one)"},
+    not_on={ZK: _OLD, "3.9.2": _OLD},
+)
+def run(context: IncidentContext) -> Outcome:
+    groups = context.groups
+    where, leader, successor = context.with_follower()
     group = groups.by_partition[where.partition]
     context.access.join_and_leave(group, CONTENT_TOPIC)
     context.report(f"a member of the classic protocol joined group {group}, committed and left")
@@ -39,35 +44,21 @@ def run(context: IncidentContext) -> Broken:
     log = context.lab.store.log_file("broker", successor)
     wait_for(f"broker {successor} fails to load {where}", lambda: any(failure in line for line in read_lines(log)), 20)
     _check_refused(context, groups, where, successor)
-    context.wait_groups(groups, [number for number in groups.by_partition if number != where.partition])
-    context.report(
-        f"checked: all brokers name {successor}, which failed to load {where} and refuses its groups; others work"
-    )
-    return context.broken(
-        INCIDENT.name,
-        (f"consumers of group {group}, and of every other group of {where}, hang", *INCIDENT.expect),
+    return Outcome(
+        f"all brokers name {successor}, which failed to load {where} and refuses its groups; others work",
+        (f"consumers of group {group}, and of every other group of {where}, hang",),
         group=group,
-        topic=OFFSETS_TOPIC,
         partitions=[where],
         details={"named": successor, "led_before": leader, "poisoned_group": group},
+        hung={where.partition},
     )
-
-
-def _choose(context: IncidentContext) -> tuple[TopicPartition, int, int]:
-    wanted = context.int_option("partition")
-    for number in context.access.assignment(OFFSETS_TOPIC):
-        state = context.live_state(OFFSETS_TOPIC, number)
-        others = [each for each in state.isr if each != state.leader]
-        if others and wanted in {None, number}:
-            return TopicPartition(OFFSETS_TOPIC, number), state.leader, others[0]
-    raise UsageError(f"no such partition of {OFFSETS_TOPIC} has an in-sync follower", hint="kfix lab up --offsets-rf 3")
 
 
 def _lead(context: IncidentContext, where: TopicPartition, successor: int) -> None:
     replicas = context.access.assignment(where.topic)[where.partition]
     context.reassign({where: (successor, *(each for each in replicas if each != successor))})
     context.access.elect([where], unclean=False)
-    context.wait_state(*where, f"broker {successor} leads", lambda each: each.leader == successor)
+    context.wait_state(where, f"broker {successor} leads", lambda each: each.leader == successor)
     context.report(f"made broker {successor} the leader of {where}: it loads the partition")
 
 
@@ -83,18 +74,3 @@ def _check_refused(context: IncidentContext, groups: Groups, where: TopicPartiti
         context.require(
             answer == NOT_COORDINATOR, f"broker {successor} answers {group} with {NOT_COORDINATOR}: {answer}"
         )
-
-
-INCIDENT = Incident(
-    name="coordinator-failed",
-    title="the coordinator of an offsets partition failed to load it and refuses its groups forever",
-    does="Writes a consumer-protocol record for a classic group into its offsets partition, then moves the leader.",
-    expect=(
-        "every broker names a coordinator; it answers NOT_COORDINATOR to every group, a made-up one too",
-        "neither another leader nor a restart helps; brokers no longer list the groups of that partition",
-        "groups of other offsets partitions work",
-    ),
-    run=run,
-    options={"partition": "which partition of the offsets topic (default: the first suitable one)"},
-    not_on={ZK: _OLD, "3.9.2": _OLD},
-)

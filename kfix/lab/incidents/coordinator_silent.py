@@ -6,26 +6,33 @@ no LeaderAndIsr: the broker that all name never becomes leader. The former leade
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.groups import NOT_COORDINATOR, NOT_LEADER
 from kfix.lab.definition.recipes import KRAFT
-from kfix.lab.incidents.setup.incident import ZNODES, Incident
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import ZNODES, Incident, Outcome
 from kfix.lab.waiting import wait_for
 
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
 
-
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
-    where, leader, phantom = _choose(context)
+@Incident(
+    "coordinator-silent",
+    title="an offsets partition has a leader, but the coordinator there does not answer",
+    does="Writes another leader into the state of an offsets partition and makes the controller announce it.",
+    expect=(
+        "ZooKeeper and every broker agree on the leader; only a request to the coordinator shows the fault",
+        "groups of other offsets partitions work",
+    ),
+    not_on={KRAFT: ZNODES},
+    options={
+        "partition": "which partition of the offsets topic (default: the first suitable one)",
+        "leader": "which follower is written as leader (default: the first in-sync one)",
+    },
+)
+def run(context: IncidentContext) -> Outcome:
+    groups = context.groups
+    where, leader, phantom = context.with_follower(context.int_option("leader"))
     group = groups.by_partition[where.partition]
-    before = context.live_state(*where)
+    before = context.live_state(where)
     context.znodes.forge_state(*where, phantom, before.isr)
     context.znodes.poke(*where)
     context.report(
@@ -46,32 +53,13 @@ def run(context: IncidentContext) -> Broken:
     )
     disowned = context.error_as_leader(phantom, where)
     context.require(disowned == NOT_LEADER, f"broker {phantom} answers {NOT_LEADER} for {where}: {disowned}")
-    context.wait_groups(groups, [number for number in groups.by_partition if number != where.partition])
-    context.report(
-        f"checked: all brokers name {phantom}, which answers NOT_COORDINATOR to group {group}; other groups work"
-    )
-    return context.broken(
-        INCIDENT.name,
-        (
-            f"consumers of group {group} hang: broker {phantom} is named as coordinator and refuses",
-            *INCIDENT.expect,
-        ),
+    return Outcome(
+        f"all brokers name {phantom}, which answers NOT_COORDINATOR to group {group}; other groups work",
+        (f"consumers of group {group} hang: broker {phantom} is named as coordinator and refuses",),
         group=group,
-        topic=OFFSETS_TOPIC,
         partitions=[where],
         details={"named": phantom, "led_before": leader, "leader_epoch": before.leader_epoch + 1},
-    )
-
-
-def _choose(context: IncidentContext) -> tuple[TopicPartition, int, int]:
-    wanted, asked = context.int_option("partition"), context.int_option("leader")
-    for number in context.access.assignment(OFFSETS_TOPIC):
-        state = context.live_state(OFFSETS_TOPIC, number)
-        others = [each for each in state.isr if each != state.leader and asked in {None, each}]
-        if others and wanted in {None, number}:
-            return TopicPartition(OFFSETS_TOPIC, number), state.leader, others[0]
-    raise UsageError(
-        f"no such partition of {OFFSETS_TOPIC} has such an in-sync follower", hint="kfix lab up --offsets-rf 3"
+        hung={where.partition},
     )
 
 
@@ -79,20 +67,3 @@ def _named(context: IncidentContext, where: TopicPartition, via: int) -> tuple[i
     seen = context.access.metadata(via)
     view = seen.partitions.get(where) if seen else None
     return (view.leader, view.leader_epoch) if view else None
-
-
-INCIDENT = Incident(
-    name="coordinator-silent",
-    title="an offsets partition has a leader, but the coordinator there does not answer",
-    does="Writes another leader into the state of an offsets partition and makes the controller announce it.",
-    expect=(
-        "ZooKeeper and every broker agree on the leader; only a request to the coordinator shows the fault",
-        "groups of other offsets partitions work",
-    ),
-    run=run,
-    not_on={KRAFT: ZNODES},
-    options={
-        "partition": "which partition of the offsets topic (default: the first suitable one)",
-        "leader": "which follower is written as leader (default: the first in-sync one)",
-    },
-)

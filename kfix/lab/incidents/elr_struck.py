@@ -5,24 +5,29 @@ Kafka 4 removes a broker from the eligible leader replicas when it was not shut 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import ZK
-from kfix.lab.incidents.setup.content import RECORDS
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.content import FIRST, RECORDS, TOPIC
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
-
-TOPIC = "ledger"
-WHERE = TopicPartition(TOPIC, 0)
 _MORE = 5
 
 
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
+@Incident(
+    "elr-struck",
+    title="the last leader is alive with all records and may not lead; the eligible replica is dead",
+    does="Shuts down one of three replicas, writes more, kills the other two, starts all but the eligible one.",
+    expect=(
+        "a preferred election is refused",
+        "setting min.insync.replicas on the topic makes it worse: it removes the eligible replicas",
+    ),
+    not_on={
+        ZK: "eligible leader replicas are of KRaft",
+        "3.9.2": "Kafka 3.9 keeps no eligible leader replicas",
+    },
+    elr=True,
+)
+def run(context: IncidentContext) -> Outcome:
     behind, eligible, last = context.ids()[:3]
     context.topic(TOPIC, [[behind, eligible, last]], {"min.insync.replicas": "2"})
     context.shut_down(behind)
@@ -33,30 +38,23 @@ def run(context: IncidentContext) -> Broken:
     context.start(behind)
     context.start(last)
     state = context.wait_state(
-        *WHERE,
+        FIRST,
         f"no leader, and only {eligible} may lead",
         lambda each: (each.leader, each.eligible) == (-1, (eligible,)),
     )
     context.require(state.isr == (), "its ISR is empty")
-    context.wait_leaderless_everywhere(*WHERE)
-    ends = context.log_ends(WHERE, [behind, last])
+    context.wait_leaderless_everywhere(FIRST)
+    ends = context.log_ends(FIRST, [behind, last])
     context.require(
         ends == {behind: RECORDS, last: RECORDS + _MORE}, f"broker {last} has all records, broker {behind} not: {ends}"
     )
-    context.wait_groups(groups, groups.by_partition)
-    context.report(
-        f"checked: {TOPIC}-0 has no leader and an empty ISR, eligible is {eligible}, which is dead; log ends {ends}"
-    )
-    return context.broken(
-        INCIDENT.name,
+    return Outcome(
+        f"{TOPIC}-0 has no leader and an empty ISR, eligible is {eligible}, which is dead; log ends {ends}",
         (
             f"starting broker {eligible} gives {TOPIC}-0 a leader and loses nothing",
             f"an unclean election elects {behind}, the first live one in order, and loses {_MORE} records",
-            *INCIDENT.expect,
         ),
-        group=groups.by_partition[0],
-        topic=TOPIC,
-        partitions=[WHERE],
+        partitions=[FIRST],
         dead=[eligible],
         details={
             "eligible": eligible,
@@ -67,20 +65,3 @@ def run(context: IncidentContext) -> Broken:
             f"log_end_{last}": ends[last],
         },
     )
-
-
-INCIDENT = Incident(
-    name="elr-struck",
-    title="the last leader is alive with all records and may not lead; the eligible replica is dead",
-    does="Shuts down one of three replicas, writes more, kills the other two, starts all but the eligible one.",
-    expect=(
-        "a preferred election is refused",
-        "setting min.insync.replicas on the topic makes it worse: it removes the eligible replicas",
-    ),
-    run=run,
-    not_on={
-        ZK: "eligible leader replicas are of KRaft",
-        "3.9.2": "Kafka 3.9 keeps no eligible leader replicas",
-    },
-    elr=True,
-)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kfix.lab.definition.recipes import ZK
-from kfix.lab.incidents.setup.incident import Incident
-
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 
 
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
+@Incident(
+    "ghost-registration",
+    title="a broker without replicas is gone for good and stays registered",
+    does="Adds a broker, which gets no replica, and kills it.",
+    expect=(
+        "clients notice nothing",
+        "metadata.version cannot be raised above what the broker supported, until it is unregistered",
+    ),
+    not_on={ZK: "with ZooKeeper the registration of a broker ends with its session"},
+)
+def run(context: IncidentContext) -> Outcome:
     ghost = max(context.ids()) + 1
     context.add(ghost)
     context.kill(ghost)
     holding = [topic for topic in context.access.topics() if _holds(context, topic, ghost)]
     context.require(not holding, f"broker {ghost} holds no replica: {holding}")
     context.require(ghost not in context.access.live_ids(), f"broker {ghost} is fenced")
-    context.wait_groups(groups, groups.by_partition)
-    context.report(f"checked: broker {ghost} is registered and fenced, and holds no replica; all groups work")
-    return context.broken(
-        INCIDENT.name,
-        INCIDENT.expect,
-        group=groups.by_partition[0],
+    return Outcome(
+        f"broker {ghost} is registered and fenced, and holds no replica; all groups work",
         dead=[ghost],
         details={"ghost": ghost},
     )
@@ -33,16 +33,3 @@ def run(context: IncidentContext) -> Broken:
 
 def _holds(context: IncidentContext, topic: str, broker: int) -> bool:
     return any(broker in replicas for replicas in context.access.assignment(topic).values())
-
-
-INCIDENT = Incident(
-    name="ghost-registration",
-    title="a broker without replicas is gone for good and stays registered",
-    does="Adds a broker, which gets no replica, and kills it.",
-    expect=(
-        "clients notice nothing",
-        "metadata.version cannot be raised above what the broker supported, until it is unregistered",
-    ),
-    run=run,
-    not_on={ZK: "with ZooKeeper the registration of a broker ends with its session"},
-)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.lab.incidents.setup.incident import Incident
-from kfix.lab.waiting import wait_for
+from kfix.lab.incidents.setup.content import TOPIC
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
-
-TOPIC = "ledger"
 _PARTITIONS = 6
 
 
-def run(context: IncidentContext) -> Broken:
+def _refuse(context: IncidentContext) -> None:
     chosen = context.int_option("broker")
     if chosen is not None and chosen not in context.ids():
         raise UsageError(f"option broker={chosen}: no such broker", hint=f"brokers: {list(context.ids())}")
-    groups = context.content()
+
+
+@Incident(
+    "leader-skew",
+    title="one broker leads everything, though the preferred leaders are alive and in sync",
+    does="Moves the leadership of every partition of a broker to that broker; the order of replicas is unchanged.",
+    expect=("all brokers are alive, every ISR is full; a preferred leader election balances the leaders",),
+    options={"broker": "which broker leads (default: the first that is not the controller)"},
+    refuse=_refuse,
+)
+def run(context: IncidentContext) -> Outcome:
     context.topic(TOPIC, context.spread(_PARTITIONS, 3))
-    controller = wait_for("there is a controller", context.access.controller, 10)
-    leader = chosen if chosen is not None else next(each for each in context.ids() if each != controller)
+    chosen, others = context.int_option("broker"), context.controller_first()[1:]
+    leader = others[0] if chosen is None else chosen
     held = {
         TopicPartition(topic, number): replicas
         for topic in context.access.topics()
@@ -41,21 +45,16 @@ def run(context: IncidentContext) -> Broken:
     )
     for where, replicas in held.items():
         context.wait_state(
-            *where,
+            where,
             f"led by {leader}, all in sync",
             lambda each, ids=replicas: each.leader == leader and set(each.isr) == set(ids),  # type: ignore[misc]
         )
         context.require(
             context.access.assignment(where.topic)[where.partition] == replicas, f"{where} is on {replicas}"
         )
-    context.wait_groups(groups, groups.by_partition)
-    context.report(
-        f"checked: broker {leader} leads all {len(held)} partitions it has, {len(skewed)} without being preferred"
-    )
-    return context.broken(
-        INCIDENT.name,
-        (f"broker {leader} serves all of these partitions and coordinates every group it can", *INCIDENT.expect),
-        group=groups.by_partition[0],
+    return Outcome(
+        f"broker {leader} leads all {len(held)} partitions it has, {len(skewed)} without being preferred",
+        (f"broker {leader} serves all of these partitions and coordinates every group it can",),
         topic=TOPIC,
         partitions=skewed,
         details={"leader": leader, "leads": len(held), "not_preferred": len(skewed)},
@@ -64,13 +63,3 @@ def run(context: IncidentContext) -> Broken:
 
 def _first(leader: int, replicas: tuple[int, ...]) -> tuple[int, ...]:
     return (leader, *(each for each in replicas if each != leader))
-
-
-INCIDENT = Incident(
-    name="leader-skew",
-    title="one broker leads everything, though the preferred leaders are alive and in sync",
-    does="Moves the leadership of every partition of a broker to that broker; the order of replicas is unchanged.",
-    expect=("all brokers are alive, every ISR is full; a preferred leader election balances the leaders",),
-    run=run,
-    options={"broker": "which broker leads (default: the first that is not the controller)"},
-)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup import throttles
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.content import TOPIC
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 from kfix.lab.incidents.setup.lagging import fall_behind
 from kfix.lab.incidents.setup.throttles import Throttle
-from kfix.lab.waiting import wait_for
 
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
-
-TOPIC = "ledger"
 _RATE = 1000
 
 
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
+@Incident(
+    "left-over-throttles",
+    title="replication throttles are on, though nothing moves",
+    does="Sets throttled rates on brokers and throttled replicas on a topic, and moves nothing.",
+    expect=("a replica that falls behind catches up very slowly: after the next restart it is out of sync for hours",),
+    options={
+        "rate": f"bytes a second ({_RATE})",
+        "lagging": "yes: a replica lags and catches up very slowly (default: no)",
+    },
+    choices={"lagging": ("no", "yes")},
+    ranges={"rate": range(1, 1_000_001)},
+)
+def run(context: IncidentContext) -> Outcome:
     rate = context.int_option("rate") or _RATE
     lagging = context.options["lagging"] == "yes"
-    controller = wait_for("there is a controller", context.access.controller, 10)
-    replicas = tuple(sorted(context.ids(), key=lambda each: each != controller)[:3])
+    replicas = tuple(context.controller_first()[:3])
     where = [TopicPartition(TOPIC, number) for number in range(2)]
     context.topic(TOPIC, [list(replicas) for _ in where])
     slow = replicas[-1]
@@ -34,38 +38,14 @@ def run(context: IncidentContext) -> Broken:
     throttles.put(context, Throttle(rate, everywhere, everywhere))
     context.report(f"left throttles of {rate} bytes per second on brokers {list(replicas)} and on topic {TOPIC}")
     for each in where:
-        state = context.live_state(*each)
+        state = context.live_state(each)
         context.require((slow not in state.isr) == lagging, f"{slow} is {'out of' if lagging else 'in'} sync on {each}")
     context.require(not context.access.being_reassigned(TOPIC), "nothing moves")
-    context.wait_groups(groups, groups.by_partition)
-    context.report(
-        f"checked: broker {slow} lags behind on {TOPIC}, nothing moves, groups work"
+    return Outcome(
+        f"broker {slow} lags behind on {TOPIC}, nothing moves, groups work"
         if lagging
-        else "checked: all replicas in sync, nothing moves, groups work"
-    )
-    return context.broken(
-        INCIDENT.name,
-        (
-            *((f"broker {slow} is alive and stays outside the ISR of {TOPIC}",) if lagging else ()),
-            *INCIDENT.expect,
-        ),
-        group=groups.by_partition[0],
-        topic=TOPIC,
+        else "all replicas in sync, nothing moves, groups work",
+        (f"broker {slow} is alive and stays outside the ISR of {TOPIC}",) if lagging else (),
         partitions=where,
         details={"rate": rate, "brokers": ",".join(map(str, replicas)), **({"lagging": slow} if lagging else {})},
     )
-
-
-INCIDENT = Incident(
-    name="left-over-throttles",
-    title="replication throttles are on, though nothing moves",
-    does="Sets throttled rates on brokers and throttled replicas on a topic, and moves nothing.",
-    expect=("a replica that falls behind catches up very slowly: after the next restart it is out of sync for hours",),
-    run=run,
-    options={
-        "rate": f"bytes a second ({_RATE})",
-        "lagging": "yes: a replica lags and catches up very slowly (default: no)",
-    },
-    choices={"lagging": ("no", "yes")},
-    ranges={"rate": range(1, 1_000_001)},
-)

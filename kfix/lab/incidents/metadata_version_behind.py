@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kfix.lab.definition.recipes import ZK
-from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident
-
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, Outcome
 
 
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
-    context.access.set_elr(0)
-    context.report("switched eligible leader replicas off (eligible.leader.replicas.version=0)")
-    context.wait_groups(groups, groups.by_partition)
-    return context.broken(INCIDENT.name, INCIDENT.expect, group=groups.by_partition[0])
-
-
-INCIDENT = Incident(
-    name="metadata-version-behind",
+@Incident(
+    "metadata-version-behind",
     title="a feature of the cluster is below what its software supports",
     does="Switches eligible leader replicas off, as in a cluster that an older release created.",
     expect=("clients notice nothing", "if an ISR loses its last member, only an unclean election is left"),
-    run=run,
     not_on={
         ZK: NO_QUORUM,
         "3.9.2": "Kafka 3.9 has no feature that could be behind; kfix lab upgrade leaves metadata.version behind",
     },
     elr=True,
 )
+def run(context: IncidentContext) -> Outcome:
+    context.access.set_elr(0)
+    context.report("switched eligible leader replicas off (eligible.leader.replicas.version=0)")
+    return Outcome()

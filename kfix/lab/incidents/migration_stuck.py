@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from kfix.core.errors import UsageError
 from kfix.lab.definition.recipes import KRAFT
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.definition.state import BrokerDef
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 from kfix.lab.nodes.migrating import (
     CONTROLLER,
     add_controller,
@@ -16,22 +18,42 @@ from kfix.lab.nodes.migrating import (
     wait_taken_over,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kfix.lab.definition.state import BrokerDef
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
-
 #: In the order in which a migration comes to them.
 _WAITING, _TAKEN_OVER, _MIXED, _UNFINISHED = "waiting", "taken-over", "mixed", "unfinished"
 
 
-def run(context: IncidentContext) -> Broken:
-    lab, step = context.lab, str(context.options["step"])
+def _unfit(brokers: Sequence[BrokerDef]) -> str:
+    if any(each.zone is not None for each in brokers):
+        return "it has zones, and the KRaft controller would be in none"
+    return ""
+
+
+def _refuse(context: IncidentContext) -> None:
+    lab = context.lab
     if lab.state.spec.is_keeper_secured or lab.state.spec.is_secured:
         raise UsageError(f"lab {lab.name!r} is secured: its controller would be, too", hint="kfix lab up without it")
-    groups = context.content()
+
+
+@Incident(
+    "migration-stuck",
+    title="a migration from ZooKeeper to KRaft waits for a broker, or is half finished",
+    does="Starts a KRaft controller for a migration, and restarts brokers up to the chosen step.",
+    expect=(
+        "clients notice nothing",
+        "once the KRaft controller is in charge, no change may be based on what ZooKeeper records",
+    ),
+    options={"step": "how far the migration has come: waiting for a broker, taken-over, mixed or unfinished"},
+    choices={"step": (_WAITING, _TAKEN_OVER, _MIXED, _UNFINISHED)},
+    needs=2,
+    suits=_unfit,
+    refuse=_refuse,
+    not_on={
+        KRAFT: "it begins with ZooKeeper",
+        "2.7.1": "Kafka 2.7 has no migration: it came with 3.4",
+    },
+)
+def run(context: IncidentContext) -> Outcome:
+    lab, step = context.lab, str(context.options["step"])
     *early, late = sorted(context.ids())
     add_controller(lab, context.znodes)
     context.report(f"started KRaft controller {CONTROLLER}, which waits for the brokers to register with it")
@@ -48,38 +70,8 @@ def run(context: IncidentContext) -> Broken:
         move_to_kraft(lab, context.access, on_kraft)
     if on_kraft:
         context.report(f"restarted broker {' and '.join(map(str, on_kraft))} on KRaft")
-    else:
-        context.wait_groups(groups, groups.by_partition)
-        context.report("checked: all groups work")
-    return context.broken(
-        INCIDENT.name,
-        INCIDENT.expect,
-        group=groups.by_partition[0],
+    return Outcome(
+        "" if on_kraft else "all groups work",
         details={"step": step, "controller": CONTROLLER, "late": late, "on_kraft": len(on_kraft)},
+        hung=None if on_kraft else (),
     )
-
-
-def _unfit(brokers: Sequence[BrokerDef]) -> str:
-    if any(each.zone is not None for each in brokers):
-        return "it has zones, and the KRaft controller would be in none"
-    return ""
-
-
-INCIDENT = Incident(
-    name="migration-stuck",
-    title="a migration from ZooKeeper to KRaft waits for a broker, or is half finished",
-    does="Starts a KRaft controller for a migration, and restarts brokers up to the chosen step.",
-    expect=(
-        "clients notice nothing",
-        "once the KRaft controller is in charge, no change may be based on what ZooKeeper records",
-    ),
-    run=run,
-    options={"step": "how far the migration has come: waiting for a broker, taken-over, mixed or unfinished"},
-    choices={"step": (_WAITING, _TAKEN_OVER, _MIXED, _UNFINISHED)},
-    needs=2,
-    suits=_unfit,
-    not_on={
-        KRAFT: "it begins with ZooKeeper",
-        "2.7.1": "Kafka 2.7 has no migration: it came with 3.4",
-    },
-)

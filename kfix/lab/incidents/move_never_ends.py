@@ -5,58 +5,43 @@ Kafka 4.3 keeps the replicas that the first reassignment was adding, although th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import ZK
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.content import FIRST
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 from kfix.lab.incidents.setup.waiting_move import begin_waiting_move, move_roles
 from kfix.lab.waiting import wait_for
 
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
 
-TOPIC = "ledger"
-MOVED = TopicPartition(TOPIC, 0)
-
-
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
-    roles = move_roles(context)
-    kept, origin, target = roles
-    begin_waiting_move(context, MOVED, roles, [origin])
-    context.begin_move(MOVED, (kept,))
-    context.report(f"reassigned {MOVED} to [{kept}], a part of the target of the move under way")
-    context.lab.nodes.cont(context.lab.state, target)
-    wait_for("all brokers are alive", lambda: context.access.live_ids() == set(context.ids()), 20)
-    context.wait_groups(groups, groups.by_partition)
-    move = context.wait_move(MOVED)
-    context.require(
-        target in move.adding and target in move.removing, f"broker {target} is both added and removed: {move}"
-    )
-    context.report(f"checked: all brokers are alive, and {MOVED} is still moved: broker {target} is added and removed")
-    return context.broken(
-        INCIDENT.name,
-        INCIDENT.expect,
-        group=groups.by_partition[0],
-        topic=TOPIC,
-        partitions=[MOVED],
-        details={"kept": kept, "origin": origin, "both": target},
-    )
-
-
-INCIDENT = Incident(
-    name="move-never-ends",
+@Incident(
+    "move-never-ends",
     title="a reassignment adds and removes the same replica, and never ends",
     does="Reassigns a partition to a part of the target of a reassignment that waits for a stopped broker.",
     expect=(
         "all brokers are alive and clients work; the move never ends by itself",
         "reassigned to the target of the first move, it ends",
     ),
-    run=run,
     not_on={
         ZK: "the controller of a ZooKeeper cluster replaces the reassignment, which then ends",
         "3.9.2": "Kafka 3.9 ends a reassignment to a part of the target at once",
     },
 )
+def run(context: IncidentContext) -> Outcome:
+    roles = move_roles(context)
+    kept, origin, target = roles
+    begin_waiting_move(context, FIRST, roles, [origin])
+    context.begin_move(FIRST, (kept,))
+    context.report(f"reassigned {FIRST} to [{kept}], a part of the target of the move under way")
+    context.lab.nodes.cont(context.lab.state, target)
+    wait_for("all brokers are alive", lambda: context.access.live_ids() == set(context.ids()), 20)
+    context.wait_groups()
+    move = context.wait_move(FIRST)
+    context.require(
+        target in move.adding and target in move.removing, f"broker {target} is both added and removed: {move}"
+    )
+    return Outcome(
+        f"all brokers are alive, and {FIRST} is still moved: broker {target} is added and removed",
+        partitions=[FIRST],
+        details={"kept": kept, "origin": origin, "both": target},
+        hung=None,
+    )

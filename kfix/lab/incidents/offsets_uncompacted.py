@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.properties import DEFAULTS
 from kfix.lab.incidents.setup.content import RECORDS
-from kfix.lab.incidents.setup.incident import Incident
-
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 
 #: The smallest segments that every line of Kafka permits in segment.bytes, and enough records for four of them.
 _SEGMENT_BYTES, _COMMITS = 1 << 20, 50_000
@@ -21,38 +16,33 @@ _HOURS = 2
 _CLEANER = "log.cleaner.enable"
 
 
-def run(context: IncidentContext) -> Broken:
+def _refuse(context: IncidentContext) -> None:
     set_to = {**DEFAULTS, **context.lab.state.spec.settings}[_CLEANER]
     context.require(set_to == "false", f"{_CLEANER} of the lab's brokers is false, as it is without --set")
-    groups = context.content()
-    number = context.int_option("partition") or 0
-    context.require(number in groups.by_partition, f"{OFFSETS_TOPIC} has a partition {number}")
-    group, where = groups.by_partition[number], TopicPartition(OFFSETS_TOPIC, number)
-    context.set_config("topics", OFFSETS_TOPIC, {"segment.bytes": str(_SEGMENT_BYTES)})
-    offsets = {TopicPartition(groups.topic, each): RECORDS // 2 for each in range(3)}
-    size = context.write_commits(where, group, offsets, _COMMITS, _HOURS)
-    context.require(size >= 3 * _SEGMENT_BYTES, f"{where} has three segments or more")
-    context.report(f"wrote {_COMMITS} commits of {group} to {where}: {size} bytes in segments of {_SEGMENT_BYTES}")
-    context.wait_groups(groups, groups.by_partition)
-    context.report("checked: all coordinators respond")
-    return context.broken(
-        INCIDENT.name,
-        INCIDENT.expect,
-        group=group,
-        topic=OFFSETS_TOPIC,
-        partitions=[where],
-        details={"bytes": size, "commits": _COMMITS},
-    )
 
 
-INCIDENT = Incident(
-    name="offsets-uncompacted",
+@Incident(
+    "offsets-uncompacted",
     title="the log cleaner does not compact an offsets partition",
     does="Sets small segments and writes 50,000 commits of one group, on brokers without a log cleaner.",
     expect=(
         "every coordinator responds, and every group works",
         "the next leader of the partition reads 50,000 records for 3 committed offsets",
     ),
-    run=run,
     options={"partition": "which partition of the offsets topic is written to (0)"},
+    refuse=_refuse,
 )
+def run(context: IncidentContext) -> Outcome:
+    groups, where = context.groups, context.offsets_partition()
+    group = groups.by_partition[where.partition]
+    context.set_config("topics", OFFSETS_TOPIC, {"segment.bytes": str(_SEGMENT_BYTES)})
+    offsets = {TopicPartition(groups.topic, each): RECORDS // 2 for each in range(3)}
+    size = context.write_commits(where, group, offsets, _COMMITS, _HOURS)
+    context.require(size >= 3 * _SEGMENT_BYTES, f"{where} has three segments or more")
+    context.report(f"wrote {_COMMITS} commits of {group} to {where}: {size} bytes in segments of {_SEGMENT_BYTES}")
+    return Outcome(
+        "all coordinators respond",
+        group=group,
+        partitions=[where],
+        details={"bytes": size, "commits": _COMMITS},
+    )

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kfix.lab.definition.recipes import ZK
-from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, Outcome
 from kfix.lab.incidents.setup.quorum import active_id, quorum_of, wait_none_active, wait_record_stands_still
 
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
 
-
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
+@Incident(
+    "quorum-lost",
+    title="the controllers have lost their majority, and none is active",
+    does="Kills the active controller, and with three of them another one.",
+    expect=(
+        "producers, consumers and groups work, from the record as it was",
+        "requests that brokers forward to the controller hang: reassignments, elections, topics, settings",
+        "the next broker that dies is not noticed: its partitions keep it as leader",
+    ),
+    not_on={ZK: NO_QUORUM},
+    own_controllers=True,
+)
+def run(context: IncidentContext) -> Outcome:
     active = active_id(context)
     voters = sorted(quorum_of(context).addresses(), key=lambda each: each != active)
     dying = voters[: len(voters) // 2 + 1]
@@ -23,15 +29,9 @@ def run(context: IncidentContext) -> Broken:
     offsets = wait_record_stands_still(context)
     context.require(offsets.keys() == set(context.ids()), "every broker answers")
     context.require(context.access.live_ids() == frozenset(context.ids()), "the brokers still name all brokers")
-    context.wait_groups(groups, groups.by_partition)
     left = len(voters) - len(dying)
-    context.report(
-        f"checked: {left} of {len(voters)} controllers are alive, none is active; no broker's record grows; groups work"
-    )
-    return context.broken(
-        INCIDENT.name,
-        INCIDENT.expect,
-        group=groups.by_partition[0],
+    return Outcome(
+        f"{left} of {len(voters)} controllers are alive, none is active; no broker's record grows; groups work",
         details={
             "controllers_killed": ",".join(map(str, sorted(dying))),
             "controllers_left": left,
@@ -39,18 +39,3 @@ def run(context: IncidentContext) -> Broken:
             **{f"applied_{broker}": offset for broker, offset in offsets.items()},
         },
     )
-
-
-INCIDENT = Incident(
-    name="quorum-lost",
-    title="the controllers have lost their majority, and none is active",
-    does="Kills the active controller, and with three of them another one.",
-    expect=(
-        "producers, consumers and groups work, from the record as it was",
-        "requests that brokers forward to the controller hang: reassignments, elections, topics, settings",
-        "the next broker that dies is not noticed: its partitions keep it as leader",
-    ),
-    run=run,
-    not_on={ZK: NO_QUORUM},
-    own_controllers=True,
-)

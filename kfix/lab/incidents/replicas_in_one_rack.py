@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.layout import spread
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.definition.state import BrokerDef
+from kfix.lab.incidents.setup.content import TOPIC
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 from kfix.lab.incidents.setup.options import MEGABYTES
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kfix.lab.definition.state import BrokerDef
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
-
-TOPIC = "ledger"
 _PARTITIONS = 3
 _UP = "kfix lab up --ids 1,2,3,4 --racks a,a,b,b"
 
@@ -39,8 +34,17 @@ def by_rack(brokers: Sequence[BrokerDef]) -> dict[str, list[int]]:
     return dict(racks)
 
 
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
+@Incident(
+    "replicas-in-one-rack",
+    title="all replicas of a topic are in one rack",
+    does="Creates a topic on the brokers of the largest rack; needs 4 brokers, two of them in one of 2 or more racks.",
+    expect=("topics spread over the racks survive",),
+    needs=4,
+    options={"megabytes": "how much data the topic holds besides its records (none)"},
+    ranges={"megabytes": MEGABYTES},
+    suits=unfit,
+)
+def run(context: IncidentContext) -> Outcome:
     racks = by_rack([broker for broker in context.lab.state.brokers if not broker.retired])
     rack, ids = max(sorted(racks.items()), key=lambda item: len(item[1]))
     context.topic(TOPIC, spread(ids, _PARTITIONS, min(3, len(ids))))
@@ -48,27 +52,10 @@ def run(context: IncidentContext) -> Broken:
         context.fill(TOPIC, _PARTITIONS, megabytes)
     where = [TopicPartition(TOPIC, number) for number in range(_PARTITIONS)]
     for each in where:
-        context.wait_state(*each, "all replicas in sync", lambda state: len(state.isr) == min(3, len(ids)))
-    context.wait_groups(groups, groups.by_partition)
-    context.report(f"checked: every replica of {TOPIC} is on {ids}, in rack {rack}, and in sync; groups work")
-    return context.broken(
-        INCIDENT.name,
-        (f"all is well, until rack {rack} is lost, and {TOPIC} with it", *INCIDENT.expect),
-        group=groups.by_partition[0],
-        topic=TOPIC,
+        context.wait_state(each, "all replicas in sync", lambda state: len(state.isr) == min(3, len(ids)))
+    return Outcome(
+        f"every replica of {TOPIC} is on {ids}, in rack {rack}, and in sync; groups work",
+        (f"all is well, until rack {rack} is lost, and {TOPIC} with it",),
         partitions=where,
         details={"rack": rack, "brokers": ",".join(map(str, ids)), "megabytes": megabytes or 0},
     )
-
-
-INCIDENT = Incident(
-    name="replicas-in-one-rack",
-    title="all replicas of a topic are in one rack",
-    does="Creates a topic on the brokers of the largest rack; needs 4 brokers, two of them in one of 2 or more racks.",
-    expect=("topics spread over the racks survive",),
-    run=run,
-    needs=4,
-    options={"megabytes": "how much data the topic holds besides its records (none)"},
-    ranges={"megabytes": MEGABYTES},
-    suits=unfit,
-)

@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 import secrets
 
+from kfix.core.snapshot.snapshot import TopicPartition
+
 CONTENT_TOPIC = "orders"
+#: The topic that most incidents break, and its first partition.
+TOPIC = "ledger"
+FIRST = TopicPartition(TOPIC, 0)
 RECORDS = 20
 MEGABYTE = 1_000_000
 

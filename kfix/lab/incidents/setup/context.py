@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
@@ -14,7 +15,7 @@ from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.commits import Groups
-from kfix.lab.clients.groups import STEMS, name_for
+from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE, STEMS, name_for
 from kfix.lab.clients.leading import answers_as_leader, log_ends, stable_end
 from kfix.lab.clients.membership import begin_join, describe, settle_alone
 from kfix.lab.clients.moves import moves, start_move
@@ -30,13 +31,10 @@ from kfix.lab.definition.layout import ids_by_rack, spread
 from kfix.lab.definition.properties import DEFAULTS
 from kfix.lab.healing.health import trouble
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC, MEGABYTE, RECORDS, bulk, records
-from kfix.lab.incidents.setup.result import Broken
 from kfix.lab.nodes.brokers import add_broker, kill_brokers, replace_broker, start_brokers, wait_gone
 from kfix.lab.waiting import wait_for
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
+if TYPE_CHECKING:  # these bring the client libraries
     from kfix.lab.clients.access import LabClient, RecordedState, Znodes
     from kfix.lab.nodes.handle import LabHandle
 
@@ -44,6 +42,8 @@ _OFFSETS_CONFIG = {"cleanup.policy": "compact", "compression.type": "producer", 
 
 
 class IncidentContext:
+    groups: Groups  #: from `content` on
+
     def __init__(
         self, lab: LabHandle, access: LabClient, options: Mapping[str, Any], progress: Callable[[str], None]
     ) -> None:
@@ -51,38 +51,16 @@ class IncidentContext:
         self.access = access
         self.options = options
         self._progress = progress
-        self._did: list[str] = []
+        self.did: list[str] = []
         self._since = time.monotonic()
 
     # --- the record -----------------------------------------------------------------------------------------------
 
     def report(self, sentence: str) -> None:
         now = time.monotonic()
-        self._did.append(f"{sentence} ({now - self._since:.1f} s)")
+        self.did.append(f"{sentence} ({now - self._since:.1f} s)")
         self._since = now
-        self._progress(self._did[-1])
-
-    def broken(
-        self,
-        incident: str,
-        expect: Iterable[str],
-        *,
-        group: str | None = None,
-        topic: str | None = None,
-        partitions: Iterable[TopicPartition] = (),
-        dead: Iterable[int] = (),
-        details: Mapping[str, int | str] | None = None,
-    ) -> Broken:
-        return Broken(
-            incident,
-            tuple(self._did),
-            group,
-            topic,
-            tuple(sorted(partitions)),
-            tuple(sorted(dead)),
-            tuple(expect),
-            dict(details or {}),
-        )
+        self._progress(self.did[-1])
 
     def require(self, holds: bool, claim: str) -> None:
         if not holds:
@@ -104,6 +82,12 @@ class IncidentContext:
         except (TypeError, ValueError):
             raise UsageError(f"option {name}={raw!r} is not a list of numbers", hint="like 1,2") from None
 
+    def offsets_partition(self) -> TopicPartition:
+        """Returns the partition of the offsets topic that the option `partition` names, by default the first."""
+        number = self.int_option("partition") or 0
+        self.require(number in self.groups.by_partition, f"{OFFSETS_TOPIC} has a partition {number}")
+        return TopicPartition(OFFSETS_TOPIC, number)
+
     @property
     def small_segments(self) -> str:
         """The setting of a topic that gives it segments of less than a megabyte."""
@@ -120,6 +104,24 @@ class IncidentContext:
 
     def ids(self) -> tuple[int, ...]:
         return ids_by_rack(self.lab.state.brokers)
+
+    def controller_first(self) -> list[int]:
+        controller = wait_for("there is a controller", self.access.controller, 10)
+        return sorted(self.ids(), key=lambda each: each != controller)
+
+    def with_follower(self, follower: int | None = None) -> tuple[TopicPartition, int, int]:
+        """Returns an offsets partition, its leader, and an in-sync follower, as the options want them."""
+        wanted = self.int_option("partition")
+        for number in self.access.assignment(OFFSETS_TOPIC):
+            where = TopicPartition(OFFSETS_TOPIC, number)
+            state = self.live_state(where)
+            others = [each for each in state.isr if each != state.leader and follower in {None, each}]
+            if others and wanted in {None, number}:
+                return where, state.leader, others[0]
+        such = "an" if follower is None else "such an"
+        raise UsageError(
+            f"no such partition of {OFFSETS_TOPIC} has {such} in-sync follower", hint="kfix lab up --offsets-rf 3"
+        )
 
     def spread(self, partitions: int, replicas: int) -> list[list[int]]:
         return spread(self.ids(), partitions, replicas)
@@ -149,16 +151,15 @@ class IncidentContext:
         self.access.produce(topic, {number: bulk(megabytes * MEGABYTE // partitions) for number in range(partitions)})
         self.report(f"wrote {megabytes} MB of random bytes to {topic}")
 
-    def content(self) -> Groups:
+    def content(self) -> None:
         """Creates a topic on all brokers, and in every offsets partition a group that has read half of the topic."""
         if CONTENT_TOPIC not in self.access.topics():
             self.topic(CONTENT_TOPIC, self.spread(3, min(3, len(self.ids()))))
         partitions = len(self.access.assignment(OFFSETS_TOPIC))
         names = {number: name_for(number, partitions, STEMS[number % len(STEMS)]) for number in range(partitions)}
-        groups = Groups(self.access, names, CONTENT_TOPIC)
-        groups.commit_all({TopicPartition(CONTENT_TOPIC, number): RECORDS // 2 for number in range(3)})
+        self.groups = Groups(self.access, names, CONTENT_TOPIC)
+        self.groups.commit_all({TopicPartition(CONTENT_TOPIC, number): RECORDS // 2 for number in range(3)})
         self.report(f"{partitions} groups committed offsets, one in each partition of {OFFSETS_TOPIC}")
-        return groups
 
     def transact(self, transactional_ids: dict[int, str]) -> Transactions:
         """Each producer commits a transaction. `transactional_ids` is {partition of `__transaction_state`: id}."""
@@ -217,7 +218,7 @@ class IncidentContext:
         Returns the size of the partition in bytes at its leader.
         """
         self.access.write_commits(where, group, offsets, count, hours)
-        return self.access.partition_size(self.live_state(*where).leader, where)
+        return self.access.partition_size(self.live_state(where).leader, where)
 
     def hold_rebalance(self, group: str, coordinator: int, topic: str, partitions: int, instance: str = "") -> str:
         """Returns the id of a member that does not join again when another one comes: the group waits for it.
@@ -287,17 +288,23 @@ class IncidentContext:
 
         wait_for("all replicas are in sync and all brokers agree", well, seconds)
 
-    def live_state(self, topic: str, number: int) -> RecordedState:
-        return wait_for(f"{topic}-{number} has a recorded state", lambda: self.access.state(topic, number), 10)
+    def live_state(self, where: TopicPartition) -> RecordedState:
+        return wait_for(f"{where} has a recorded state", lambda: self.access.state(*where), 10)
 
     def wait_state(
-        self, topic: str, number: int, what: str, holds: Callable[[RecordedState], bool], seconds: float = 30
+        self, where: TopicPartition, what: str, holds: Callable[[RecordedState], bool], seconds: float = 30
     ) -> RecordedState:
         def probe() -> RecordedState | None:
-            state = self.access.state(topic, number)
+            state = self.access.state(*where)
             return state if state is not None and holds(state) else None
 
-        return wait_for(f"{topic}-{number}: {what}", probe, seconds)
+        return wait_for(f"{where}: {what}", probe, seconds)
+
+    def wait_no_leader(self, where: TopicPartition, heirs: tuple[int, ...], seconds: float = 30) -> None:
+        """Until no leader is recorded, and every broker reports it; only `heirs` may lead without a loss then."""
+        state = self.wait_state(where, "no recorded leader", lambda each: each.leader == -1, seconds)
+        self.require(state.heirs == heirs, f"only {list(heirs)} may lead {where}: {list(state.heirs)}")
+        self.wait_leaderless_everywhere(where)
 
     def wait_move(self, where: TopicPartition) -> Assignment:
         return wait_for(f"the controller reassigns {where}", lambda: moves(self.access).get(where), 10)
@@ -317,23 +324,32 @@ class IncidentContext:
 
         wait_for("the dead brokers left the ISR of all other partitions", left, seconds)
 
-    def wait_leaderless_everywhere(self, topic: str, number: int, seconds: float = 20) -> None:
+    def wait_leaderless_everywhere(self, where: TopicPartition, seconds: float = 20) -> None:
         def everywhere() -> bool:
             seen = [self.access.metadata(broker) for broker in self.access.live_ids()]
-            views = [each.partitions.get(TopicPartition(topic, number)) if each else None for each in seen]
+            views = [each.partitions.get(where) if each else None for each in seen]
             return bool(views) and all(view is not None and view.leader == -1 for view in views)
 
-        wait_for(f"every broker reports that {topic}-{number} has no leader", everywhere, seconds)
+        wait_for(f"every broker reports that {where} has no leader", everywhere, seconds)
+
+    def wait_no_coordinator(self, of: Groups | Transactions, number: int) -> None:
+        for broker in self.access.live_ids():
+            wait_for(
+                f"broker {broker} knows no coordinator for {of.by_partition[number]}",
+                lambda via=broker: of.coordinator(number, via)[0] == COORDINATOR_NOT_AVAILABLE,  # type: ignore[misc]
+                15,
+            )
 
     def wait_stable(self, where: TopicPartition, stable: int, high: int) -> None:
-        leader = self.live_state(*where).leader
+        leader = self.live_state(where).leader
         wait_for(
             f"{where} has {high} records, of which {stable} are stable",
             lambda: stable_end(self.access, leader, where) == (stable, high),
             10,
         )
 
-    def wait_groups(self, groups: Groups, partitions: Iterable[int], seconds: float = 30) -> None:
-        for number in partitions:
-            group = groups.by_partition[number]
-            wait_for(f"group {group} still works", lambda each=number: groups.works(each), seconds)  # type: ignore[misc]
+    def wait_groups(self, hung: Collection[int] = ()) -> None:
+        """Until every group works, but for those in the offsets partitions `hung`."""
+        for number, group in self.groups.by_partition.items():
+            if number not in hung:
+                wait_for(f"group {group} still works", lambda each=number: self.groups.works(each), 30)  # type: ignore[misc]

@@ -7,20 +7,17 @@ replicate recovers immediately.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from kfix.core.errors import LabError
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.lab.clients.leading import all_replicated
 from kfix.lab.incidents.setup import throttles
 from kfix.lab.incidents.setup.content import backlog
+from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.throttles import Throttle
 from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kfix.lab.incidents.setup.context import IncidentContext
 
 # A throttled replica still fetches the rest of a segment, at most 1 MB (replica.fetch.max.bytes), each time its
 # quota's 11 s are over. With one record per segment, the backlog lasts four minutes.
@@ -55,7 +52,7 @@ def fall_behind(
     wait_brokers(context.lab, context.access, followers)
     _wait_rest(context, frozenset(partitions))
     for topic, number in partitions:
-        state = context.live_state(topic, number)
+        state = context.live_state(TopicPartition(topic, number))
         context.require(not set(state.isr) & set(followers), f"{followers} still lag on {topic}-{number}")
     names = ", ".join(f"{topic}-{number}" for topic, number in partitions)
     context.report(
@@ -78,17 +75,18 @@ def _drop_out(context: IncidentContext, partitions: tuple[TopicPartition, ...], 
         context.lab.nodes.stop(context.lab.state, broker)
     for topic, number in partitions:
         context.wait_state(
-            topic, number, f"{followers} left its ISR", lambda each: not set(each.isr) & set(followers), 40
+            TopicPartition(topic, number),
+            f"{followers} left its ISR",
+            lambda each: not set(each.isr) & set(followers),
+            40,
         )
 
 
 def _wait_replicated(context: IncidentContext, partitions: tuple[TopicPartition, ...]) -> None:
     """Until then the high watermark is the stopped followers' log end: they are in sync as soon as they continue."""
-    from kfix.lab.clients.leading import all_replicated  # noqa: PLC0415 - importing the lab loads no client
-
     for topic, number in partitions:
         where = TopicPartition(topic, number)
-        leader = context.live_state(topic, number).leader
+        leader = context.live_state(TopicPartition(topic, number)).leader
         wait_for(
             f"the in-sync replicas have the backlog of {topic}-{number}",
             lambda at=where, by=leader: all_replicated(context.access, at, by),  # type: ignore[misc]

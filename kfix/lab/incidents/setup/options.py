@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from kfix.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.incident import Incident
 
 #: How much data an incident may write, for reassignments that take measurable time.
 MEGABYTES = range(1, 20)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from kfix.core.errors import UsageError
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.nodes.controllers import ControllerQuorum
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.nodes.controllers import ControllerQuorum
 
 # An active controller writes a record every 0.5 s (metadata.max.idle.interval.ms), so that its log always grows.
 _STILL_SECONDS = 2.0

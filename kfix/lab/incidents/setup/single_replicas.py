@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from kfix.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.context import IncidentContext
 
 OPTIONS = {
     "brokers": "where the single replicas go, like 1,2",
@@ -24,7 +23,7 @@ def chosen_brokers(context: IncidentContext) -> tuple[int, ...]:
     return chosen
 
 
-def victim(context: IncidentContext, holders: dict[int, int]) -> int | None:
+def victim(context: IncidentContext, holders: Mapping[Any, int]) -> int | None:
     """`holders` is {partition: broker}. Returns None if no broker is to die."""
     if context.options.get("kill") == "no":
         return None

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from kfix.core.collect.collector import collect
 from kfix.core.collect.options import CollectOptions
 from kfix.core.saved import files
 from kfix.core.target import make_target
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from kfix.lab.nodes.handle import LabHandle
+from kfix.lab.nodes.handle import LabHandle
 
 _SECONDS = 5.0
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from kfix.core.snapshot.snapshot import TopicPartition
-    from kfix.lab.incidents.setup.context import IncidentContext
 
 _SIDES = ("leader", "follower")
 # The whole line: Processing override for entityPath: topics/x with config: HashMap(some.key -> 250000, another -> ..)

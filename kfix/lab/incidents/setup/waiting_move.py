@@ -5,15 +5,12 @@ The controller accepts it, because the session of that broker is still alive. Th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kfix.core.snapshot.snapshot import TopicPartition
-    from kfix.lab.incidents.setup.context import IncidentContext
 
 
 class MoveRoles(NamedTuple):
@@ -41,4 +38,4 @@ def begin_waiting_move(
     context.report(
         f"stopped broker {roles.target}, then began to reassign {moved} from {list(before)} to {list(after)}"
     )
-    context.wait_state(*moved, f"{roles.kept} is in sync", lambda each: roles.kept in each.isr)
+    context.wait_state(moved, f"{roles.kept} is in sync", lambda each: roles.kept in each.isr)

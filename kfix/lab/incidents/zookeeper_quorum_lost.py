@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from kfix.lab.definition.recipes import KRAFT
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
 from kfix.lab.network import faults
 from kfix.lab.nodes.zookeepers import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
 
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
-
 _SEEN_SECONDS = 30.0
 
 
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
+@Incident(
+    "zookeeper-quorum-lost",
+    title="ZooKeeper has lost its quorum",
+    does="Drops the traffic of the ensemble between all zones.",
+    expect=(
+        "clients work; nothing can be elected, created or reassigned, and no ISR can change",
+        "heal the ensemble; Kafka needs no remedy",
+    ),
+    zones=True,
+    not_on={KRAFT: "it cuts ZooKeeper servers from each other, and KRaft has none"},
+)
+def run(context: IncidentContext) -> Outcome:
     lab = context.lab
     for one, other in combinations([each.name for each in faults.network_of(lab.store).zones], 2):
         faults.cut(lab.store, one, other, only="quorum")
@@ -31,19 +37,7 @@ def run(context: IncidentContext) -> Broken:
         return all(mode in {"", READ_ONLY} for mode in modes)
 
     wait_for("no server has a quorum", lost, _SEEN_SECONDS)
-    context.report("checked: no ZooKeeper server has a quorum")
-    return context.broken(INCIDENT.name, INCIDENT.expect, group=groups.by_partition[0])
-
-
-INCIDENT = Incident(
-    name="zookeeper-quorum-lost",
-    title="ZooKeeper has lost its quorum",
-    does="Drops the traffic of the ensemble between all zones.",
-    expect=(
-        "clients work; nothing can be elected, created or reassigned, and no ISR can change",
-        "heal the ensemble; Kafka needs no remedy",
-    ),
-    run=run,
-    zones=True,
-    not_on={KRAFT: "it cuts ZooKeeper servers from each other, and KRaft has none"},
-)
+    return Outcome(
+        "no ZooKeeper server has a quorum",
+        hung=None,
+    )

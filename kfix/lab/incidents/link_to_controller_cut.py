@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import KRAFT
-from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, ZoneRoles, assign_roles
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.roles import SEEN_SECONDS, ZoneRoles, assign_roles
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from kfix.lab.incidents.setup.context import IncidentContext
-    from kfix.lab.incidents.setup.result import Broken
 
 NEWS = "news"
 
 
-def run(context: IncidentContext) -> Broken:
-    groups = context.content()
+@Incident(
+    "link-to-controller-cut",
+    title="the link between a broker and the controller is cut",
+    does="Drops Kafka's packets between a zone and the controller's; then a topic is created.",
+    expect=(
+        "its metadata is stale; its partitions keep their ISR, and acks=all stalls there once a replica lags",
+        "only repairing the network helps; change nothing in Kafka",
+    ),
+    zones=True,
+    not_on={
+        KRAFT: "brokers connect to the controllers, which fence one that they do not hear: broker-cut-from-controllers"
+    },
+    options={
+        "only": "kafka: all of Kafka between the two (default), controller: only the controller's own connections"
+    },
+    choices={"only": ("kafka", "controller")},
+)
+def run(context: IncidentContext) -> Outcome:
     roles = assign_roles(context)
     cut_off, third = roles.one, roles.other
     only = context.options["only"]
@@ -26,7 +37,7 @@ def run(context: IncidentContext) -> Broken:
     roles.cut(cut_off, roles.controller, only)
     roles.write_from(third, 14)
     if only == "kafka":
-        context.wait_state(TOPIC, 2, f"{cut_off} left its isr", lambda each: cut_off not in each.isr, SEEN_SECONDS)
+        context.wait_state(partitions[2], f"{cut_off} left its isr", lambda each: cut_off not in each.isr, SEEN_SECONDS)
     # A change that the cut broker does not hear of: a topic without it.
     hearing = (third, roles.controller)
     context.access.create_topic(NEWS, [list(hearing)], {}, known_to=hearing)
@@ -34,14 +45,12 @@ def run(context: IncidentContext) -> Broken:
     _wait_stale(context, roles, cut_off)
     context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
     context.require(context.access.controller() == roles.controller, "the controller is the same")
-    context.report(f"checked: broker {cut_off} has not heard of {NEWS}, the others have; all are registered")
-    return context.broken(
-        INCIDENT.name,
-        (f"broker {cut_off} gives its clients the metadata from before the cut", *INCIDENT.expect),
-        group=groups.by_partition[0],
-        topic=TOPIC,
+    return Outcome(
+        f"broker {cut_off} has not heard of {NEWS}, the others have; all are registered",
+        (f"broker {cut_off} gives its clients the metadata from before the cut",),
         partitions=partitions,
         details={"cut_off": cut_off, "controller": roles.controller},
+        hung=None,
     )
 
 
@@ -52,23 +61,3 @@ def _wait_stale(context: IncidentContext, roles: ZoneRoles, cut_off: int) -> Non
 
     wait_for("the others know the new topic", lambda: knows(roles.other) and knows(roles.controller), SEEN_SECONDS)
     context.require(not knows(cut_off), f"broker {cut_off} does not know {NEWS}")
-
-
-INCIDENT = Incident(
-    name="link-to-controller-cut",
-    title="the link between a broker and the controller is cut",
-    does="Drops Kafka's packets between a zone and the controller's; then a topic is created.",
-    expect=(
-        "its metadata is stale; its partitions keep their ISR, and acks=all stalls there once a replica lags",
-        "only repairing the network helps; change nothing in Kafka",
-    ),
-    run=run,
-    zones=True,
-    not_on={
-        KRAFT: "brokers connect to the controllers, which fence one that they do not hear: broker-cut-from-controllers"
-    },
-    options={
-        "only": "kafka: all of Kafka between the two (default), controller: only the controller's own connections"
-    },
-    choices={"only": ("kafka", "controller")},
-)

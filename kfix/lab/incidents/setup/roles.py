@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.lab.incidents.setup.content import TOPIC
+from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.network import faults
 from kfix.lab.waiting import wait_for
 from kfix.lab.workload.background import start_in_background
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kfix.lab.incidents.setup.context import IncidentContext
-
-TOPIC = "ledger"
 #: Sessions end after 6 s and replicas leave the ISR after 4 to 6 s: a cut shows in less than this.
 SEEN_SECONDS = 25.0
 _RATE = 40.0
