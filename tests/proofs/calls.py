@@ -12,7 +12,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.compaction import AT_ONCE
 from kfix.heal.memory.faults import Call
 from kfix.heal.model.plan import PlannedStep
-from kfix.heal.probes.configs.compaction_is import KEYS as COMPACTION
+from kfix.heal.probes.configs import COMPACTION
 
 _NAMES = {"broker": "rate", "topic": "replicas"}
 

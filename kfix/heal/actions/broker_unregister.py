@@ -17,7 +17,7 @@ from kfix.core.wording import several
 from kfix.heal.actions.base import Action, ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about_registration, count
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.heal.probes.brokers.broker_is_gone import hidden_replicas
+from kfix.heal.probes.brokers import hidden_replicas
 
 _SECONDS = 1.0
 _REPORTED = (RegisteredAs.FENCED, RegisteredAs.ALIVE)

@@ -15,8 +15,8 @@ from kfix.heal.actions.compaction import AT_ONCE, BEFORE, TOPIC
 from kfix.heal.actions.configuring import Configuring, text_of
 from kfix.heal.model.facts import ReadFact, about_config
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Undo
-from kfix.heal.probes.configs.compaction_is import KEYS
-from kfix.heal.probes.configs.resource import Resource
+from kfix.heal.probes.configs import COMPACTION
+from kfix.heal.probes.resources import Resource
 
 
 class CompactionHasten(Configuring):
@@ -34,7 +34,7 @@ class CompactionHasten(Configuring):
         return ResourceKind.TOPIC, args.text("topic")
 
     def wanted(self, _args: Args) -> dict[str, str]:
-        return dict(zip(KEYS.values(), AT_ONCE, strict=True))
+        return dict(zip(COMPACTION.values(), AT_ONCE, strict=True))
 
     def before(self, args: Args) -> tuple[str, ...]:
         return tuple(args.text(name) for name in BEFORE)
@@ -50,20 +50,20 @@ class CompactionHasten(Configuring):
         return Estimate(max_loss="none while every replica is in sync; a tool that reads the topic may miss deletions")
 
     def inverse(self, args: Args) -> Inverse:
-        back = Args({"topic": args.text("topic"), **dict(zip(KEYS, self.before(args), strict=True))})
+        back = Args({"topic": args.text("topic"), **dict(zip(COMPACTION, self.before(args), strict=True))})
         return Inverse(True, "restore the previous settings", Undo("compaction.restore", back))
 
     def reads(self, args: Args) -> Names:
         return self.writes(args)
 
     def writes(self, args: Args) -> Names:
-        return about_config(ResourceKind.TOPIC, args.text("topic"), *KEYS.values())
+        return about_config(ResourceKind.TOPIC, args.text("topic"), *COMPACTION.values())
 
     def guards(self, args: Args) -> Checks:
         return (CheckCall("topic_in_sync", args.only("topic")),)
 
     def proves(self, args: Args) -> Checks:
-        return (CheckCall("compaction_is", args.only("topic").with_(**dict(zip(KEYS, AT_ONCE, strict=True)))),)
+        return (CheckCall("compaction_is", args.only("topic").with_(**dict(zip(COMPACTION, AT_ONCE, strict=True)))),)
 
 
 ACTION = CompactionHasten()

@@ -16,8 +16,8 @@ from kfix.heal.actions.compaction import TOPIC, VALUES
 from kfix.heal.actions.configuring import Configuring, text_of
 from kfix.heal.model.facts import Fact, about_config
 from kfix.heal.model.plan import CheckCall, Estimate, Gate
-from kfix.heal.probes.configs.compaction_is import KEYS
-from kfix.heal.probes.configs.resource import Resource
+from kfix.heal.probes.configs import COMPACTION
+from kfix.heal.probes.resources import Resource
 
 
 class CompactionRestore(Configuring):
@@ -30,7 +30,7 @@ class CompactionRestore(Configuring):
         return ResourceKind.TOPIC, args.text("topic")
 
     def wanted(self, args: Args) -> dict[str, str]:
-        return {key: args.text(name) for name, key in KEYS.items()}
+        return {key: args.text(name) for name, key in COMPACTION.items()}
 
     def before(self, _args: Args) -> tuple[str, ...]:
         return ()
@@ -52,10 +52,10 @@ class CompactionRestore(Configuring):
         return self.writes(args)
 
     def writes(self, args: Args) -> Names:
-        return about_config(ResourceKind.TOPIC, args.text("topic"), *KEYS.values())
+        return about_config(ResourceKind.TOPIC, args.text("topic"), *COMPACTION.values())
 
     def proves(self, args: Args) -> Checks:
-        return (CheckCall("compaction_is", args.only("topic", *KEYS)),)
+        return (CheckCall("compaction_is", args.only("topic", *COMPACTION)),)
 
     def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         was = tuple(text_of(before[key]) for key in self.reads(args) if key in before)

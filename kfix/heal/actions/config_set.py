@@ -41,8 +41,8 @@ from kfix.heal.model.facts import (
     show_value,
 )
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Undo
-from kfix.heal.probes.configs.resource import PARAMS, resource_of
-from kfix.heal.probes.isr.min_isr_satisfied import KEY as MIN_ISR
+from kfix.heal.probes.isr import MIN_ISR
+from kfix.heal.probes.resources import PARAMS, resource_of
 
 #: A value of `expect` that any present value satisfies.
 ANYTHING = ""

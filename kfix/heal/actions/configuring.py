@@ -14,7 +14,7 @@ from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, P
 from kfix.heal.actions.words import configs_command
 from kfix.heal.model.facts import Fact, ReadFact, about_config
 from kfix.heal.model.plan import CheckCall, Estimate, Risk, Undo
-from kfix.heal.probes.configs.resource import THROTTLES, Resource, own_texts, resource_of
+from kfix.heal.probes.resources import THROTTLES, Resource, own_texts, resource_of
 
 Values = tuple[str, ...]
 

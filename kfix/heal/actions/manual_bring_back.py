@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kfix.core.args import ArgKind, Args
+from kfix.core.derive.elections import UNCLEAN
 from kfix.core.errors import RefusedError
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import Mode
@@ -32,7 +33,6 @@ from kfix.heal.model.facts import (
 )
 from kfix.heal.model.plan import CheckCall
 from kfix.heal.probes.base import ON_PARTITION
-from kfix.heal.probes.isr.no_unclean_at_start import KEY as UNCLEAN
 
 _SHOWN = 3
 

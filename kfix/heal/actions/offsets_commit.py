@@ -20,7 +20,7 @@ from kfix.core.wording import several
 from kfix.heal.actions.base import Action, ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about_group
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk, Undo
-from kfix.heal.probes.groups.positions import (
+from kfix.heal.probes.positions import (
     OFFSETS,
     offsets_of,
     read_group,

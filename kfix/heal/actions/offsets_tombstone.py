@@ -18,7 +18,7 @@ from kfix.heal.actions.base import Action, ActionStatus, Checks, Inverse, Kinds,
 from kfix.heal.model.facts import Fact, ReadFact, about
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
 from kfix.heal.probes.base import ON_PARTITION
-from kfix.heal.probes.groups.keys import KEY, key_of, only_conflict
+from kfix.heal.probes.keys import KEY, key_of, only_conflict
 
 
 class OffsetsTombstone(Action):

@@ -16,7 +16,7 @@ from kfix.heal.actions.base import Inverse, Kinds, Names, NotApplicable
 from kfix.heal.actions.configuring import Throttling, throttles_now
 from kfix.heal.actions.words import rate_words
 from kfix.heal.model.facts import ReadFact, about_brokers
-from kfix.heal.probes.configs.resource import Resource
+from kfix.heal.probes.resources import Resource
 
 
 class ThrottleRate(Throttling):

@@ -11,7 +11,7 @@ from kfix.heal.actions.configuring import Throttling, throttles_now
 from kfix.heal.actions.words import throttle_words
 from kfix.heal.model.facts import ReadFact
 from kfix.heal.model.plan import CheckCall
-from kfix.heal.probes.configs.resource import PARAMS, resource_of
+from kfix.heal.probes.resources import PARAMS, resource_of
 
 
 class ThrottleRemove(Throttling):

@@ -17,7 +17,7 @@ from kfix.heal.actions.base import Inverse, Kinds, NotApplicable
 from kfix.heal.actions.configuring import Throttling, throttles_now
 from kfix.heal.model.facts import ReadFact
 from kfix.heal.model.plan import Risk
-from kfix.heal.probes.configs.resource import Resource
+from kfix.heal.probes.resources import Resource
 
 ALL_REPLICAS = "*"
 _LIST = re.compile(r"\d+:\d+(,\d+:\d+)*")

@@ -16,7 +16,7 @@ from kfix.heal.actions.configuring import Throttling, text_of
 from kfix.heal.actions.words import throttle_words
 from kfix.heal.model.facts import Fact, ReadFact
 from kfix.heal.model.plan import Gate
-from kfix.heal.probes.configs.resource import PARAMS, frozen_resource, resource_of
+from kfix.heal.probes.resources import PARAMS, frozen_resource, resource_of
 
 
 class ThrottleRestore(Throttling):

@@ -17,7 +17,7 @@ from kfix.core.snapshot.reading import ChangeResult
 from kfix.heal.actions.base import Action, ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about_transaction
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.heal.probes.groups.transactions import TRANSACTION, has_ended, is_open, read_transaction
+from kfix.heal.probes.transactions import TRANSACTION, has_ended, is_open, read_transaction
 
 #: Until the markers are in every partition.
 _SECONDS = 2.0

@@ -15,8 +15,8 @@ from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.placement.impact import batches, throttled
 from kfix.heal.placement.world import Move, World
-from kfix.heal.probes.configs.resource import THROTTLES
-from kfix.heal.probes.groups.positions import to_text
+from kfix.heal.probes.positions import to_text
+from kfix.heal.probes.resources import THROTTLES
 from kfix.heal.record import record_to_plan_with
 from kfix.heal.runbook.placements import PlacementInput, world_of
 from kfix.heal.runbook.references import Value

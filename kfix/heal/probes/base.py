@@ -19,6 +19,7 @@ from kfix.heal.probes.words import state_words
 ON_PARTITION: Mapping[str, ArgKind] = {"partition": ArgKind.PARTITION}
 
 Freeze = Callable[[Args, ReadFact], Args]
+Ask = Callable[[Args, ClusterReader], Answer]
 #: None: a value that the answer needs could not be read.
 StateRule = Callable[[Args, PartitionReading], bool | None]
 #: Answers from one reading of the partition.
@@ -39,28 +40,38 @@ class Probe:
 
     name: str
     summary: str
-    ask: Callable[[Args, ClusterReader], Answer]
+    ask: Ask
     params: Mapping[str, ArgKind] = field(default_factory=dict)
     optional: Mapping[str, ArgKind] = field(default_factory=dict)
     reads: Callable[[Args], tuple[str, ...]] = no_reads
     freeze: Freeze = as_written
 
 
-def partition_probe(
-    name: str,
+def probe(
     summary: str,
-    rule: PartitionRule,
+    params: Mapping[str, ArgKind] | None = None,
+    optional: Mapping[str, ArgKind] | None = None,
+    *,
+    reads: Callable[[Args], tuple[str, ...]] = no_reads,
+    freeze: Freeze = as_written,
+) -> Callable[[Ask], Probe]:
+    """Makes the decorated function a probe of its name."""
+    return lambda ask: Probe(ask.__name__, summary, ask, params or {}, optional or {}, reads, freeze)
+
+
+def partition_probe(
+    summary: str,
     *,
     facts: tuple[str, ...] = (),
     optional: Mapping[str, ArgKind] | None = None,
     freeze: Freeze = as_written,
     **params: ArgKind,
-) -> Probe:
+) -> Callable[[PartitionRule], Probe]:
     """A probe about one partition as it is recorded. `facts` are the facts of the partition that the answer rests on,
     `params` what it asks for besides the partition.
     """
-    return Probe(
-        name,
+    return lambda rule: Probe(
+        rule.__name__,
         summary,
         lambda args, reader: rule(args, reader.recorded(args.tp()), reader),
         {**ON_PARTITION, **params},
@@ -71,20 +82,18 @@ def partition_probe(
 
 
 def state_probe(
-    name: str,
-    summary: str,
-    wanted: str,
-    rule: StateRule,
-    *,
-    facts: tuple[str, ...] = (),
-    optional: Mapping[str, ArgKind] | None = None,
-    freeze: Freeze = as_written,
-    **params: ArgKind,
-) -> Probe:
+    summary: str, wanted: str, *, facts: tuple[str, ...] = (), **params: ArgKind
+) -> Callable[[StateRule], Probe]:
     """A probe about leader, ISR and registered brokers of one partition. `wanted` may name arguments in braces."""
 
-    def answer(args: Args, reading: PartitionReading, _reader: ClusterReader) -> Answer:
-        shown = {key: show_value(value) for key, value in args.items() if not isinstance(value, float)}
-        return judge(rule(args, reading), state_words(reading), wanted.format(**shown))
+    def declare(rule: StateRule) -> Probe:
+        def ask(args: Args, reader: ClusterReader) -> Answer:
+            reading = reader.recorded(args.tp())
+            shown = {key: show_value(value) for key, value in args.items() if not isinstance(value, float)}
+            return judge(rule(args, reading), state_words(reading), wanted.format(**shown))
 
-    return partition_probe(name, summary, answer, facts=facts, optional=optional, freeze=freeze, **params)
+        return Probe(
+            rule.__name__, summary, ask, {**ON_PARTITION, **params}, reads=lambda args: about(args.tp(), *facts)
+        )
+
+    return declare

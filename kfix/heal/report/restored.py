@@ -6,7 +6,7 @@ from rich.console import Console
 
 from kfix.front.console import table
 from kfix.heal.model.plan import Plan
-from kfix.heal.probes.groups.positions import offsets_of, shown_offset
+from kfix.heal.probes.positions import offsets_of, shown_offset
 
 _COMMIT = "offsets.commit"
 _MOST_ROWS = 200

@@ -19,7 +19,7 @@ from kfix.heal.memory.incidents import STUCK
 from kfix.heal.memory.incidents.load_failures import FAILED
 from kfix.heal.model.facts import split_key
 from kfix.heal.model.plan import CheckCall, Gate, Risk
-from kfix.heal.probes.configs.compaction_is import KEYS as COMPACTION
+from kfix.heal.probes.configs import COMPACTION
 from kfix.heal.probes.facts import FactReader, read_facts
 from kfix.heal.probes.registry import ALL as PROBES
 from kfix.heal.probes.registry import ask

@@ -10,7 +10,7 @@ from kfix.core.snapshot.snapshot import LogEnd
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.memory.incidents import STUCK
-from kfix.heal.probes.leadership.coordinator_answers import group_on
+from kfix.heal.probes.coordinators import group_on
 from tests.unit.heal.actions.acting import ON_TP, RATES, TOPIC_LISTS, TP, dead_isr, four_brokers, moving
 from tests.unit.heal.probes.eligible_cases import CASES as ELIGIBLE
 from tests.unit.heal.probes.group_cases import CASES as GROUPS

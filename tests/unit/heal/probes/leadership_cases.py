@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from kfix.core.args import ArgValue
 from kfix.heal.memory.cluster import MemoryCluster
-from kfix.heal.probes.leadership.coordinator_answers import group_on
+from kfix.heal.probes.coordinators import group_on
 from tests.unit.heal.actions.acting import ON_TP, TP, dead_isr, four_brokers
 
 #: Of the controller of `four_brokers`.

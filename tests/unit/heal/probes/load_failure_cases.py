@@ -9,8 +9,8 @@ from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.memory.incidents.load_failures import FAILED
 from kfix.heal.memory.load_failures import Stage
-from kfix.heal.probes.configs.compaction_is import KEYS as COMPACTION
-from kfix.heal.probes.leadership.coordinator_answers import group_on
+from kfix.heal.probes.configs import COMPACTION
+from kfix.heal.probes.coordinators import group_on
 
 
 def failed(*, stages: tuple[Stage, ...] = (), dead: int = 0) -> MemoryCluster:

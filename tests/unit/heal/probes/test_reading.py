@@ -14,8 +14,8 @@ from kfix.heal.memory.incidents import ALL, STUCK
 from kfix.heal.model.answer import Verdict, together
 from kfix.heal.model.facts import about, split_key
 from kfix.heal.model.plan import CheckCall
+from kfix.heal.probes.coordinators import freeze, group_on
 from kfix.heal.probes.facts import FactReader, read_facts
-from kfix.heal.probes.leadership.coordinator_answers import freeze, group_on
 from kfix.heal.probes.registry import ask
 from tests.each import for_each
 

@@ -1,11 +1,4 @@
-"""A new controller would not lose records of any partition of the cluster.
-
-A new controller reads all state from ZooKeeper (docs/facts/controller.md). Every partition on which ZooKeeper and the
-brokers differ switches to ZooKeeper's leader, or to the first live member of its ISR, and all other replicas truncate
-to that one: it must hold what the followed leader holds. The controller elects a leader for every partition that has
-none, outside the ISR where `unclean.leader.election.enable` allows it. The probe reads all partitions, not only those
-of the finding.
-"""
+"""Whether another controller may be elected."""
 
 from __future__ import annotations
 
@@ -16,17 +9,30 @@ from kfix.core.errors import UnreachableError
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.reading import PartitionReading, ResourceKind
 from kfix.heal.model.answer import Answer, Verdict, judge
-from kfix.heal.probes.base import Probe
-from kfix.heal.probes.logs.compare import holds
-from kfix.heal.probes.logs.isr_holds_leader_log import followed
+from kfix.heal.probes.base import probe
+from kfix.heal.probes.compare import holds
+from kfix.heal.probes.logs import followed
 from kfix.heal.probes.words import state_words
 
 _UNCLEAN = "unclean.leader.election.enable"
+
+
 _WANTED = "no partition that would lose records to a new controller"
+
+
 _SHOWN = 3
 
 
-def _ask(_args: Args, reader: ClusterReader) -> Answer:
+@probe("a new controller would not lose records of any partition: logs and unclean elections")
+def reelection_is_safe(_args: Args, reader: ClusterReader) -> Answer:
+    """A new controller would not lose records of any partition of the cluster.
+
+    A new controller reads all state from ZooKeeper (docs/facts/controller.md). Every partition on which ZooKeeper and
+    the brokers differ switches to ZooKeeper's leader, or to the first live member of its ISR, and all other replicas
+    truncate to that one: it must hold what the followed leader holds. The controller elects a leader for every
+    partition that has none, outside the ISR where `unclean.leader.election.enable` allows it. The probe reads all
+    partitions, not only those of the finding.
+    """
     readings = reader.every_partition()
     problems: list[tuple[Verdict, str]] = []
     affected = 0
@@ -97,8 +103,3 @@ def _is_true(value: str | None, whose: str) -> bool:
 def _several(texts: list[str]) -> str:
     more = len(texts) - _SHOWN
     return "; ".join(texts[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
-
-
-PROBE = Probe(
-    "reelection_is_safe", "a new controller would not lose records of any partition: logs and unclean elections", _ask
-)

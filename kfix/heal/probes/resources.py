@@ -71,11 +71,11 @@ def frozen_resource(args: Args, _read: ReadFact) -> Args:
 
 
 def resource_probe(
-    name: str, summary: str, rule: Callable[[Args, Resource, ClusterReader], Answer], **params: ArgKind
-) -> Probe:
+    summary: str, **params: ArgKind
+) -> Callable[[Callable[[Args, Resource, ClusterReader], Answer]], Probe]:
     """A probe about the own configuration of one topic or one broker."""
-    return Probe(
-        name,
+    return lambda rule: Probe(
+        rule.__name__,
         summary,
         lambda args, reader: rule(args, resource_of(args), reader),
         {**PARAMS, **params},

@@ -16,6 +16,7 @@ from kfix.heal.probes.base import ON_PARTITION, Probe
 #: What a plan says about the key: the group, the key in hexadecimal, and the offset of its first record.
 KEY: Mapping[str, ArgKind] = {"group": ArgKind.TEXT, "key": ArgKind.TEXT, "first": ArgKind.INT}
 
+
 _BY_HAND = "kfix explain KFX118 describes the manual steps"
 
 
@@ -52,14 +53,48 @@ def key_of(args: Args) -> bytes:
         raise RefusedError(f"{args.tp()}: {args.text('key')[:60]!r} is not a key in hexadecimal") from None
 
 
-def key_probe(name: str, summary: str, wanted: str, rule: Callable[[KeyLeft], bool]) -> Probe:
+def key_probe(summary: str, wanted: str) -> Callable[[Callable[[KeyLeft], bool]], Probe]:
     """A probe about what every replica still has of the key."""
 
-    def ask(args: Args, reader: ClusterReader) -> Answer:
-        left = reader.key_left(args.tp(), key_of(args), args.number("first"))
-        observed = "; ".join(f"broker {b}: {each.words}" for b, each in sorted(left.items()))
-        if any(not each.error and not rule(each) for each in left.values()):
-            return judge(False, observed, wanted)
-        return judge(None if not left or any(each.error for each in left.values()) else True, observed, wanted)
+    def declare(rule: Callable[[KeyLeft], bool]) -> Probe:
+        def ask(args: Args, reader: ClusterReader) -> Answer:
+            left = reader.key_left(args.tp(), key_of(args), args.number("first"))
+            observed = "; ".join(f"broker {b}: {each.words}" for b, each in sorted(left.items()))
+            if any(not each.error and not rule(each) for each in left.values()):
+                return judge(False, observed, wanted)
+            return judge(None if not left or any(each.error for each in left.values()) else True, observed, wanted)
 
-    return Probe(name, summary, ask, ON_PARTITION, KEY, freeze=freeze)
+        return Probe(rule.__name__, summary, ask, ON_PARTITION, KEY, freeze=freeze)
+
+    return declare
+
+
+@key_probe(
+    "no replica has a record with a value and the key that cannot be loaded",
+    "no record with this key and a value, on every replica",
+)
+def key_is_compacted(left: KeyLeft) -> bool:
+    """No replica has a record with the key and a value; the one that deleted it may still be there."""
+    return left.values == 0
+
+
+@key_probe(
+    "on every replica, the last record with the key that cannot be loaded has no value",
+    "a record without a value is the last one with this key, on every replica",
+)
+def key_is_deleted(left: KeyLeft) -> bool:
+    """On every replica, the last record with the key has no value: the next compaction removes those before it."""
+    return left.deleted
+
+
+@key_probe(
+    "no replica has a record with the key that cannot be loaded, with or without a value",
+    "no record with this key, on every replica",
+)
+def key_is_gone(left: KeyLeft) -> bool:
+    """No replica has any record with the key: whichever replica leads next, its coordinator does not read one.
+
+    Every replica compacts its own log. On Kafka 4.3.1 the leader's log was clean, and the next leader still had the
+    record that deletes the key, on which its load failed, too (docs/facts/consumer-groups.md).
+    """
+    return left.values + left.tombstones == 0

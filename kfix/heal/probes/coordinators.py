@@ -1,9 +1,4 @@
-"""The group coordinator of an offsets partition answers, and the offsets committed there can be read.
-
-Leadership proves neither: a coordinator that is still loading its log answers 14 (COORDINATOR_LOAD_IN_PROGRESS), a
-phantom leader 16 (NOT_COORDINATOR). Where no group of the partition is known, the probe makes up a group name that
-hashes to the partition: a request for it changes nothing, and only a working coordinator can answer it.
-"""
+"""Probes about the coordinator of an offsets partition."""
 
 from __future__ import annotations
 
@@ -16,7 +11,7 @@ from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
 from kfix.heal.model.answer import Answer, judge
 from kfix.heal.model.facts import ReadFact, about
-from kfix.heal.probes.base import ON_PARTITION, Probe
+from kfix.heal.probes.base import ON_PARTITION, probe
 
 # No answer, or the coordinator is loading: the next attempt may succeed, so the answer is still open.
 _NOT_YET = frozenset({-1, 14, None})
@@ -50,7 +45,19 @@ def freeze(args: Args, read: ReadFact) -> Args:
     return args.with_(group=group)
 
 
-def _ask(args: Args, reader: ClusterReader) -> Answer:
+@probe(
+    "FindCoordinator and OffsetFetch answer for a group of the offsets partition",
+    ON_PARTITION,
+    {"group": ArgKind.TEXT},
+    freeze=freeze,
+)
+def coordinator_answers(args: Args, reader: ClusterReader) -> Answer:
+    """The group coordinator of an offsets partition answers, and the offsets committed there can be read.
+
+    Leadership proves neither: a coordinator that is still loading its log answers 14 (COORDINATOR_LOAD_IN_PROGRESS), a
+    phantom leader 16 (NOT_COORDINATOR). Where no group of the partition is known, the probe makes up a group name that
+    hashes to the partition: a request for it changes nothing, and only a working coordinator can answer it.
+    """
     found = reader.probe_group(args.text("group"))
     wanted = "FindCoordinator and OffsetFetch answer without an error"
     # The topic may have grown since the plan was made: then the answer is about another partition.
@@ -76,11 +83,29 @@ def _words(found: CoordinatorProbe) -> str:
     return f"group {found.group}: FindCoordinator {found.find_error}, OffsetFetch{where} {found.fetch_error}{why}"
 
 
-PROBE = Probe(
-    "coordinator_answers",
-    "FindCoordinator and OffsetFetch answer for a group of the offsets partition",
-    _ask,
+_NOT_COORDINATOR = 16
+
+
+@probe(
+    "the leader of the offsets partition refuses its groups, although it is their coordinator",
     ON_PARTITION,
     {"group": ArgKind.TEXT},
     freeze=freeze,
 )
+def coordinator_gave_up(args: Args, reader: ClusterReader) -> Answer:
+    """The leader of an offsets partition refuses its groups although every broker names it as their coordinator.
+
+    Only the coordinator of Kafka 4 gives a whole partition up. Shortly after a leader has moved, it answers the same;
+    the finding of this runbook has seen it in two snapshots.
+    """
+    found = reader.probe_group(args.text("group"))
+    wanted = "FindCoordinator names the leader, and it answers OffsetFetch with NOT_COORDINATOR (16)"
+    if found.partition != args.tp().partition:
+        there = TopicPartition(args.tp().topic, found.partition)
+        return judge(None, f"group {found.group} is now on {there}", wanted)
+    state = reader.recorded(args.tp()).state
+    observed = f"FindCoordinator {found.find_error}, OffsetFetch {found.fetch_error}"
+    if state is None or found.fetch_error in {None, -1}:
+        return judge(None, observed, wanted)
+    same = (found.find_error, found.fetch_error, found.coordinator) == (0, _NOT_COORDINATOR, state.leader)
+    return judge(same, observed, wanted)

@@ -1,0 +1,116 @@
+"""Probes about consumer groups: their state, their members and their committed offsets."""
+
+from __future__ import annotations
+
+from kfix.core.args import ArgKind, Args
+from kfix.core.ports import ClusterReader
+from kfix.core.snapshot.group_reading import awaited
+from kfix.core.wording import several, some
+from kfix.heal.model.answer import Answer, judge
+from kfix.heal.probes.base import ON_PARTITION, probe
+from kfix.heal.probes.positions import OFFSETS, leader_log, offsets_of, read_group, shown_offset, shown_offsets
+
+
+@probe("the consumer group has no members", {"group": ArgKind.TEXT})
+def group_is_empty(args: Args, reader: ClusterReader) -> Answer:
+    """The group has no members, so that an offset may be committed for it: its state is Empty or Dead."""
+    found = reader.group(args.text("group"), ())
+    return judge(not found.has_members, f"group {found.group} is {found.state}", "Empty or Dead: no members")
+
+
+@probe("the consumer group is Stable, or Empty", {"group": ArgKind.TEXT})
+def group_is_settled(args: Args, reader: ClusterReader) -> Answer:
+    """The group does not rebalance: its coordinator answers, and the state is Stable, or Empty if no member is left.
+
+    A group that the coordinator does not know (Dead) is not settled: its name may be wrong.
+    """
+    found = reader.group(args.text("group"), ())
+    return judge(found.state in {"Stable", "Empty"}, f"group {found.group} is {found.state}", "Stable, or Empty")
+
+
+_SHOWN = 5
+
+
+@probe(
+    "the group is rebalancing, and this member may be holding it up", {"group": ArgKind.TEXT, "member": ArgKind.TEXT}
+)
+def member_holds_rebalance(args: Args, reader: ClusterReader) -> Answer:
+    """The group rebalances, and its coordinator may wait for this member: it is not one that has joined since.
+
+    With several such members, no client request shows which of them the coordinator waits for (KFX111).
+    """
+    found, member = reader.group_members(args.text("group")), args.text("member")
+    observed, wanted = f"group {found.group} is {found.state}", f"it is rebalancing, and {member} holds it up"
+    if not found.rebalances:
+        return judge(False, observed, wanted)
+    last = reader.last_generation(found.group)
+    holding = [each.id for each in awaited(found.members, found.state, last.members, found.epoch)]
+    if last.number is not None:
+        observed += f" after generation {last.number}"
+    if all(each.id != member for each in found.members):
+        observed += f" and has no member {member}: it has left, or joined again under another id"
+    elif member not in holding:
+        observed += f"; {member} has joined since"
+    who = "the only member that may hold it is" if len(holding) == 1 else "the members that may hold it are"
+    return judge(member in holding, f"{observed}; {who} {some(holding, _SHOWN)}", wanted)
+
+
+@probe("the consumer group no longer has this member", {"group": ArgKind.TEXT, "member": ArgKind.TEXT})
+def member_is_gone(args: Args, reader: ClusterReader) -> Answer:
+    """The group has no member of this id. A client that was removed joins again under another id."""
+    found, member = reader.group_members(args.text("group")), args.text("member")
+    there = any(each.id == member for each in found.members)
+    observed = f"group {found.group} is {found.state}, with {several(len(found.members), 'member')}"
+    return judge(not there, f"{observed}, and {'has' if there else 'not'} {member}", f"it has no member {member}")
+
+
+@probe("OffsetFetch refuses no offset of the group because of a transaction", {"group": ArgKind.TEXT, **ON_PARTITION})
+def no_pending_offset(args: Args, reader: ClusterReader) -> Answer:
+    """OffsetFetch answers with a stable offset of the group in the partition: no open transaction holds it."""
+    tp = args.tp()
+    found = reader.group(args.text("group"), (tp,))
+    stored = found.committed.get(tp)
+    offset = "no committed offset" if stored is None else f"committed offset {stored.offset}"
+    observed = f"group {found.group}: {tp} {'UNSTABLE_OFFSET_COMMIT' if tp in found.unstable else offset}"
+    return judge(tp not in found.unstable, observed, "a stable offset, or none")
+
+
+@probe("OffsetFetch returns these committed offsets", OFFSETS)
+def offsets_are(args: Args, reader: ClusterReader) -> Answer:
+    """The committed offsets of the group are these, and no open transaction holds one of them."""
+    wanted, found = offsets_of(args), read_group(args, reader)
+    # The leader epoch and the metadata are no position.
+    same = all(shown_offset(found.committed.get(tp)) == shown_offset(each) for tp, each in wanted.items())
+    observed = f"group {found.group}: {shown_offsets(found.committed)}"
+    if found.unstable:
+        observed += f"; an open transaction holds {', '.join(map(str, found.unstable))}"
+    return judge(same and not found.unstable, observed, shown_offsets(wanted))
+
+
+@probe("OffsetFetch returns these committed offsets, or later ones", OFFSETS)
+def offsets_at_least(args: Args, reader: ClusterReader) -> Answer:
+    """The group has not lost these committed offsets: it may have committed later ones, as live consumers do."""
+    wanted, found = offsets_of(args), read_group(args, reader)
+    kept = all(
+        each is None or ((now := found.committed.get(tp)) is not None and now.offset >= each.offset)
+        for tp, each in wanted.items()
+    )
+    observed = f"group {found.group}: {shown_offsets(found.committed)}"
+    if found.unstable:
+        observed += f"; an open transaction holds {', '.join(map(str, found.unstable))}"
+    return judge(kept and not found.unstable, observed, f"at least {shown_offsets(wanted)}")
+
+
+@probe("the offsets are within the log of their partition", {"topic": ArgKind.TOPIC, "offsets": ArgKind.TEXT})
+def offsets_in_log(args: Args, reader: ClusterReader) -> Answer:
+    """The offsets are within the log of their partition at its leader: from its log start to its log end offset.
+
+    A consumer with an offset outside of it applies auto.offset.reset.
+    """
+    outside = []
+    for tp, each in offsets_of(args).items():
+        if each is not None:
+            log = leader_log(tp, reader)
+            if not log.start <= each.offset <= log.end:
+                outside.append(f"{tp} {each.offset} (its log has {log.start} to {log.end})")
+    return judge(not outside, f"outside: {', '.join(outside)}" if outside else "all are", "every offset is in the log")
