@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ def matcher(*, prevention: bool = True) -> Matcher:
 
 def where(check: Check) -> str:
     """Returns `file:line` of the condition, for error messages."""
-    path = _function(check).__code__.co_filename
+    path = check.judge.__code__.co_filename
     for number, line in enumerate(linecache.getlines(path), 1):
         if check.rows[:40] in line:
             return f"{path}:{number}"
@@ -102,16 +102,12 @@ def find_page(name: str) -> Check | FleetCheck:
 
 def page(check: Check | FleetCheck) -> str:
     """Returns the module docstring of the check's file, which is its page of documentation."""
-    return (sys.modules[_function(check).__module__].__doc__ or "").strip()
+    return (sys.modules[check.judge.__module__].__doc__ or "").strip()
 
 
 def subject(check: Check) -> str:
     """Returns the folder of the check's file, such as "leadership"."""
-    return _function(check).__module__.split(".")[1]
-
-
-def _function(check: Check | FleetCheck) -> Callable[..., object]:
-    return check.describe if isinstance(check, PartitionCheck) else check.check
+    return check.judge.__module__.split(".")[1]
 
 
 def table() -> str:

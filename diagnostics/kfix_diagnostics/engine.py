@@ -78,7 +78,7 @@ def examine_case(case: CaseFile, options: Options = DEFAULTS) -> Examination:
     matched = match(case.partitions.candidates(predicates(checks)), options.expected)
     hits = tuple((check, tuple(rows)) for check, rows in zip(checks, matched, strict=True) if rows)
     found = (
-        (check, tuple(check.check(_given(check, case), case)))
+        (check, tuple(check.judge(_given(check, case), case)))
         for check in cluster_checks(prevention=options.prevention)
     )
     return Examination(case, options, hits, tuple((check, findings) for check, findings in found if findings))
@@ -178,9 +178,9 @@ def _of_partitions(seen: Examination, before: Examination | None) -> Iterator[Fi
     for check, rows in seen.hits:
         settled, fresh = _settled(check, rows, seen.case, before)
         if settled:
-            yield from _marked(check, check.describe(settled, seen.case))
+            yield from _marked(check, check.judge(settled, seen.case))
         if fresh:
-            yield from map(_unsettled, check.describe(fresh, seen.case))
+            yield from map(_unsettled, check.judge(fresh, seen.case))
 
 
 def _marked(check: Check, findings: Iterable[Finding]) -> Iterable[Finding]:

@@ -7,9 +7,10 @@ its peers, or a partition has been stuck since the previous audit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
+from kfix.core.derive.checks import code_of, slug_of
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix.core.inventory.model import ClusterEntry
 
@@ -61,13 +62,25 @@ class FleetCase:
     previous_ids: Mapping[str, str] = field(default_factory=dict)
 
 
+FleetJudge = Callable[[FleetCase], Iterator[tuple[str, Finding]]]
+
+
 @dataclass(frozen=True, slots=True)
 class FleetCheck:
-    """A check over a whole fleet. `check` yields (name of the cluster, finding)."""
+    """A check over a whole fleet. The function that it decorates yields (name of the cluster, finding)."""
 
-    code: str
-    slug: str
     title: str
     severity: Severity
-    check: Callable[[FleetCase], Iterator[tuple[str, Finding]]]
+    judge: FleetJudge = lambda _: iter(())
     prevention: bool = False
+
+    def __call__(self, judge: FleetJudge) -> FleetCheck:
+        return replace(self, judge=judge)
+
+    @property
+    def code(self) -> str:
+        return code_of(self.judge)
+
+    @property
+    def slug(self) -> str:
+        return slug_of(self.judge)

@@ -96,4 +96,4 @@ def locked(store: str) -> Iterator[None]:
 
 
 def _over_fleets(case: FleetCase) -> tuple[tuple[str, Finding], ...]:
-    return tuple(found for check in FLEET for found in check.check(case))
+    return tuple(found for check in FLEET for found in check.judge(case))

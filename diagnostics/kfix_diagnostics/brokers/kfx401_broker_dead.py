@@ -44,6 +44,13 @@ from kfix_diagnostics._words import are, has, not_alive
 CODE = "KFX401"
 
 
+@ClusterCheck(
+    title="brokers that hold replicas are not registered",
+    severity=Severity.WARNING,
+    rows="n_live_replicas < n_replicas",
+    # The restart grace is its own debounce: a broker that has just left is advice.
+    debounce=Debounce.NONE,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     dead = case.dead
     if not dead:
@@ -176,15 +183,3 @@ def _maybe_frozen(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
             f"Check whether the process of {brokers_named(dead)} still runs: {', '.join(hung)} neither refuses "
             "connections nor answers. If it is frozen, end it before you start the broker"
         )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="broker-dead",
-    title="brokers that hold replicas are not registered",
-    severity=Severity.WARNING,
-    check=check,
-    rows="n_live_replicas < n_replicas",
-    # The restart grace is its own debounce: a broker that has just left is advice.
-    debounce=Debounce.NONE,
-)

@@ -41,6 +41,11 @@ from kfix_diagnostics._words import are
 CODE = "KFX402"
 
 
+@ClusterCheck(
+    title="a registered broker does not respond",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # Where no broker answers, kfix is cut off itself, which KFX901 reports.
     if not case.views:
@@ -115,13 +120,3 @@ def _summary(broker: int, leads: int, *, controls: bool) -> str:
     if not leads:
         return f"{text}; it leads no partition"
     return f"{text}: {several(leads, 'partition')} that it leads {are(leads)} unavailable"
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="broker-silent",
-    title="a registered broker does not respond",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-)

@@ -38,6 +38,13 @@ from kfix_diagnostics._words import per_topic
 CODE = "KFX403"
 
 
+@ClusterCheck(
+    title="a broker responds but is not registered",
+    severity=Severity.CRITICAL,
+    rows="leader >= 0 and (not views_agree or not zk_agrees)",
+    debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for broker in () if case.kraft else case.shut_out:
         yield _shut_out(broker, rows, case)
@@ -93,15 +100,3 @@ def _cut_off(broker: int, twice: list[TopicPartition], case: CaseFile) -> int:
         if state is not None and broker in ends and state.leader in ends:
             total += max(0, ends[broker].end - ends[state.leader].end)
     return total
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="broker-unregistered",
-    title="a broker responds but is not registered",
-    severity=Severity.CRITICAL,
-    check=check,
-    rows="leader >= 0 and (not views_agree or not zk_agrees)",
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)

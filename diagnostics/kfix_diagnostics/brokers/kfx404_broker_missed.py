@@ -33,6 +33,11 @@ from kfix_diagnostics._words import are
 CODE = "KFX404"
 
 
+@ClusterCheck(
+    title="a broker of earlier snapshots is gone; it holds no replica",
+    severity=Severity.INFO,
+    debounce=Debounce.NONE,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     missed = case.missed
     if not missed:
@@ -51,13 +56,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         remedies=(Remedy(f"If that was not on purpose: start {brokers_named(missed)}"),),
         never=("Do not change the cluster because of it: nothing depends on this broker",),
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="broker-missed",
-    title="a broker of earlier snapshots is gone; it holds no replica",
-    severity=Severity.INFO,
-    check=check,
-    debounce=Debounce.NONE,
-)

@@ -36,6 +36,12 @@ from kfix_diagnostics._evidence import live_row
 CODE = "KFX405"
 
 
+@ClusterCheck(
+    title="a broker is registered with a KRaft cluster, but its process is gone",
+    severity=Severity.INFO,
+    debounce=Debounce.NONE,
+    scope=Scope.KRAFT,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for broker in case.ghosts:
         yield _finding(broker, case)
@@ -85,14 +91,3 @@ def _remedies(broker: int, case: CaseFile, *, young: bool, fenced: bool) -> Iter
             "the broker is not registered",
             f"kafka-cluster.sh unregister {servers(case, '--config')} --id {broker}",
         )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="ghost-registration",
-    title="a broker is registered with a KRaft cluster, but its process is gone",
-    severity=Severity.INFO,
-    check=check,
-    debounce=Debounce.NONE,
-    scope=Scope.KRAFT,
-)

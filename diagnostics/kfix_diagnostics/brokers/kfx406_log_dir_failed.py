@@ -46,6 +46,12 @@ CODE = "KFX406"
 _SHOWN = 3
 
 
+@ClusterCheck(
+    title="a log directory of a live broker failed: its replicas there are offline",
+    severity=Severity.CRITICAL,
+    rows="n_failed_replicas > 0 and not deleting",
+    debounce=Debounce.HELD,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[int, list[TopicPartition]] = {}
     for row in rows:
@@ -145,14 +151,3 @@ def _never(broker: int, down: Sequence[TopicPartition]) -> Iterator[str]:
     )
     yield f"Do not elect a leader of {them}, nor another controller for that: no in-sync replica is online"
     yield f"Do not reassign {them}: without a leader, the reassignment hangs"
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="log-dir-failed",
-    title="a log directory of a live broker failed: its replicas there are offline",
-    severity=Severity.CRITICAL,
-    check=check,
-    rows="n_failed_replicas > 0 and not deleting",
-    debounce=Debounce.HELD,
-)

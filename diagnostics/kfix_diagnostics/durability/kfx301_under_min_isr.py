@@ -51,6 +51,12 @@ from kfix_diagnostics.durability._missing import (
 CODE = "KFX301"
 
 
+@PartitionCheck(
+    title="fewer replicas are in sync than min.insync.replicas requires: acks=all fails",
+    severity=Severity.CRITICAL,
+    rows="not internal and leader >= 0 and not leaderless and n_isr < min_isr and zk_agrees and not deleting",
+    debounce=Debounce.HELD,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for missing, found in all_missing(rows, case).items():
         yield _under(missing, found, case)
@@ -100,14 +106,3 @@ def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     starts = "names the broker to start and " if case.away(missing) or case.live is None else ""
     text = f"The runbook {starts}verifies recovery"
     yield runbook(case, "under-min-isr", f"{text}. Last resort: lower min.insync.replicas with -p relax_to=1")
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="under-min-isr",
-    title="fewer replicas are in sync than min.insync.replicas requires: acks=all fails",
-    severity=Severity.CRITICAL,
-    rows="not internal and leader >= 0 and not leaderless and n_isr < min_isr and zk_agrees and not deleting",
-    describe=describe,
-    debounce=Debounce.HELD,
-)

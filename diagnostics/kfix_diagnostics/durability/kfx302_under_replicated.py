@@ -51,6 +51,13 @@ CODE = "KFX302"
 _NEVER = "Do not trigger an election"
 
 
+@PartitionCheck(
+    title="fewer replicas are in sync than assigned",
+    severity=Severity.WARNING,
+    rows="leader >= 0 and not leaderless and n_isr < target_rf and n_isr >= min_isr and zk_agrees and not deleting",
+    debounce=Debounce.HELD,
+    brokers=missing_from,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     groups = by_missing(rows, case)
     for missing, found in groups.items():
@@ -94,15 +101,3 @@ def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
         yield Remedy("Wait: an ordinary restart has the same symptoms")
         return
     yield from bring_back(missing, rows, case)
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="under-replicated",
-    title="fewer replicas are in sync than assigned",
-    severity=Severity.WARNING,
-    rows="leader >= 0 and not leaderless and n_isr < target_rf and n_isr >= min_isr and zk_agrees and not deleting",
-    describe=describe,
-    debounce=Debounce.HELD,
-    brokers=missing_from,
-)

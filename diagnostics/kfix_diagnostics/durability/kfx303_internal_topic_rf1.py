@@ -41,6 +41,13 @@ SETTING = {
 }
 
 
+@PartitionCheck(
+    title="an internal topic (offsets, transactions, share groups) has too few replicas",
+    severity=Severity.WARNING,
+    rows="internal and n_replicas > 0 and n_replicas < advised_rf and replicas_agree "
+    "and not reassigning and not deleting",
+    debounce=Debounce.NONE,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_topic: dict[str, list[PartitionFacts]] = {}
     for row in rows:
@@ -92,15 +99,3 @@ def _evidence(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Iterato
         value = case.setting(broker, SETTING[topic])
         if value:
             yield Evidence(f"broker {broker}", SETTING[topic], f"{value} (takes effect only at creation)")
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="internal-topic-rf1",
-    title="an internal topic (offsets, transactions, share groups) has too few replicas",
-    severity=Severity.WARNING,
-    rows="internal and n_replicas > 0 and n_replicas < advised_rf and replicas_agree "
-    "and not reassigning and not deleting",
-    describe=describe,
-    debounce=Debounce.NONE,
-)

@@ -59,6 +59,12 @@ CODE = "KFX304"
 _SHOWN = 3
 
 
+@PartitionCheck(
+    title="partition of an internal topic below min.insync.replicas: commits fail",
+    severity=Severity.CRITICAL,
+    rows="internal and leader >= 0 and not leaderless and n_isr < min_isr and zk_agrees and not deleting",
+    debounce=Debounce.HELD,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for missing, found in all_missing(rows, case).items():
         yield _under(missing, found, case)
@@ -158,14 +164,3 @@ def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
         return
     starts = "names the broker to start and " if case.away(missing) or case.live is None else ""
     yield runbook(case, "under-min-isr", f"The runbook {starts}verifies recovery")
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="offsets-under-min-isr",
-    title="partition of an internal topic below min.insync.replicas: commits fail",
-    severity=Severity.CRITICAL,
-    rows="internal and leader >= 0 and not leaderless and n_isr < min_isr and zk_agrees and not deleting",
-    describe=describe,
-    debounce=Debounce.HELD,
-)

@@ -36,6 +36,13 @@ CODE = "KFX305"
 NEVER = ("Do not move everything at once: throttle, move in batches, and remove the throttle afterwards",)
 
 
+@PartitionCheck(
+    title="replicas could be spread over more racks or brokers",
+    severity=Severity.WARNING,
+    rows="not internal and n_replicas > 0 and replicas_agree and not reassigning and not deleting "
+    "and (n_replicas < advised_rf or racks_known and n_racks == 1 and n_replicas > 1 and cluster_racks > 1)",
+    debounce=Debounce.NONE,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_rack: dict[str, list[PartitionFacts]] = {}
     by_factor: dict[int, list[PartitionFacts]] = {}
@@ -103,15 +110,3 @@ def _first(rows: list[PartitionFacts], case: CaseFile) -> Evidence:
         f"{tp}, first of {several(len(rows), 'partition')}",
         f"replicas {ids(case.assignment(tp).replicas)}",
     )
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="packed-replicas",
-    title="replicas could be spread over more racks or brokers",
-    severity=Severity.WARNING,
-    rows="not internal and n_replicas > 0 and replicas_agree and not reassigning and not deleting "
-    "and (n_replicas < advised_rf or racks_known and n_racks == 1 and n_replicas > 1 and cluster_racks > 1)",
-    describe=describe,
-    debounce=Debounce.NONE,
-)

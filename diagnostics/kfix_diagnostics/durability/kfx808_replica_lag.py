@@ -40,6 +40,11 @@ from kfix_diagnostics.durability._missing import NO_RESTART
 CODE = "KFX808"
 
 
+@ClusterCheck(
+    title="a live replica is out of sync: stuck, slow, or catching up",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.cut is not None:
         return
@@ -107,13 +112,3 @@ def _remedies(pace: Pace, broker: int) -> Iterator[Remedy]:
         yield restart(f"If there is none: restart broker {broker} with a clean shutdown, and no other broker", broker)
     else:
         yield Remedy(f"Check the disk, the network and the garbage collection of broker {broker}")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="replica-lag",
-    title="a live replica is out of sync: stuck, slow, or catching up",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-)

@@ -40,6 +40,12 @@ from kfix_diagnostics._words import are, per_topic
 CODE = "KFX809"
 
 
+@ClusterCheck(
+    title="records of an earlier snapshot are no longer in any log",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.NONE,
+    scope=Scope.EARLIER,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     by_topic: dict[str, list[Lost]] = {}
     for lost in case.lost_records:
@@ -144,14 +150,3 @@ def _rows(found: tuple[Lost, ...]) -> Iterator[Evidence]:
             f"epoch {each.epoch} of broker {each.leader}",
             f"had records up to {each.end + each.records - 1}, in today's log that epoch ends at {each.end}",
         )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="records-lost",
-    title="records of an earlier snapshot are no longer in any log",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.NONE,
-    scope=Scope.EARLIER,
-)

@@ -30,6 +30,10 @@ from kfix.core.inventory.model import ClusterEntry
 CODE = "KFX701"
 
 
+@FleetCheck(
+    title="a cluster of the inventory could not be read",
+    severity=Severity.WARNING,
+)
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     for name, why in sorted(case.failed.items()):
         read = case.last_read.get(name)
@@ -60,12 +64,3 @@ def _command(entry: ClusterEntry | None) -> str:
     ):
         words += [option, value] if value else []
     return shlex.join(words)
-
-
-CHECK = FleetCheck(
-    code=CODE,
-    slug="not-collected",
-    title="a cluster of the inventory could not be read",
-    severity=Severity.WARNING,
-    check=check,
-)

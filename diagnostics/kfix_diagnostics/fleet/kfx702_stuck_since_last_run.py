@@ -33,6 +33,10 @@ from kfix_diagnostics._words import has
 CODE = "KFX702"
 
 
+@FleetCheck(
+    title="partitions have the same finding as in the previous audit",
+    severity=Severity.WARNING,
+)
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     for name, all_stuck in sorted(case.stuck.items()):
         if not all_stuck:
@@ -66,12 +70,3 @@ def _tp(text: str) -> TopicPartition:
 
 def _in_order(partitions: Iterable[str]) -> list[str]:
     return sorted(partitions, key=_tp)
-
-
-CHECK = FleetCheck(
-    code=CODE,
-    slug="stuck-since-last-run",
-    title="partitions have the same finding as in the previous audit",
-    severity=Severity.WARNING,
-    check=check,
-)

@@ -47,6 +47,11 @@ COMPARED = (
 )
 
 
+@FleetCheck(
+    title="a cluster has different broker settings from the other clusters with the same tag",
+    severity=Severity.WARNING,
+    prevention=True,
+)
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     tags: dict[str, list[str]] = {}
     for name in sorted(case.digests):
@@ -96,13 +101,3 @@ def _usual(values: Mapping[str, str]) -> tuple[str, int]:
         if 2 * n > len(values):
             return value, n
     return "", 0
-
-
-CHECK = FleetCheck(
-    code=CODE,
-    slug="fleet-drift",
-    title="a cluster has different broker settings from the other clusters with the same tag",
-    severity=Severity.WARNING,
-    check=check,
-    prevention=True,
-)

@@ -31,6 +31,10 @@ from kfix.core.wording import some
 CODE = "KFX704"
 
 
+@FleetCheck(
+    title="two names refer to one cluster, or a name refers to a different cluster than before",
+    severity=Severity.WARNING,
+)
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     names: dict[str, list[str]] = {}
     for name, digest in sorted(case.digests.items()):
@@ -76,12 +80,3 @@ def _finding(obj: str, summary: str, cause: str, cluster: str, remedy: str) -> F
         remedies=(Remedy(remedy),),
         never=("Do not carry out a plan for one of these names before it is clear which cluster it is",),
     )
-
-
-CHECK = FleetCheck(
-    code=CODE,
-    slug="cluster-identity",
-    title="two names refer to one cluster, or a name refers to a different cluster than before",
-    severity=Severity.WARNING,
-    check=check,
-)

@@ -32,6 +32,10 @@ LATE = 300.0
 EARLY = 6 * 3600.0
 
 
+@FleetCheck(
+    title="a snapshot was taken at a time outside its run",
+    severity=Severity.WARNING,
+)
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     for name, digest in sorted(case.digests.items()):
         early, late = case.began - digest.taken_at, digest.taken_at - case.ended
@@ -56,12 +60,3 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
 def _minutes(seconds: float) -> str:
     minutes = round(seconds / 60)
     return f"{minutes} minutes" if minutes < 180 else f"{round(minutes / 60)} hours"
-
-
-CHECK = FleetCheck(
-    code=CODE,
-    slug="clock-skew",
-    title="a snapshot was taken at a time outside its run",
-    severity=Severity.WARNING,
-    check=check,
-)

@@ -43,6 +43,11 @@ CODE = "KFX108"
 _SHOWN = 3
 
 
+@ClusterCheck(
+    title="a group waits for a transaction that does not end",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[int, list[tuple[OffsetsLog, OpenTransaction]]] = {}
     for log in case.offsets_logs:
@@ -107,13 +112,3 @@ def _refusal(log: OffsetsLog, group: LoggedGroup) -> Evidence:
         f"group {group.name}",
         f"UNSTABLE_OFFSET_COMMIT for {some(tuple(map(str, group.pending or ())), _SHOWN)}",
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="pending-offsets",
-    title="a group waits for a transaction that does not end",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-)

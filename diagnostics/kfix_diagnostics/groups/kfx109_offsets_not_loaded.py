@@ -50,6 +50,11 @@ CODE = "KFX109"
 _SHOWN = 3
 
 
+@ClusterCheck(
+    title="a coordinator does not serve offsets that the log of its partition holds",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[int, list[tuple[OffsetsLog, LoggedGroup]]] = {}
     for log in case.offsets_logs:
@@ -122,13 +127,3 @@ def _remedies(broker: int, group: str, tps: tuple[TopicPartition, ...], case: Ca
         "kfix explain KFX109",
     )
     yield Remedy("Diagnose again", f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="offsets-not-loaded",
-    title="a coordinator does not serve offsets that the log of its partition holds",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-)

@@ -37,6 +37,12 @@ from kfix_diagnostics._advice import cluster_options, servers
 CODE = "KFX110"
 
 
+@ClusterCheck(
+    title="the address of a group's coordinator cannot be reached from here",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+    scope=Scope.GROUP,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[int, str], list[GroupReading]] = {}
     for readings in by_group(case.snapshot.group_readings).values():
@@ -76,14 +82,3 @@ def _unreachable(broker: int, address: str, readings: list[GroupReading], case: 
         follows=(f"KFX402:broker {broker}", f"KFX401:broker {broker}", f"KFX807:broker {broker}"),
         token=address,
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="coordinator-unreachable",
-    title="the address of a group's coordinator cannot be reached from here",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-    scope=Scope.GROUP,
-)

@@ -48,6 +48,11 @@ CODE = "KFX111"
 _SHOWN = 5
 
 
+@ClusterCheck(
+    title="a group is stuck in a rebalance",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.NONE,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     held = tuple(_stuck(case))
     yield from held
@@ -130,13 +135,3 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
 def _remedies(last: GroupReading, members: tuple[GroupMember, ...], case: CaseFile) -> Iterator[Remedy]:
     yield from restart_members(last.group, members, case)
     yield from evictions(last.group, members, case)
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="rebalance-held",
-    title="a group is stuck in a rebalance",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.NONE,
-)

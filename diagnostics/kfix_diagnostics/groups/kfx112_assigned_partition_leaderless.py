@@ -40,6 +40,13 @@ _SHOWN = 3
 _CAUSES = ("KFX101", "KFX102", "KFX103", "KFX104", "KFX105", "KFX107")
 
 
+@ClusterCheck(
+    title="a group reads partitions that have no leader",
+    severity=Severity.CRITICAL,
+    rows="leaderless and not deleting",
+    debounce=Debounce.HELD,
+    scope=Scope.GROUP,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     leaderless = {row.tp for row in rows}
     for group, readings in by_group(case.snapshot.group_readings).items():
@@ -68,15 +75,3 @@ def _stuck(group: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Findi
         partitions=tps,
         follows_codes=_CAUSES,
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="assigned-partition-leaderless",
-    title="a group reads partitions that have no leader",
-    severity=Severity.CRITICAL,
-    check=check,
-    rows="leaderless and not deleting",
-    debounce=Debounce.HELD,
-    scope=Scope.GROUP,
-)

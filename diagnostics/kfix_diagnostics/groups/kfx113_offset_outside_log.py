@@ -41,6 +41,11 @@ _SHOWN = 5
 _Outside = dict[TopicPartition, GroupPartition]
 
 
+@ClusterCheck(
+    title="a committed offset is below the start of the log or above its end",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for readings in by_group(case.snapshot.group_readings).values():
         last = readings[-1]
@@ -105,13 +110,3 @@ def _remedies(group: str, tp: TopicPartition, case: CaseFile, *, lost: bool) -> 
         f"kafka-consumer-groups.sh {servers(case)} --group {shlex.quote(group)} --topic "
         f"{shlex.quote(f'{tp.topic}:{tp.partition}')} --reset-offsets --to-earliest --dry-run",
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="offset-outside-log",
-    title="a committed offset is below the start of the log or above its end",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-)

@@ -56,6 +56,12 @@ _POLICY, _RATIO, _LAG = "cleanup.policy", "min.cleanable.dirty.ratio", "min.comp
 _USUAL_RATIO = 0.5
 
 
+@ClusterCheck(
+    title="the log cleaner does not compact partitions of the offsets topic",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     logs = uncompacted(case)
     if logs:
@@ -212,14 +218,3 @@ def _to_short_copies(moved: list[OffsetsLogSize], others: Collection[int], case:
         "partitions have none",
         changes=(ChangeKind.ELECTION,),
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="offsets-uncompacted",
-    title="the log cleaner does not compact partitions of the offsets topic",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

@@ -65,6 +65,11 @@ class _Waiting(NamedTuple):
         return [tp for tp, (each, _) in self.held.items() if each.committed in (-1, each.stable)]
 
 
+@ClusterCheck(
+    title="a transaction that does not end holds back the last stable offset",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.NONE,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     producers: dict[int, dict[str, _Waiting]] = {}
     for name, readings in by_group(case.snapshot.group_readings).items():
@@ -154,13 +159,3 @@ def _rows(groups: Sequence[_Waiting], case: CaseFile) -> Iterator[Evidence]:
             f"producer id {batch.producer} epoch {batch.epoch}",
             age_of(case, batch.since_ms),
         )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="open-transaction",
-    title="a transaction that does not end holds back the last stable offset",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.NONE,
-)

@@ -63,6 +63,13 @@ _EXPLAINED_BY = {
 }
 
 
+@ClusterCheck(
+    title="a pasted text has errors of clients, brokers or controllers",
+    severity=Severity.CRITICAL,
+    rows="(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting",
+    debounce=Debounce.NONE,
+    scope=Scope.TEXT,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     text = case.snapshot.pasted
     if text is None:
@@ -267,15 +274,3 @@ def _where_of(error: Complaint) -> str:
     """Returns the first line of an error, and how often the text has it."""
     where = error.where or f"line {error.line}"
     return f"{where} ({error.times} times)" if error.times > 1 else where
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="pasted-errors",
-    title="a pasted text has errors of clients, brokers or controllers",
-    severity=Severity.CRITICAL,
-    check=check,
-    rows="(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting",
-    debounce=Debounce.NONE,
-    scope=Scope.TEXT,
-)

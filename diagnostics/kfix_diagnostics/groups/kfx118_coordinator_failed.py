@@ -51,6 +51,12 @@ CODE = "KFX118"
 _CLEANER = "log.cleaner.enable"
 
 
+@ClusterCheck(
+    title="a Kafka 4 coordinator failed to load its offsets partition, and refuses its groups",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     by_leader: dict[int, list[CoordinatorProbe]] = {}
     for probe in gave_up(case):
@@ -127,14 +133,3 @@ def _compactable(tps: tuple[TopicPartition, ...], case: CaseFile) -> bool:
         for tp in tps
         for replicas in (case.assignment(tp).replicas,)
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="coordinator-failed",
-    title="a Kafka 4 coordinator failed to load its offsets partition, and refuses its groups",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)

@@ -42,15 +42,10 @@ from kfix_diagnostics.leadership import _leaderless
 CODE = "KFX101"
 
 
-def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    yield from _leaderless.describe(CODE, rows, case)
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="coordinator-stuck",
+@PartitionCheck(
     title="offsets partition has no leader although an in-sync replica is alive",
     severity=Severity.CRITICAL,
     rows="offsets and leaderless and n_online_isr > 0 and not deleting and not zk_lacks",
-    describe=describe,
 )
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    yield from _leaderless.describe(CODE, rows, case)

@@ -58,6 +58,11 @@ CODE = "KFX103"
 SHOWN = 3
 
 
+@PartitionCheck(
+    title="no leader: every in-sync replica is dead, only out-of-sync replicas are alive",
+    severity=Severity.CRITICAL,
+    rows="leaderless and n_live_isr == 0 and n_live_replicas > 0 and not deleting and not zk_lacks",
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_isr: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
     yield from describe_unread(CODE, rows, case)
@@ -158,13 +163,3 @@ def _unclean(tp: TopicPartition, case: CaseFile) -> str:
         f"{text} that broker {best} has (log end {ends[best]}), and {only}. "
         f"Broker {best} would not win: put it first in the assignment"
     )
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="isr-gone",
-    title="no leader: every in-sync replica is dead, only out-of-sync replicas are alive",
-    severity=Severity.CRITICAL,
-    rows="leaderless and n_live_isr == 0 and n_live_replicas > 0 and not deleting and not zk_lacks",
-    describe=describe,
-)

@@ -51,6 +51,12 @@ from kfix_diagnostics.leadership._unclean import allowed, elected_at_start, outs
 CODE = "KFX104"
 
 
+@PartitionCheck(
+    title="no leader and no live replica: no election can help",
+    severity=Severity.CRITICAL,
+    rows="leaderless and n_live_replicas == 0 and n_live_isr == 0 and n_unknown_replicas < n_replicas and not deleting"
+    " and not zk_lacks",
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
     yield from describe_unread(CODE, rows, case)
@@ -143,14 +149,3 @@ def _whom(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
     if all(isr >= {*chosen} for isr in _in_sync(tps, case)):
         return start_any(chosen, case.frozen)
     return f"{start(chosen, case)}: each partition needs one of its in-sync replicas, and none has all of them"
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="no-live-replica",
-    title="no leader and no live replica: no election can help",
-    severity=Severity.CRITICAL,
-    rows="leaderless and n_live_replicas == 0 and n_live_isr == 0 and n_unknown_replicas < n_replicas and not deleting"
-    " and not zk_lacks",
-    describe=describe,
-)

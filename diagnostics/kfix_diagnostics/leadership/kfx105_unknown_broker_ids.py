@@ -43,6 +43,11 @@ from kfix_diagnostics._words import either, has, per_topic
 CODE = "KFX105"
 
 
+@PartitionCheck(
+    title="replicas are assigned to broker ids that no longer exist",
+    severity=Severity.CRITICAL,
+    rows="n_unknown_replicas > 0 and not deleting",
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     lost = sorted({b for row in rows for b in case.assignment(row.tp).replicas if b in case.lost})
     down = [row.tp for row in rows if row.leaderless and row.n_live_replicas == 0]
@@ -148,13 +153,3 @@ def _replace(lost: list[int], case: CaseFile, *, without_copy: bool) -> Remedy:
 
 def _empty(case: CaseFile) -> list[int]:
     return sorted((case.live or frozenset()) - case.assigned)
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="unknown-broker-ids",
-    title="replicas are assigned to broker ids that no longer exist",
-    severity=Severity.CRITICAL,
-    rows="n_unknown_replicas > 0 and not deleting",
-    describe=describe,
-)

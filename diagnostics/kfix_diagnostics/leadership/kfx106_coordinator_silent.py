@@ -53,6 +53,12 @@ UNCOMPACTED = "KFX115"
 SICK = frozenset({NO_ANSWER, 5, 6, 7, LOADING, 15, 16})
 
 
+@ClusterCheck(
+    title="offsets partition has a leader, but its coordinator does not respond",
+    severity=Severity.CRITICAL,
+    rows="offsets and leader >= 0 and not leaderless",
+    debounce=Debounce.HELD,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     told = {probe.partition for probe in gave_up(case)}
     failed = [probe for probe in case.probes if _error(probe) in SICK and probe.partition not in told]
@@ -170,14 +176,3 @@ def _remedies(leader: int, case: CaseFile, *, loading: bool) -> Iterator[Remedy]
         # The new coordinator logs a failed load as CoordinatorRuntime, the old one as GroupMetadataManager.
         name = "CoordinatorRuntime" if new_coordinator(case) else "GroupMetadataManager"
         yield Remedy(f"Search the log of broker {leader} for errors of {name}")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="coordinator-silent",
-    title="offsets partition has a leader, but its coordinator does not respond",
-    severity=Severity.CRITICAL,
-    check=check,
-    rows="offsets and leader >= 0 and not leaderless",
-    debounce=Debounce.HELD,
-)

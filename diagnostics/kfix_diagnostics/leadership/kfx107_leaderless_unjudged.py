@@ -52,6 +52,11 @@ class _Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
+@PartitionCheck(
+    title="no leader, and broker liveness is unknown",
+    severity=Severity.CRITICAL,
+    rows="leaderless and not liveness_known and not deleting",
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_kind: dict[_Kind, list[PartitionFacts]] = {}
     for row in rows:
@@ -199,13 +204,3 @@ def _evidence(tps: tuple[TopicPartition, ...], able: tuple[int, ...], case: Case
             yield Evidence("inferred from the text", f"broker {broker}", f"{state}: it {sign}")
     if len(tps) > 1:
         yield Evidence("text", "partitions like this one", several(len(tps), "partition"))
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="leaderless-unjudged",
-    title="no leader, and broker liveness is unknown",
-    severity=Severity.CRITICAL,
-    rows="leaderless and not liveness_known and not deleting",
-    describe=describe,
-)

@@ -62,6 +62,12 @@ _SHOWN = 3
 _NO_OTHER = "no replica alive"
 
 
+@PartitionCheck(
+    title="no leader: a replica that is eligible to lead without data loss is dead",
+    severity=Severity.CRITICAL,
+    rows="leaderless and n_isr == 0 and not deleting",
+    scope=Scope.KRAFT,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[EligibleLeaders, int | None, str], list[TopicPartition]] = {}
     for row in rows:
@@ -262,14 +268,3 @@ def _remedies(
         f"the runbook puts {best} first, reads the assignment of {per_topic(tps)} again, and then asks for "
         "confirmation of each unclean election",
     )
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="eligible-waits",
-    title="no leader: a replica that is eligible to lead without data loss is dead",
-    severity=Severity.CRITICAL,
-    rows="leaderless and n_isr == 0 and not deleting",
-    describe=describe,
-    scope=Scope.KRAFT,
-)

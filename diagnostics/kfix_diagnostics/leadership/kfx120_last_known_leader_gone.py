@@ -45,6 +45,12 @@ _FEATURE = "eligible.leader.replicas.version"
 _ELSEWHERE = "KFX119"
 
 
+@PartitionCheck(
+    title="the last known leader of a leaderless partition is no longer one of its replicas",
+    severity=Severity.CRITICAL,
+    rows="leaderless and not deleting",
+    scope=Scope.KRAFT,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     waiting = any(waits_for(row.tp, case) is not None for row in rows)
     found: dict[tuple[int, ...], list[TopicPartition]] = {}
@@ -101,14 +107,3 @@ def _remedies(kept: str, tps: list[TopicPartition], case: CaseFile, *, waiting: 
     )
     yield diagnose_again(case, "Diagnose again")
     yield Remedy(f"If the records of {per_topic(tps)} do not matter: delete the topic; then {kept} can be started")
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="last-known-leader-gone",
-    title="the last known leader of a leaderless partition is no longer one of its replicas",
-    severity=Severity.CRITICAL,
-    rows="leaderless and not deleting",
-    describe=describe,
-    scope=Scope.KRAFT,
-)

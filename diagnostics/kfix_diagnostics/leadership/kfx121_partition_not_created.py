@@ -42,6 +42,13 @@ from kfix_diagnostics._words import are, has, per_topic, start_any
 CODE = "KFX121"
 
 
+@PartitionCheck(
+    title="a partition in ZooKeeper that no broker knows",
+    severity=Severity.CRITICAL,
+    rows="n_views == 0 and not deleting and (leader == -2 or zk_leader >= 0 and not leaderless)",
+    debounce=Debounce.SAME,
+    scope=Scope.ZOOKEEPER,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     groups: dict[tuple[int, ...], list[TopicPartition]] = {}
     untold = []
@@ -138,15 +145,3 @@ def _remedies(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
         return
     yield Remedy("Read the controller's log (controller.log) for the topic: it shows why the partition was not created")
     yield runbook(case, "controller-reelect", "Force the election of another controller: it creates what is missing")
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="partition-not-created",
-    title="a partition in ZooKeeper that no broker knows",
-    severity=Severity.CRITICAL,
-    rows="n_views == 0 and not deleting and (leader == -2 or zk_leader >= 0 and not leaderless)",
-    describe=describe,
-    debounce=Debounce.SAME,
-    scope=Scope.ZOOKEEPER,
-)

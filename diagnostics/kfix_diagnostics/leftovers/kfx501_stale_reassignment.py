@@ -49,6 +49,12 @@ CODE = "KFX501"
 _STILL, _LONG = 600.0, 3600.0
 
 
+@PartitionCheck(
+    title="a reassignment waits for a dead broker, or makes no progress",
+    severity=Severity.WARNING,
+    rows="reassigning and not deleting",
+    debounce=Debounce.HELD,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_dead: dict[tuple[int, ...], list[PartitionFacts]] = {}
     for row in rows:
@@ -164,14 +170,3 @@ def _remedies(dead: tuple[int, ...], tps: tuple[TopicPartition, ...], case: Case
             )
         return
     yield Remedy("Check whether the new replica grows: a throttle that is too low, or a full disk, stops it")
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="stale-reassignment",
-    title="a reassignment waits for a dead broker, or makes no progress",
-    severity=Severity.WARNING,
-    rows="reassigning and not deleting",
-    describe=describe,
-    debounce=Debounce.HELD,
-)

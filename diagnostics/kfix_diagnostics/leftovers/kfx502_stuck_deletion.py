@@ -36,6 +36,13 @@ from kfix_diagnostics._running import find_out_why, running, which_runs
 CODE = "KFX502"
 
 
+@PartitionCheck(
+    title="the deletion of a topic waits for a dead broker",
+    severity=Severity.WARNING,
+    rows="deleting and n_live_replicas >= 0 and n_live_replicas < n_replicas",
+    debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     topics: dict[str, Rows] = {}
     for row in rows:
@@ -65,15 +72,3 @@ def _remedies(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
         yield find_out_why(up, case, then)
     if down := tuple(broker for broker in dead if broker not in up):
         yield starts(Remedy(f"{start(down, case)}. {then}"), down)
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="stuck-deletion",
-    title="the deletion of a topic waits for a dead broker",
-    severity=Severity.WARNING,
-    rows="deleting and n_live_replicas >= 0 and n_live_replicas < n_replicas",
-    describe=describe,
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)

@@ -40,6 +40,11 @@ _NO_RATE = {"", str(2**63 - 1)}
 _SHOWN = 6
 
 
+@ClusterCheck(
+    title="replication is throttled although no reassignment is under way",
+    severity=Severity.WARNING,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.moving is not False:
         return
@@ -96,13 +101,3 @@ def _rows(rates: dict[tuple[int, str], str], lists: dict[tuple[str, str], str], 
         yield Evidence(f"broker {broker}", key, _rate(value))
     for (topic, key), value in sorted(lists.items())[:_SHOWN]:
         yield Evidence(case.record_name, f"topic {topic}: {key}", value if len(value) <= 80 else f"{value[:80]} ...")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="left-over-throttle",
-    title="replication is throttled although no reassignment is under way",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.HELD,
-)

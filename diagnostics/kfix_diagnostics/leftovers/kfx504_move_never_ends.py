@@ -43,6 +43,13 @@ CODE = "KFX504"
 _SHOWN = 3
 
 
+@PartitionCheck(
+    title="a reassignment adds and removes the same replica, and never ends",
+    severity=Severity.WARNING,
+    rows="reassigning and not deleting",
+    debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.kraft:
         return
@@ -110,15 +117,3 @@ def _lists(tps: Sequence[TopicPartition], case: CaseFile, of: Callable[[Assignme
     if len(tps) == 1:
         return lists[0]
     return some([f"{found} ({tp})" for tp, found in zip(tps, lists, strict=True)], _SHOWN)
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="move-never-ends",
-    title="a reassignment adds and removes the same replica, and never ends",
-    severity=Severity.WARNING,
-    rows="reassigning and not deleting",
-    describe=describe,
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)

@@ -37,6 +37,11 @@ from kfix_diagnostics._words import per_topic
 CODE = "KFX810"
 
 
+@ClusterCheck(
+    title="a replica has all records but is not added to the ISR",
+    severity=Severity.WARNING,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.cut is not None:
         return
@@ -81,13 +86,3 @@ def _left_out(case: CaseFile, leader: int, found: list[LeftOut]) -> Finding:
         partitions=tps,
         facts={"leader": leader, "brokers": brokers},
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="not-taken-back",
-    title="a replica has all records but is not added to the ISR",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.HELD,
-)

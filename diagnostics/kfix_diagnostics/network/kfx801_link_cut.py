@@ -37,6 +37,11 @@ from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap
 CODE = "KFX801"
 
 
+@ClusterCheck(
+    title="two brokers cannot reach each other",
+    severity=Severity.WARNING,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is None or cut.kind is not CutKind.LINK:
@@ -71,13 +76,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         foretells_loss=False,
     )
     yield cut_finding(CODE, case, cut, words)
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="link-cut",
-    title="two brokers cannot reach each other",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.HELD,
-)

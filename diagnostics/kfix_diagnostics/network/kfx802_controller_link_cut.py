@@ -38,6 +38,12 @@ from kfix_diagnostics.network._cut import CutWords, cut_finding, forecast, gap_w
 CODE = "KFX802"
 
 
+@ClusterCheck(
+    title="a broker does not receive the controller's updates",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is None or cut.kind is not CutKind.CONTROLLER_LINK:
@@ -73,14 +79,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         facts={"controller": cut.peers[0], "stuck": tuple(map(str, cut.stuck))},
     )
     yield cut_finding(CODE, case, cut, words)
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="controller-link-cut",
-    title="a broker does not receive the controller's updates",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)

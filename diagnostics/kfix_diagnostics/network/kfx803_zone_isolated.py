@@ -36,17 +36,12 @@ from kfix_diagnostics.network._isolated import isolated
 CODE = "KFX803"
 
 
+@ClusterCheck(
+    title="a zone is cut off from the others",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is not None and cut.kind is CutKind.ZONE:
         yield isolated(CODE, case, cut, controllers="")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="zone-isolated",
-    title="a zone is cut off from the others",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-)

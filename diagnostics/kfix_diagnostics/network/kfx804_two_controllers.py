@@ -33,6 +33,11 @@ from kfix_diagnostics.network._isolated import isolated
 CODE = "KFX804"
 
 
+@ClusterCheck(
+    title="the controller's zone is cut off, and another controller was elected",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is None or cut.kind is not CutKind.CONTROLLER_ZONE:
@@ -41,13 +46,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     old = sorted({c for b, c in cut.controllers.items() if b in cut.brokers and c in cut.brokers})
     now = f"broker {node.broker} is, with epoch {node.epoch}" if node is not None else "another broker is"
     yield isolated(CODE, case, cut, controllers=f". Broker {old[0]} still acts as controller, but {now}")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="two-controllers",
-    title="the controller's zone is cut off, and another controller was elected",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-)

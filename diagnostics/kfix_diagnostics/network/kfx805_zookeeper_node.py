@@ -34,6 +34,12 @@ from kfix_diagnostics.network._cut import vantage_rows
 CODE = "KFX805"
 
 
+@ClusterCheck(
+    title="a ZooKeeper server has no quorum or does not respond",
+    severity=Severity.WARNING,
+    debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     serving = [node for node in case.ensemble if node.serves]
     failed = [node for node in case.ensemble if not (node.serves or node.refuses)]
@@ -89,14 +95,3 @@ def _same_host(case: CaseFile, node: ZooKeeperNode) -> bool:
 def _said(node: ZooKeeperNode) -> str:
     zxid = f", zxid 0x{node.zxid:x}" if node.zxid >= 0 else ""
     return f"{node.mode or 'no mode'}{zxid}" + (f" ({node.error})" if node.error else "")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="zookeeper-node",
-    title="a ZooKeeper server has no quorum or does not respond",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)

@@ -35,6 +35,12 @@ from kfix_diagnostics.network._cut import vantage_rows
 CODE = "KFX806"
 
 
+@ClusterCheck(
+    title="ZooKeeper has lost its quorum",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     nodes = case.ensemble
     # A server that refuses `srvr` may serve; the one that kfix read through does.
@@ -69,14 +75,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         ),
         forbids=(NOTHING_AT_ALL,),
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="zookeeper-quorum",
-    title="ZooKeeper has lost its quorum",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)

@@ -37,6 +37,11 @@ from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap
 CODE = "KFX807"
 
 
+@ClusterCheck(
+    title="a broker reaches no other broker, but reaches ZooKeeper or the controllers",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is None or cut.kind is not CutKind.ALONE:
@@ -85,13 +90,3 @@ def _neighbours(cut_off: str, *, is_controller: bool) -> dict[str, str]:
         "cut between two brokers": "all other brokers are on the other side",
         **({"stale brokers": "all but the controller are stale at once"} if is_controller else {}),
     }
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="broker-alone",
-    title="a broker reaches no other broker, but reaches ZooKeeper or the controllers",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-)

@@ -48,6 +48,14 @@ CODE = "KFX601"
 DEFAULT = "default.replication.factor"
 
 
+@PartitionCheck(
+    title="topics have fewer replicas than the site requires",
+    severity=Severity.WARNING,
+    rows="not internal and n_replicas > 0 and n_replicas < expected_rf and replicas_agree "
+    "and not reassigning and not deleting",
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for factor in sorted({row.n_replicas for row in rows}):
         yield _few(factor, tuple(row for row in rows if row.n_replicas == factor), case)
@@ -80,16 +88,3 @@ def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
         topic = largest(rows, case)
         text = f"Raise the replication factor to {reachable} by a reassignment, topic by topic, beginning with {topic}"
         yield runbook(case, "raise-topic-rf", text, f"topic={topic}", f"rf={reachable}")
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="rf-below-policy",
-    title="topics have fewer replicas than the site requires",
-    severity=Severity.WARNING,
-    rows="not internal and n_replicas > 0 and n_replicas < expected_rf and replicas_agree "
-    "and not reassigning and not deleting",
-    describe=describe,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

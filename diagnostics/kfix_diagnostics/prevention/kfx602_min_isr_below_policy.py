@@ -51,6 +51,13 @@ from kfix_diagnostics.prevention._prevention import (
 CODE = "KFX602"
 
 
+@PartitionCheck(
+    title="min.insync.replicas lets acknowledged records exist in one copy",
+    severity=Severity.WARNING,
+    rows="min_isr >= 0 and min_isr < expected_min_isr and n_replicas > 1 and not deleting",
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     kinds = {(row.topic, row.min_isr) for row in rows}
     defaults = {kind: inherits(kind[0], MIN_ISR, str(kind[1]), case) for kind in kinds}
@@ -98,15 +105,3 @@ def _remedies(rows: Rows, case: CaseFile) -> Iterator[Remedy]:
         yield runbook(case, "raise-topic-rf", more, f"topic={largest(plain, case)}", f"rf={wanted + 1}")
     elif tight:
         yield runbook(case, "raise-offsets-rf", more, f"topic={largest(tight, case)}", f"rf={wanted + 1}")
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="min-isr-below-policy",
-    title="min.insync.replicas lets acknowledged records exist in one copy",
-    severity=Severity.WARNING,
-    rows="min_isr >= 0 and min_isr < expected_min_isr and n_replicas > 1 and not deleting",
-    describe=describe,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

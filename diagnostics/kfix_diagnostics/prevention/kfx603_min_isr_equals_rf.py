@@ -45,6 +45,13 @@ from kfix_diagnostics.prevention._prevention import (
 CODE = "KFX603"
 
 
+@PartitionCheck(
+    title="every replica must be in sync, so no broker can be taken down",
+    severity=Severity.WARNING,
+    rows="min_isr > 1 and min_isr == n_replicas and not reassigning and not deleting",
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for factor in sorted({row.n_replicas for row in rows}):
         yield _tight(factor, tuple(row for row in rows if row.n_replicas == factor), case)
@@ -84,15 +91,3 @@ def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     name, topic = ("raise-topic-rf", largest(plain, case)) if plain else ("raise-offsets-rf", largest(rows, case))
     text = f"Raise the replication factor to {factor + 1} by a reassignment, topic by topic, beginning with {topic}"
     yield runbook(case, name, text, f"topic={topic}", f"rf={factor + 1}")
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="min-isr-equals-rf",
-    title="every replica must be in sync, so no broker can be taken down",
-    severity=Severity.WARNING,
-    rows="min_isr > 1 and min_isr == n_replicas and not reassigning and not deleting",
-    describe=describe,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

@@ -49,6 +49,13 @@ from kfix_diagnostics.prevention._prevention import (
 CODE = "KFX604"
 
 
+@PartitionCheck(
+    title="unclean elections are on: a replica that lacks records may become leader",
+    severity=Severity.WARNING,
+    rows="unclean_known and unclean and n_replicas > 1 and not deleting",
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     defaults = {topic: inherits(topic, UNCLEAN, "true", case) for topic in sorted({row.topic for row in rows})}
     for default in (False, True):
@@ -92,15 +99,3 @@ def _turn_off(rows: Rows, topic: str, min_isr: int, case: CaseFile) -> Remedy:
         f"kafka-configs.sh {servers(case)} --alter --entity-type topics --entity-name {shlex.quote(topic)} "
         f"--add-config {UNCLEAN}=false",
     )
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="unclean-election-on",
-    title="unclean elections are on: a replica that lacks records may become leader",
-    severity=Severity.WARNING,
-    rows="unclean_known and unclean and n_replicas > 1 and not deleting",
-    describe=describe,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

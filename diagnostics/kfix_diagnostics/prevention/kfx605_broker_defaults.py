@@ -63,6 +63,13 @@ MINIMA = {
 }
 
 
+@ClusterCheck(
+    title="the brokers' defaults for new topics are weaker than the site requires",
+    severity=Severity.WARNING,
+    rows="internal or n_replicas <= expected_min_isr or n_isr < expected_min_isr",
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     brokers = n_brokers(case)
     for key in FACTORS:
@@ -147,15 +154,3 @@ def _remedies(key: str, wanted: str, rows: Rows, case: CaseFile) -> Iterator[Rem
         yield runbook(case, name, text, f"topic={topic}", f"rf={int(wanted) + 1}")
     else:
         yield Remedy(f"Add brokers: {n_brokers(case)} cannot hold {int(wanted) + 1} replicas of a partition")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="broker-defaults",
-    title="the brokers' defaults for new topics are weaker than the site requires",
-    severity=Severity.WARNING,
-    check=check,
-    rows="internal or n_replicas <= expected_min_isr or n_isr < expected_min_isr",
-    debounce=Debounce.NONE,
-    prevention=True,
-)

@@ -36,6 +36,12 @@ from kfix_diagnostics._words import has
 CODE = "KFX606"
 
 
+@ClusterCheck(
+    title="brokers have no rack",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # A pasted text names brokers but not their racks.
     known = case.kraft or bool(case.registrations)
@@ -83,14 +89,3 @@ def _some(without: list[int], case: CaseFile) -> Finding:
         ),
         never=("Do not leave it set on only some of the brokers", "Do not expect it to move existing replicas"),
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="racks-missing",
-    title="brokers have no rack",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

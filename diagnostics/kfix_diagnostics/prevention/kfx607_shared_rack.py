@@ -36,6 +36,14 @@ from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, how_many, lar
 CODE = "KFX607"
 
 
+@PartitionCheck(
+    title="several replicas of a partition are in the same rack",
+    severity=Severity.WARNING,
+    rows="racks_known and cluster_racks > 1 and n_replicas > n_racks and (n_racks > 1 or internal)"
+    " and not reassigning and not deleting",
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     spreadable = tuple(row for row in rows if row.n_racks < min(row.n_replicas, row.cluster_racks))
     if spreadable:
@@ -95,16 +103,3 @@ def _racks(case: CaseFile) -> Evidence:
         f"{case.rack_named(rack)}: {', '.join(map(str, brokers))}" for rack, brokers in sorted(members.items())
     )
     return Evidence("brokers", "broker.rack", said)
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="shared-rack",
-    title="several replicas of a partition are in the same rack",
-    severity=Severity.WARNING,
-    rows="racks_known and cluster_racks > 1 and n_replicas > n_racks and (n_racks > 1 or internal)"
-    " and not reassigning and not deleting",
-    describe=describe,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

@@ -38,6 +38,13 @@ CODE = "KFX608"
 REBALANCE = "auto.leader.rebalance.enable"
 
 
+@ClusterCheck(
+    title="a broker leads more than twice its share",
+    severity=Severity.WARNING,
+    rows="leader != preferred and preferred_in_live_isr",
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.steady:
         return
@@ -85,15 +92,3 @@ def _remedies(held: list[PartitionFacts], case: CaseFile, *, uneven: bool) -> It
 
 def _counts(what: str, counted: Mapping[int, int], live: list[int]) -> Evidence:
     return Evidence("brokers", what, ", ".join(f"{broker}: {counted.get(broker, 0)}" for broker in live))
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="leaders-skewed",
-    title="a broker leads more than twice its share",
-    severity=Severity.WARNING,
-    check=check,
-    rows="leader != preferred and preferred_in_live_isr",
-    debounce=Debounce.NONE,
-    prevention=True,
-)

@@ -34,6 +34,12 @@ from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, overloaded
 CODE = "KFX609"
 
 
+@ClusterCheck(
+    title="a broker holds more than twice its share of the replicas",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.steady:
         return
@@ -62,14 +68,3 @@ def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
         remedies=(move_replicas(case, "Reassign replicas to the brokers that hold few, throttled and in batches"),),
         never=(NEVER_AT_ONCE,),
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="replicas-skewed",
-    title="a broker holds more than twice its share of the replicas",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

@@ -38,6 +38,13 @@ from kfix_diagnostics.prevention._prevention import OTHER_LEADERS, tps_of
 CODE = "KFX610"
 
 
+@ClusterCheck(
+    title="one broker coordinates all consumer groups",
+    severity=Severity.WARNING,
+    rows="offsets and not deleting",
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     live = case.live or frozenset()
     if len(live) < 2 or not case.steady:
@@ -88,15 +95,3 @@ def _remedy(rows: Rows, preferred: list[int], case: CaseFile) -> Remedy:
             f"rf={rows[0].advised_rf}",
         )
     return move_replicas(case, OTHER_LEADERS)
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="one-coordinator",
-    title="one broker coordinates all consumer groups",
-    severity=Severity.WARNING,
-    check=check,
-    rows="offsets and not deleting",
-    debounce=Debounce.NONE,
-    prevention=True,
-)

@@ -36,6 +36,12 @@ PER_BROKER = 4_000
 PER_CLUSTER = 200_000
 
 
+@ClusterCheck(
+    title="about as many replicas as a broker or a cluster is known to handle well",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     near = [broker for broker, held in sorted(case.holds.items()) if _near(held, PER_BROKER)]
     if near:
@@ -88,14 +94,3 @@ def _remedies() -> tuple[Remedy, ...]:
 
 def _never() -> tuple[str, ...]:
     return ("Do not create many partitions for throughput that may be needed one day: their number cannot be reduced",)
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="many-partitions",
-    title="about as many replicas as a broker or a cluster is known to handle well",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

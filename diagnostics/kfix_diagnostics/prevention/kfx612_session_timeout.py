@@ -43,6 +43,13 @@ SHORTEST = 6_000
 NEVER = ("Do not shorten the lag time to remove lagging replicas sooner: often the leader is the slow one",)
 
 
+@ClusterCheck(
+    title="ZooKeeper's session timeout does not fit the replica lag time, or is too short",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    prevention=True,
+    scope=Scope.ZOOKEEPER,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.kraft:
         return
@@ -84,15 +91,3 @@ def _finding(obj: str, summary: str, case: CaseFile) -> Finding:
         ),
         never=NEVER,
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="session-timeout",
-    title="ZooKeeper's session timeout does not fit the replica lag time, or is too short",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-    scope=Scope.ZOOKEEPER,
-)

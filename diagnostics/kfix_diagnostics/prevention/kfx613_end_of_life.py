@@ -38,6 +38,12 @@ CODE = "KFX613"
 OLDEST = (3, 0)
 
 
+@ClusterCheck(
+    title="an old Kafka release line, or ZooKeeper mode, which no longer gets fixes",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     known = case.settings(NEWEST_PROTOCOL)
     spoken = known or ({} if case.kraft else case.settings(PROTOCOL))
@@ -79,14 +85,3 @@ def _evidence(case: CaseFile) -> Iterator[Evidence]:
     yield from setting_rows(case.settings(PROTOCOL), PROTOCOL)
     if case.zookeeper_rules:
         yield Evidence(case.zookeeper_name, "mode", "the brokers are registered in ZooKeeper")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="end-of-life",
-    title="an old Kafka release line, or ZooKeeper mode, which no longer gets fixes",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

@@ -39,6 +39,13 @@ from kfix_diagnostics.prevention._prevention import setting_rows
 CODE = "KFX614"
 
 
+@ClusterCheck(
+    title="brokers use different protocol versions, or an older one than they support",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    prevention=True,
+    scope=Scope.ZOOKEEPER,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # KRaft uses metadata.version: a left-over setting means nothing there.
     spoken = {} if case.kraft else _lines(PROTOCOL, case)
@@ -90,15 +97,3 @@ def _finding(obj: str, summary: str, helps: str, case: CaseFile, severity: Sever
         remedies=(restart(f"Finish the upgrade: {helps}"),),
         never=("Do not raise the protocol version before every broker has the new software",),
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="protocol-version",
-    title="brokers use different protocol versions, or an older one than they support",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-    scope=Scope.ZOOKEEPER,
-)

@@ -65,6 +65,12 @@ SAME_EVERYWHERE = (
 )
 
 
+@ClusterCheck(
+    title="brokers of one cluster have different values where they should have the same",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     known = {key: case.settings(key) for key in SAME_EVERYWHERE}
     drifted = {key: values for key, values in known.items() if len(set(values.values())) > 1}
@@ -89,14 +95,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         ),
         never=("Do not align them during an incident: a rolling restart is another disturbance",),
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="config-drift",
-    title="brokers of one cluster have different values where they should have the same",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

@@ -32,6 +32,12 @@ from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Re
 CODE = "KFX616"
 
 
+@ClusterCheck(
+    title="a cluster does not show whether producers wait for all replicas",
+    severity=Severity.INFO,
+    debounce=Debounce.NONE,
+    prevention=True,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.any_partition:
         return
@@ -47,14 +53,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         ),
         never=("Do not conclude from a report without findings that producers are durable",),
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="acks-unseen",
-    title="a cluster does not show whether producers wait for all replicas",
-    severity=Severity.INFO,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-)

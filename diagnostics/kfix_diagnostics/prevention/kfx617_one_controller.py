@@ -33,6 +33,13 @@ CODE = "KFX617"
 _TOO_FEW = (1, 2)
 
 
+@ClusterCheck(
+    title="the KRaft quorum has fewer than three voters",
+    severity=Severity.INFO,
+    debounce=Debounce.NONE,
+    prevention=True,
+    scope=Scope.KRAFT,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or len(quorum.voters) not in _TOO_FEW:
@@ -51,15 +58,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         remedies=(Remedy("Run three controllers on three hosts"),),
         never=("Do not run two voters: both would have to be alive",),
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="one-controller",
-    title="the KRaft quorum has fewer than three voters",
-    severity=Severity.INFO,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-    scope=Scope.KRAFT,
-)

@@ -41,6 +41,13 @@ CODE = "KFX816"
 _ELR_POSSIBLE, _ELR_USUAL = 23, 26
 
 
+@ClusterCheck(
+    title="a feature of a KRaft cluster is below what its software supports",
+    severity=Severity.INFO,
+    debounce=Debounce.NONE,
+    prevention=True,
+    scope=Scope.KRAFT,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read or METADATA_FEATURE not in quorum.features:
@@ -113,15 +120,3 @@ def _rows(now: int, quorum: QuorumView) -> Iterator[Evidence]:
     yield Evidence("brokers", METADATA_FEATURE, f"{now} in force")
     for node, level in sorted(quorum.supported.items()):
         yield Evidence(f"node {node}", METADATA_FEATURE, f"supports up to {level}")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="metadata-version-behind",
-    title="a feature of a KRaft cluster is below what its software supports",
-    severity=Severity.INFO,
-    check=check,
-    debounce=Debounce.NONE,
-    prevention=True,
-    scope=Scope.KRAFT,
-)

@@ -44,6 +44,12 @@ from kfix_diagnostics.quorum._controllers import applied_row, controller_rows, n
 CODE = "KFX811"
 
 
+@ClusterCheck(
+    title="no KRaft controller is active",
+    severity=Severity.CRITICAL,
+    debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum_lost(quorum):
@@ -128,14 +134,3 @@ def _remedies(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Iterat
     ending = f". End the process first where it is frozen: {named(hung)}" if hung else ""
     yield Remedy(f"Start {named(missing)} with the old disk{enough}{ending}")
     yield Remedy("If they are running: repair the network between the controllers")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="quorum-lost",
-    title="no KRaft controller is active",
-    severity=Severity.CRITICAL,
-    check=check,
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)

@@ -46,6 +46,12 @@ _SILENT_AND_GONE = 1.5
 _FETCHES = 1.0
 
 
+@ClusterCheck(
+    title="a KRaft controller is dead, far behind, or on another disk",
+    severity=Severity.WARNING,
+    debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
@@ -226,14 +232,3 @@ def _remedies(voter: QuorumReplica, *, there: bool, fetching: bool) -> Iterator[
     if not there:
         yield Remedy(f"Start controller {voter.node} with its old disk; end its process first if it is frozen")
     yield Remedy(f"Repair the network between controller {voter.node} and the others")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="quorum-at-risk",
-    title="a KRaft controller is dead, far behind, or on another disk",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)

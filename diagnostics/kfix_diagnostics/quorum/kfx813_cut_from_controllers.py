@@ -77,6 +77,13 @@ class OutdatedLeader:
         return all(loss.known for loss in self.losses) and len(self.losses) == len(self.twice)
 
 
+@ClusterCheck(
+    title="a broker does not receive the metadata of the active controller",
+    severity=Severity.CRITICAL,
+    rows="leader >= 0 and not views_agree",
+    debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
@@ -234,15 +241,3 @@ def _facts(old: OutdatedLeader) -> dict[str, FactValue]:
         "forecast_exact": old.exact,
         "forecast": tuple(f"{loss.tp}={loss.records}" for loss in old.losses),
     }
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="cut-from-controllers",
-    title="a broker does not receive the metadata of the active controller",
-    severity=Severity.CRITICAL,
-    check=check,
-    rows="leader >= 0 and not views_agree",
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)

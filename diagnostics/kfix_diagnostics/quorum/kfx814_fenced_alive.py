@@ -49,6 +49,13 @@ _ELSE = ". Otherwise its registration may elect a replica that lacks records"
 _INTERVAL, _TIMEOUT = "broker.heartbeat.interval.ms", "broker.session.timeout.ms"
 
 
+@ClusterCheck(
+    title="a broker is fenced although it responds and follows the metadata",
+    severity=Severity.WARNING,
+    rows="(n_isr < n_replicas or leaderless) and not deleting",
+    debounce=Debounce.HELD,
+    scope=Scope.KRAFT,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
@@ -154,15 +161,3 @@ def _remedies(broker: int, quorum: QuorumView, rare: tuple[int, int] | None, *, 
         "the firewall between them, and look for pauses of its process"
     )
     yield restart(f"If the network between them is healthy: restart broker {broker}, and no other broker", broker)
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="fenced-alive",
-    title="a broker is fenced although it responds and follows the metadata",
-    severity=Severity.WARNING,
-    check=check,
-    rows="(n_isr < n_replicas or leaderless) and not deleting",
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)

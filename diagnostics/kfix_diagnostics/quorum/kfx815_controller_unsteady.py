@@ -45,6 +45,12 @@ _STEADY = 60.0
 _FEW = 3
 
 
+@ClusterCheck(
+    title="an active controller is elected again and again",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    scope=Scope.KRAFT,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
@@ -112,14 +118,3 @@ def _cause(away: tuple[int, ...]) -> Cause:
         "no node was seen to be down: the active controller pauses, or a link between controllers is faulty",
         Confidence.UNKNOWN,
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="controller-unsteady",
-    title="an active controller is elected again and again",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    scope=Scope.KRAFT,
-)

@@ -46,6 +46,11 @@ _SETTINGS = (
 )
 
 
+@ClusterCheck(
+    title="a migration from ZooKeeper to KRaft is under way or half finished",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found = migration_of(case.snapshot)
     if found is None:
@@ -223,13 +228,3 @@ def _never(found: Migration) -> Iterator[str]:
         "Do not start a broker on ZooKeeper without the settings of the migration: it would not know any other broker"
     )
     yield "Do not format a broker's disk again when you restart it on KRaft"
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="migration-stuck",
-    title="a migration from ZooKeeper to KRaft is under way or half finished",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-)

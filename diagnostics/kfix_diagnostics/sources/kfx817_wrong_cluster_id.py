@@ -41,6 +41,11 @@ from kfix_diagnostics._words import are
 CODE = "KFX817"
 
 
+@ClusterCheck(
+    title="an address given for this cluster belongs to another cluster",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     clusters: dict[str, list[str]] = {}
     for address, cluster in sorted(case.snapshot.foreign.items()):
@@ -100,13 +105,3 @@ def _remedies(strayed: tuple[int, ...], cluster: str, addresses: list[str], case
         return
     yield Remedy(f"If cluster {own} is the one you mean: leave {given} out, also in the clients' bootstrap.servers")
     yield Remedy(f"If {given} should belong to cluster {own}: compare cluster.id in meta.properties on its disks")
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="wrong-cluster-id",
-    title="an address given for this cluster belongs to another cluster",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-)

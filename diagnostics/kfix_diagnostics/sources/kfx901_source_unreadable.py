@@ -34,6 +34,11 @@ from kfix_diagnostics.sources._unread import broker_of, leaves_open, unread
 CODE = "KFX901"
 
 
+@ClusterCheck(
+    title="a source did not answer, so something is unknown",
+    severity=Severity.INFO,
+    debounce=Debounce.NONE,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for source in unread(case):
         broker = broker_of(source.name)
@@ -50,13 +55,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             never=("Do not assume that what was not read is healthy",),
             follows=() if broker is None else (f"KFX402:broker {broker}",),
         )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="source-unreadable",
-    title="a source did not answer, so something is unknown",
-    severity=Severity.INFO,
-    check=check,
-    debounce=Debounce.NONE,
-)

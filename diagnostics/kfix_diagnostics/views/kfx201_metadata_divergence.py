@@ -44,6 +44,12 @@ from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 CODE = "KFX201"
 
 
+@PartitionCheck(
+    title="ZooKeeper's record differs from the metadata of the brokers",
+    severity=Severity.WARNING,
+    rows="zk_known and not zk_agrees and n_views > 0 and not leaderless and leader >= 0 and not deleting",
+    scope=Scope.ZOOKEEPER,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if len(rows) > MANY:
         yield _many(rows, case)
@@ -182,14 +188,3 @@ def _many(rows: Rows, case: CaseFile) -> Finding:
         forbids=(no_election(tps), no_restart(leaders[:1])),
         partitions=tps,
     )
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="metadata-divergence",
-    title="ZooKeeper's record differs from the metadata of the brokers",
-    severity=Severity.WARNING,
-    rows="zk_known and not zk_agrees and n_views > 0 and not leaderless and leader >= 0 and not deleting",
-    describe=describe,
-    scope=Scope.ZOOKEEPER,
-)

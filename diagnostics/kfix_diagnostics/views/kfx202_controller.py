@@ -50,6 +50,13 @@ NEVER = (
 )
 
 
+@ClusterCheck(
+    title="no controller, two controllers, or a controller that does not act",
+    severity=Severity.CRITICAL,
+    rows="leader >= 0 and leaderless and n_live_isr > 0 and not deleting and not zk_lacks",
+    debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     node = case.controller
     if node is None or not case.zookeeper_rules:
@@ -202,15 +209,3 @@ def _never_informed(case: CaseFile) -> list[int]:
         if not old:
             break
     return sorted(old)
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="controller",
-    title="no controller, two controllers, or a controller that does not act",
-    severity=Severity.CRITICAL,
-    check=check,
-    rows="leader >= 0 and leaderless and n_live_isr > 0 and not deleting and not zk_lacks",
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)

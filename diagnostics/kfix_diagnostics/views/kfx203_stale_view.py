@@ -60,6 +60,12 @@ class Stale:
         return sorted({*self.behind, *self.missing, *self.no_leader, *self.other_isr, *self.deleted})
 
 
+@ClusterCheck(
+    title="the metadata of one broker differs from that of all others",
+    severity=Severity.CRITICAL,
+    rows="not views_agree and not deleting",
+    debounce=Debounce.HELD,
+)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if len(case.views) < 2:
         return
@@ -166,14 +172,3 @@ def _cause(broker: int, case: CaseFile) -> Cause:
     if case.restarting(broker):
         return Cause(f"broker {broker} has just come back and has not received all metadata yet", Confidence.LIKELY)
     return Cause(f"metadata updates of the controller do not reach broker {broker}", Confidence.LIKELY)
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="stale-view",
-    title="the metadata of one broker differs from that of all others",
-    severity=Severity.CRITICAL,
-    check=check,
-    rows="not views_agree and not deleting",
-    debounce=Debounce.HELD,
-)

@@ -35,6 +35,12 @@ CODE = "KFX204"
 _SHOWN = 5
 
 
+@ClusterCheck(
+    title="a pasted text shows a partition twice, differently",
+    severity=Severity.WARNING,
+    debounce=Debounce.NONE,
+    scope=Scope.TEXT,
+)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     rows = case.snapshot.pasted.two_rows if case.snapshot.pasted is not None else ()
     if not rows:
@@ -56,14 +62,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         never=("Do not act on either row before you know which of them is current",),
         partitions=tps,
     )
-
-
-CHECK = ClusterCheck(
-    code=CODE,
-    slug="text-differs",
-    title="a pasted text shows a partition twice, differently",
-    severity=Severity.WARNING,
-    check=check,
-    debounce=Debounce.NONE,
-    scope=Scope.TEXT,
-)

@@ -47,6 +47,13 @@ CODE = "KFX205"
 _CAUSE = Cause("something else has changed ZooKeeper: a person, a script, or a restored backup", Confidence.LIKELY)
 
 
+@PartitionCheck(
+    title="ZooKeeper lacks a partition that brokers serve, or lists other replicas",
+    severity=Severity.CRITICAL,
+    rows="(zk_lacks or not replicas_agree) and not deleting",
+    debounce=Debounce.HELD,
+    scope=Scope.ZOOKEEPER,
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     served = [row for row in rows if row.zk_lacks and is_served(row, case)]
     led = [row for row in served if _is_led(row, case)]
@@ -173,15 +180,3 @@ def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]
     reported = Evidence("brokers", f"replicas of {first}", ids(_reported(first, case)))
     rows = assignment_row(case, first) if recorded else ()
     return (*lacks, *rows, reported, *view_rows(case, first), *live_row(case))
-
-
-CHECK = PartitionCheck(
-    code=CODE,
-    slug="record-missing",
-    title="ZooKeeper lacks a partition that brokers serve, or lists other replicas",
-    severity=Severity.CRITICAL,
-    rows="(zk_lacks or not replicas_agree) and not deleting",
-    describe=describe,
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)

@@ -1,4 +1,5 @@
-"""The two kinds of check. Each check has its own file, whose module docstring is its page of documentation.
+"""The two kinds of check. Each check has its own file, whose module docstring is its page of documentation, and whose
+name is its code and its slug, `kfxNNN_its_slug`. A check decorates the function that judges.
 
 A `PartitionCheck` is a condition over one row of facts, so it runs in the shared loop and in SQL; only the rows that
 match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck` is for
@@ -17,8 +18,9 @@ with a severity above WARNING. Its condition may also name `expected_rf` and `ex
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Self
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.partition_facts import PartitionFacts
@@ -64,34 +66,61 @@ class Scope(StrEnum):
                 return True
 
 
+def code_of(judge: Callable[..., object]) -> str:
+    """Returns the code of the check that this function judges for."""
+    return judge.__module__.rpartition(".")[2].partition("_")[0].upper()
+
+
+def slug_of(judge: Callable[..., object]) -> str:
+    return judge.__module__.rpartition(".")[2].partition("_")[2].replace("_", "-")
+
+
+Judge = Callable[[Rows, CaseFile], Iterator[Finding]]
+
+
+def _nothing(_rows: Rows, _case: CaseFile) -> Iterator[Finding]:
+    return iter(())
+
+
 @dataclass(frozen=True, slots=True)
-class PartitionCheck:
-    """`severity` is the worst it may report; every row that meets `rows` is at fault, and `describe` explains them.
+class _Declared:
+    """`severity` is the worst that the check may report."""
+
+    title: str
+    severity: Severity
+    judge: Judge = _nothing
+
+    def __call__(self, judge: Judge) -> Self:
+        """Declares that the decorated function judges."""
+        return replace(self, judge=judge)
+
+    @property
+    def code(self) -> str:
+        return code_of(self.judge)
+
+    @property
+    def slug(self) -> str:
+        return slug_of(self.judge)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionCheck(_Declared):
+    """Every row that meets `rows` is at fault, and the check explains them.
 
     `brokers` returns those that a row is at fault for: the same fault holds only where one of them is the same.
     """
 
-    code: str
-    slug: str
-    title: str
-    severity: Severity
     rows: str
-    describe: Callable[[Rows, CaseFile], Iterator[Finding]]
     debounce: Debounce = Debounce.SAME
     brokers: Callable[[PartitionFacts, CaseFile], Sequence[int]] | None = None
     prevention: bool = False
     scope: Scope = Scope.EVERY
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterCheck:
-    """`check` is called once per cluster with the rows that meet `rows`; without a condition it gets none."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterCheck(_Declared):
+    """It is called once per cluster with the rows that meet `rows`; without a condition it gets none."""
 
-    code: str
-    slug: str
-    title: str
-    severity: Severity
-    check: Callable[[Rows, CaseFile], Iterator[Finding]]
     rows: str = ""
     debounce: Debounce = Debounce.HELD
     prevention: bool = False
