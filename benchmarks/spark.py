@@ -26,18 +26,13 @@ from benchmarks.fleet import _AUDIT, _FLOOR, store
 SPARK = """
 import json, sys, time
 from functools import partial
-from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
-from kfix.fleet.store.tables import PARTITIONS
 from kfix.fleet.wiring import judge_for_audit
 from kfix.fleet.engines import engine
-from kfix.fleet.stored import stored_rows
 from kfix.fleet.audit.concluding import Rules, stuck
-from kfix.fleet.audit.judged import LARGE
 from kfix.fleet.engine import ClusterJob
 from kfix.fleet.judging.tasks import ANSWERS, SUMMARY, JudgeTask, RowJudge, tasks_table
-from kfix_diagnostics.catalogue import row_conditions
 
 if __name__ == "__main__":
     place, master, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
@@ -46,10 +41,8 @@ if __name__ == "__main__":
         root = place_of(place)
         run = newest_run(root)
         tasks = tasks_table([JudgeTask(name, stored, run.day) for name, stored in run.stored().items()])
-        rows = stored_rows(root, PARTITIONS, StoreTable(root, PARTITIONS).files())
-        large = frozenset(name for name, n in run.clusters.items() if n > LARGE)
         work = RowJudge(judge_for_audit, partial(stuck, rules=Rules(run.day)))
-        job = ClusterJob(tasks, rows, row_conditions(), work, ANSWERS, SUMMARY, large)
+        job = ClusterJob(tasks, work, ANSWERS, SUMMARY)
         if settings.pop("warm", ""):
             with one.over_rows(lambda: job):
                 pass

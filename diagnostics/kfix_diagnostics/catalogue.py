@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kfix.core.derive.casefile import STANDING
 from kfix.core.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Scope
 from kfix.core.derive.predicate import Matcher, Predicate, compile_all, parse
 from kfix.core.errors import UsageError
@@ -29,13 +28,6 @@ def predicate_of(check: Check) -> Predicate | None:
 
 def predicates(checks: Sequence[PartitionCheck] = PARTITION_CHECKS) -> tuple[Predicate, ...]:
     return tuple(p for check in checks if (p := predicate_of(check)) is not None)
-
-
-@cache
-def row_conditions() -> tuple[Predicate, ...]:
-    """Returns every condition by which a diagnosis asks for rows, latent risks included, each once."""
-    asked = (*STANDING, *predicates(PARTITION_CHECKS), *(p for c in CLUSTER_CHECKS if (p := predicate_of(c))))
-    return tuple({condition.text: condition for condition in asked}.values())
 
 
 @cache

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol, TypeVar
 
-from kfix.core.derive.predicate import Predicate
-from kfix.fleet.judging.picked import Picked
 from kfix.fleet.pool import Done
 
 A = TypeVar("A")
@@ -54,23 +52,17 @@ class EarlierFindings:
 
 @dataclass(frozen=True, slots=True)
 class ClusterJob:
-    """Work for each cluster of a run that needs the rows of `partitions` which meet a condition.
+    """Work for each cluster of a run.
 
-    `tasks` is a pyarrow table with a row for each cluster: `cluster`, what is expected of it (`EXPECTED_TYPES`), and
-    whatever `work` needs. `work` gets such a row, with the columns `brief` of the earlier findings as the list
-    `before`, and the picked rows, None if it must find them itself. It returns pyarrow record batches of the schema
-    `answers`, which has `cluster`, too. The columns `summary` of the answers are for the process of the audit.
-
-    `large` are the clusters with so many rows that several tasks should read them.
+    `tasks` is a pyarrow table with a row for each cluster: `cluster`, and whatever `work` needs. `work` gets such a
+    row, with the columns `brief` of the earlier findings as the list `before`. It returns pyarrow record batches of the
+    schema `answers`, which has `cluster`, too. The columns `summary` of the answers are for the process of the audit.
     """
 
     tasks: Any
-    rows: StoredRows
-    conditions: tuple[Predicate, ...]
-    work: Callable[[Mapping[str, Any], Picked | None], Any]
+    work: Callable[[Mapping[str, Any]], Any]
     answers: Any
     summary: tuple[str, ...] = ("cluster",)
-    large: frozenset[str] = frozenset()
     before: EarlierFindings | None = None
     brief: tuple[str, ...] = ()
 

@@ -23,7 +23,6 @@ from kfix.core.timing import TIMING
 if TYPE_CHECKING:
     from kfix.fleet.collected import CollectedCluster
     from kfix.fleet.engine import Engine
-    from kfix.fleet.judging.picked import Picked
     from kfix.fleet.store.runs import StoredCluster
 
 _WITHOUT_SPARK = "without --spark the embedded engine is used, which needs no Java"
@@ -50,12 +49,11 @@ def open_and_judge(
     prevention: bool = True,
     expected_rf: int | None = None,
     expected_min_isr: int | None = None,
-    picked: Picked | None = None,
     zones: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Diagnosis, Snapshot]:
     """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand.
 
-    `picked` are rows that an engine has picked by the conditions of `row_conditions`, `zones` the names of racks.
+    `zones` are the names of racks.
     """
     with without_collector():
         with with_fleet():
@@ -64,7 +62,7 @@ def open_and_judge(
         from kfix_diagnostics.engine import Options, diagnose, examine_case  # noqa: PLC0415
 
         options = Options(restart_grace, prevention, expected_rf or EXPECTED.rf, expected_min_isr or EXPECTED.min_isr)
-        case = replace(open_stored(stored, restart_grace, options.expected, picked), zones=zones)
+        case = replace(open_stored(stored, restart_grace, options.expected), zones=zones)
         return diagnose(examine_case(case, options)), case.snapshot
 
 

@@ -27,7 +27,7 @@ from kfix.fleet.store.audits import Audit
 from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.storelock import store_lock
-from kfix_diagnostics.catalogue import pages, row_conditions
+from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.fleet import FLEET
 from kfix_diagnostics.prevention.kfx611_many_partitions import PER_BROKER, PER_CLUSTER
 
@@ -40,7 +40,7 @@ def judge_for_audit(task: JudgeTask) -> Judged:
     Raises UsageError for a damaged file and UnreachableError if the store cannot be reached; both name the file.
     """
     rf, min_isr = task.expected.rf, task.expected.min_isr
-    diagnosis, snapshot = open_and_judge(task.stored, task.restart_grace, True, rf, min_isr, task.picked, task.zones)
+    diagnosis, snapshot = open_and_judge(task.stored, task.restart_grace, True, rf, min_isr, task.zones)
     return judged(task, diagnosis, snapshot, finding_dict)
 
 
@@ -55,7 +55,7 @@ def audit(
 
     `on_done` is called with (name, error or "") for each cluster that is judged.
     """
-    judging = Judging(judge_for_audit, row_conditions(), on_done)
+    judging = Judging(judge_for_audit, on_done)
     tools = Tools(judging, _over_fleets, finding_dict)
     with without_collector():
         return audit_run(root, run, inventory, engine, tools)

@@ -59,23 +59,18 @@ class SparkEngine:
 
     @contextlib.contextmanager
     def over_rows(self, job: Callable[[], ClusterJob]) -> Iterator[AnswersInSpark | None]:
-        """Opens the answers; they are None if a process died, or pandas is not installed.
-
-        If Spark cannot read the partitions, because a file is damaged or it has no client for the store, each task
-        reads its own cluster. Raises KfixError if the cluster is lost, UsageError if its workers cannot run kfix.
+        """Opens the answers; they are None if a process died, Spark cannot read a file of the previous audit, or pandas
+        is not installed. Raises KfixError if the cluster is lost, UsageError if its workers cannot run kfix.
         """
         with contextlib.ExitStack() as stack:
             yield self._answers(job(), stack)
 
     def _answers(self, job: ClusterJob, stack: contextlib.ExitStack) -> AnswersInSpark | None:
-        for picks in (True, False) if job.large else (False,):
-            try:
-                return stack.enter_context(kept_answers(_fresh(self._session), self._cluster, job, picks=picks))
-            except spread.FileNotReadError:
-                continue
-            except (spread.TasksDiedError, ImportError):  # Spark's mapInArrow needs pandas in the driver.
-                return None
-        return None
+        try:
+            return stack.enter_context(kept_answers(_fresh(self._session), self._cluster, job))
+        # Spark's mapInArrow needs pandas in the driver.
+        except (spread.FileNotReadError, spread.TasksDiedError, ImportError):
+            return None
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         """Returns a pyarrow.Table with the types of `answers.plain`. The statement is one of kfix itself: Spark's SQL

@@ -40,9 +40,7 @@ class AnswersInSpark:
 
 
 @contextlib.contextmanager
-def kept_answers(
-    session: Any, cluster: spread.SparkCluster, job: ClusterJob, *, picks: bool
-) -> Iterator[AnswersInSpark]:
+def kept_answers(session: Any, cluster: spread.SparkCluster, job: ClusterJob) -> Iterator[AnswersInSpark]:
     """Opens the answers of a job, which the executors keep on their disks.
 
     Raises TasksDiedError if a process died, FileNotReadError if Spark cannot read a file, ImportError if pandas is not
@@ -51,7 +49,7 @@ def kept_answers(
     run = RowJob(session, cluster.cores(), job)
     with contextlib.ExitStack() as stack:
         stack.callback(run.close)
-        kept = spread.watched(cluster, lambda: run.answers(picks=picks).persist(StorageLevel.DISK_ONLY))
+        kept = spread.watched(cluster, lambda: run.answers().persist(StorageLevel.DISK_ONLY))
         stack.callback(_forgotten, kept)
         summary = spread.watched(cluster, lambda: kept.select(*job.summary).toArrow())
         yield AnswersInSpark(cluster, run, kept, summary)

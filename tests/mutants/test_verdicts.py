@@ -82,7 +82,7 @@ def test_the_score_leaves_out_what_nobody_can_see():
         ("kfix/heal/gate/countersign.py", "tests/unit/heal/gate/test_countersign.py"),
         ("kfix/heal/placement/spread.py", "tests/unit/heal/placement/test_spread.py"),
         ("diagnostics/kfix_diagnostics/leadership/kfx103_isr_gone.py", "tests/unit/diagnostics/"),
-        ("spark/kfix_spark/conditions.py", "tests/unit/fleet/test_spark_parts.py"),
+        ("spark/kfix_spark/java.py", "tests/unit/fleet/test_spark_parts.py"),
         ("kfix/core/private.py", "tests/unit/test_private.py"),
     ],
 )

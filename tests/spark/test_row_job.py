@@ -1,8 +1,7 @@
-"""The rows that Spark picks by SQL are those of the checks' own conditions, and a run is judged as without it."""
+"""Spark judges a run as the embedded engine does, and a damaged file spoils its own cluster only."""
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,39 +9,24 @@ import pyarrow.parquet as pq
 import pytest
 
 from kfix.core.derive.partition_facts import NEWER
-from kfix.core.expected import EXPECTED, Expected, values_of
+from kfix.core.expected import EXPECTED, Expected
 from kfix.fleet.compacting import compact
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engine import ClusterJob
-from kfix.fleet.judging.picked import Picked
-from kfix.fleet.judging.sieve import Sieve
 from kfix.fleet.judging.tasks import ANSWERS, JudgeTask, RowJudge, done_of, tasks_table
-from kfix.fleet.store.columns import Columns
-from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import read_run
-from kfix.fleet.store.tables import PARTITIONS
-from kfix.fleet.stored import stored_rows
 from kfix.fleet.wiring import judge_for_audit
-from kfix_diagnostics.catalogue import row_conditions
 
-SEEN = pa.schema([("cluster", pa.string()), ("rows", pa.int64()), ("numbers", pa.list_(pa.list_(pa.int64())))])
-
-
-def picked_by(row, picked):
-    """The rows that this task was given, by condition; -1 rows if it was given none."""
-    numbers = [] if picked is None else [picked.rows_of([c]) for c in row_conditions()]
-    return pa.RecordBatch.from_pylist(
-        [{"cluster": row["cluster"], "rows": -1 if picked is None else picked.rows, "numbers": numbers}], schema=SEEN
-    )
+SEEN = pa.schema([("cluster", pa.string())])
 
 
-def dying(row, picked):
+def dying(row):
     import os
 
     if row["cluster"].endswith("3"):
         os._exit(1)
-    return picked_by(row, picked)
+    return pa.RecordBatch.from_pylist([{"cluster": row["cluster"]}], schema=SEEN)
 
 
 def tasks_of(run, expected: Mapping[str, Expected] | None = None):
@@ -52,11 +36,8 @@ def tasks_of(run, expected: Mapping[str, Expected] | None = None):
     }
 
 
-def job_of(run, tasks, work=picked_by, schema=SEEN):
-    rows = stored_rows(run.root, PARTITIONS, StoreTable(run.root, PARTITIONS).files())
-    return ClusterJob(
-        tasks_table(tasks.values()), rows, row_conditions(), work, schema, tuple(schema.names), frozenset(tasks)
-    )
+def job_of(tasks, work, schema):
+    return ClusterJob(tasks_table(tasks.values()), work, schema, tuple(schema.names))
 
 
 def answers_of(engine, job):
@@ -69,19 +50,13 @@ def never_stuck(now, before):
     return ()
 
 
-def judged_by(engine, run, tasks):
-    found = answers_of(engine, job_of(run, tasks, RowJudge(judge_for_audit, never_stuck), ANSWERS))
+def judged_by(engine, tasks):
+    found = answers_of(engine, job_of(tasks, RowJudge(judge_for_audit, never_stuck), ANSWERS))
     return {done.name: (done.result, done.error) for done in map(done_of, found)}
 
 
 def judged_here(tasks):
     return {done.name: (done.result, done.error) for done in EmbeddedEngine(1).each(judge_for_audit, tasks)}
-
-
-def sieved(task):
-    columns = Columns(place_of(task.stored.partitions), (), task.stored.groups)
-    sieve = Sieve(columns.__getitem__, columns.rows, values_of(task.expected))
-    return {"rows": columns.rows, "numbers": [sieve.rows_of([c]) for c in row_conditions()]}
 
 
 @pytest.fixture
@@ -94,26 +69,16 @@ def expected(run):
     return {name: Expected(3 + i % 3, 2 + i % 2) for i, name in enumerate(run.clusters)}
 
 
-def test_the_rows_of_every_condition_are_picked(local, run, expected):
-    for wanted in ({}, expected):
-        tasks = tasks_of(run, wanted)
-        found = {row.pop("cluster"): row for row in answers_of(local, job_of(run, tasks))}
-        assert found == {name: sieved(task) for name, task in tasks.items()}
-    used = [sum(len(row["numbers"][i]) for row in found.values()) for i in range(len(row_conditions()))]
-    assert sum(n > 0 for n in used) > 15, used
-
-
 def test_the_answers_are_those_of_the_embedded_engine(local, run, expected):
     tasks = tasks_of(run, expected)
-    assert judged_by(local, run, tasks) == judged_here(tasks)
+    assert judged_by(local, tasks) == judged_here(tasks)
 
 
 def test_rows_of_merged_files_are_numbered_by_cluster(local, copied):
     list(compact(copied.root))
     tasks = tasks_of(copied)
     assert len({task.stored.partitions for task in tasks.values()}) < len(tasks)
-    found = {row.pop("cluster"): row for row in answers_of(local, job_of(copied, tasks))}
-    assert found == {name: sieved(task) for name, task in tasks.items()}
+    assert judged_by(local, tasks) == judged_here(tasks)
 
 
 def rewritten(path, change):
@@ -141,7 +106,7 @@ def test_a_damaged_file_spoils_its_own_cluster_only(local, copied, harm):
     tasks = dict([*tasks_of(copied).items()][:5])
     name = [*tasks][2]
     harm(tasks[name].stored.partitions)
-    found, here = judged_by(local, copied, tasks), judged_here(tasks)
+    found, here = judged_by(local, tasks), judged_here(tasks)
     assert found == here
     assert "partitions" in found[name][1]
     assert [n for n, (_, error) in found.items() if error] == [name]
@@ -153,16 +118,10 @@ def test_a_file_that_is_older_than_a_fact_is_judged_by_the_fact_that_it_has_inst
     for task in tasks.values():
         rewritten(task.stored.partitions, lambda table: table.drop_columns(names))
     here = judged_here(tasks)
-    assert judged_by(local, copied, tasks) == here
+    assert judged_by(local, tasks) == here
     # Which log directories had failed, nothing else shows.
     assert {name for name in now if here[name] != now[name]} == {name for name in now if name.startswith("KFX406-sick")}
 
 
 def test_a_job_that_loses_a_process_gives_no_answer(local, run):
-    assert answers_of(local, job_of(run, tasks_of(run), dying)) is None
-
-
-def test_a_condition_by_which_no_row_was_picked_is_evaluated_over_the_columns(run):
-    task = tasks_of(run)[next(iter(run.clusters))]
-    none = Picked(run.clusters[task.cluster], {})
-    assert judge_for_audit(replace(task, picked=none)) == judge_for_audit(task)
+    assert answers_of(local, job_of(tasks_of(run), dying, SEEN)) is None

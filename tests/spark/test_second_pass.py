@@ -49,7 +49,6 @@ def second(root, engine):
 def test_tasks_write_files_in_the_order_of_the_clusters(local, stores, monkeypatch):
     here, there = stores
     monkeypatch.setattr(judged, "_FINDINGS_A_TASK", 20)
-    monkeypatch.setattr(judged, "LARGE", 299)
     monkeypatch.setattr(judged, "_written", None)  # This process writes no findings.
     found = second(there, local)
     monkeypatch.undo()

@@ -18,7 +18,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.core.derive.predicate import Predicate
 from kfix.core.fleetcase import ClusterDigest, Stuck
 from kfix.core.inventory.model import ClusterEntry
 from kfix.fleet.audit.concluding import HeadCounts, Rules, concluded, stuck
@@ -45,13 +44,10 @@ from kfix.fleet.store.delta import NewFile, StoreTable
 from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.staging import write_file
-from kfix.fleet.store.tables import FINDINGS, PARTITIONS
+from kfix.fleet.store.tables import FINDINGS
 from kfix.fleet.stored import stored_rows
 
 Findings = tuple[FindingRow, ...]
-#: A cluster with more partitions is read by several tasks. One with fewer is judged sooner by a task of its own, which
-#: reads only the columns that it needs (docs/adr/017).
-LARGE: Final = 100_000
 #: The findings that one task of Spark compares and writes as one file.
 _FINDINGS_A_TASK: Final = 50_000
 _GIVEN: Final = pa.schema([("cluster", pa.string()), ("collected", pa.bool_()), ("more", FINDING_LIST)])
@@ -74,12 +70,11 @@ class Conclusions:
 class Judging:
     """How clusters are judged, which the caller supplies, since this package depends on neither checks nor formats.
 
-    `judge` must be a module-level function, since a new process imports it by name. `conditions` are all by which its
-    checks ask for rows. `on_done` is called with (name, error or "") for each judged cluster.
+    `judge` must be a module-level function, since a new process imports it by name. `on_done` is called with (name,
+    error or "") for each judged cluster.
     """
 
     judge: Callable[[JudgeTask], Judged]
-    conditions: tuple[Predicate, ...] = ()
     on_done: Callable[[str, str], None] = lambda _name, _error: None
 
     def reporting(self, results: Iterable[Done[Judged]]) -> Iterator[Done[Judged]]:
@@ -144,16 +139,11 @@ def judged_run(
     def job() -> ClusterJob:
         past = past_of(run.root, run.order, entries, with_rows=False)
         checked.append(past)
-        files = StoreTable(run.root, PARTITIONS).files(lambda day, name: (day, name) == (run.day, run.id))
-        large = frozenset(name for name, rows in run.clusters.items() if rows > LARGE)
         return ClusterJob(
             tasks_table(tasks.values()),
-            stored_rows(run.root, PARTITIONS, files),
-            judging.conditions,
             RowJudge(judging.judge, partial(stuck, rules=rules)),
             ANSWERS,
             SUMMARY,
-            large,
             _before(run.root, past),
             BRIEF,
         )

@@ -14,7 +14,6 @@ from kfix.core.expected import EXPECTED, Expected
 from kfix.core.saved.format import decode
 from kfix.core.timing import TIMING
 from kfix.fleet.judging.partitions import StoredPartitions
-from kfix.fleet.judging.picked import Picked
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.mappings import StoredMapping, assignment_in, state_in, view_in
 from kfix.fleet.store.places import place_of
@@ -26,26 +25,22 @@ def open_stored(
     stored: StoredCluster,
     restart_grace: float = TIMING.restart_grace,
     expected: Expected = EXPECTED,
-    picked: Picked | None = None,
 ) -> CaseFile:
-    """Opens one cluster of a run; `restart_grace` is in seconds. `picked` are the rows that an engine
-    has picked by the conditions of all checks; None: they are found here.
+    """Opens one cluster of a run; `restart_grace` is in seconds.
 
     The case file answers as that of the original snapshot and reads partitions on demand. Raises UsageError and
     UnreachableError, which name the file, if a file is damaged, missing or cannot be read.
     """
     document = read_stored_document(stored)
     columns = Columns(place_of(stored.partitions), (), stored.groups)
-    if picked is not None and picked.rows != document.get("partitions"):
-        picked = None  # The file itself shows what is wrong.
-    if picked is None and document.get("partitions") != columns.rows:
+    if document.get("partitions") != columns.rows:
         raise UsageError(
             f"{stored.partitions}: has {columns.rows} rows of {stored.name}, but the cluster's document states "
             f"{document.get('partitions')}: they are from different snapshots",
             hint="collect the cluster again",
         )
     try:
-        return _opened(columns, document, restart_grace, expected, picked)
+        return _opened(columns, document, restart_grace, expected)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise UsageError(
             f"{stored.document}: {stored.name}: is damaged: {type(error).__name__} at {error}",
@@ -53,10 +48,8 @@ def open_stored(
         ) from None
 
 
-def _opened(
-    columns: Columns, document: Mapping[str, Any], restart_grace: float, expected: Expected, picked: Picked | None
-) -> CaseFile:
-    partitions = StoredPartitions(columns, document, expected, picked)
+def _opened(columns: Columns, document: Mapping[str, Any], restart_grace: float, expected: Expected) -> CaseFile:
+    partitions = StoredPartitions(columns, document, expected)
     raw = partitions.raw
     # Written and read once more: only as JSON are a list and a row of a table the same.
     bare = decode(json.dumps(document["snapshot"]), str(document["origin"]))

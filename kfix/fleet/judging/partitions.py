@@ -15,7 +15,6 @@ from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.partitions import LazyRows, Rows
 from kfix.core.derive.predicate import Predicate
 from kfix.core.expected import EXPECTED_TYPES, Expected, values_of
-from kfix.fleet.judging.picked import Picked
 from kfix.fleet.judging.sieve import Sieve
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.mappings import Raw
@@ -25,19 +24,15 @@ from kfix.fleet.store.schema import SAMPLE
 class StoredPartitions:
     """Reads each column at most once. A row becomes an object, together with its raw state, if a condition picks it."""
 
-    def __init__(
-        self, columns: Columns, document: Mapping[str, Any], expected: Expected, picked: Picked | None = None
-    ) -> None:
-        """`picked` are the rows by condition if they are known; then a healthy cluster reads no column at all."""
+    def __init__(self, columns: Columns, document: Mapping[str, Any], expected: Expected) -> None:
         self.raw = Raw(columns)
-        self._picked = picked
         self._columns = columns
         self._document = document
         self._expected = expected
         self._fetched: dict[int, PartitionFacts] = {}
 
     def __len__(self) -> int:
-        return self._columns.rows if self._picked is None else self._picked.rows
+        return self._columns.rows
 
     @cached_property
     def topics(self) -> int:
@@ -67,26 +62,20 @@ class StoredPartitions:
     def _sieve(self) -> Sieve:
         return Sieve(self._columns.__getitem__, self._columns.rows, values_of(self._expected))
 
-    def _by(self, conditions: Sequence[Predicate]) -> Picked | Sieve:
-        picked = self._picked
-        return picked if picked is not None and all(c in picked for c in conditions) else self._sieve
-
     def left(self, broker: int) -> Left:
         return self._left.get(broker, Left())
 
     def count(self, condition: Predicate) -> int:
-        return self._by([condition]).count(condition)
+        return self._sieve.count(condition)
 
     def where(self, condition: Predicate) -> Rows:
-        return LazyRows(lambda: self._at(self._by([condition]).rows_of([condition])))
+        return LazyRows(lambda: self._at(self._sieve.rows_of([condition])))
 
     def candidates(self, conditions: Sequence[Predicate]) -> Rows:
         """Reads all columns that a healthy cluster needs in one go, which matters for object stores."""
-        by = self._by(conditions)
-        if isinstance(by, Sieve):
-            names = frozenset[str]().union(*(c.names for c in (*conditions, *STANDING)))
-            self._columns.read(sorted(names - EXPECTED_TYPES.keys()))
-        return self._at(by.rows_of(conditions))
+        names = frozenset[str]().union(*(c.names for c in (*conditions, *STANDING)))
+        self._columns.read(sorted(names - EXPECTED_TYPES.keys()))
+        return self._at(self._sieve.rows_of(conditions))
 
     def _at(self, numbers: Iterable[int]) -> tuple[PartitionFacts, ...]:
         rows = tuple(numbers)

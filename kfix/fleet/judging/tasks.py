@@ -13,7 +13,6 @@ import pyarrow as pa
 from kfix.core.expected import EXPECTED, Expected
 from kfix.core.fleetcase import ClusterDigest, Stuck
 from kfix.core.timing import TIMING
-from kfix.fleet.judging.picked import Picked
 from kfix.fleet.model.audit import FindingRow
 from kfix.fleet.pool import Done, many
 from kfix.fleet.store.flat import column_of
@@ -24,7 +23,7 @@ from kfix.fleet.store.tables import FINDINGS
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
     """The input of a worker: names and numbers, never rows. `stored` is where the cluster is in the store,
-    `picked` are the rows that an engine has picked, `zones` the names of racks, by rack.
+    `zones` are the names of racks, by rack.
     """
 
     cluster: str
@@ -32,7 +31,6 @@ class JudgeTask:
     day: date
     expected: Expected = EXPECTED
     restart_grace: float = TIMING.restart_grace
-    picked: Picked | None = None
     zones: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -93,7 +91,7 @@ _LISTS: Final = tuple(n for n, kind in get_type_hints(FindingRow).items() if kin
 
 
 def tasks_table(tasks: Iterable[JudgeTask]) -> Any:
-    """Returns the tasks as a pyarrow table of `TASKS`; rows that were picked are left out."""
+    """Returns the tasks as a pyarrow table of `TASKS`."""
     rows = [
         (
             t.cluster,
@@ -113,14 +111,14 @@ def tasks_table(tasks: Iterable[JudgeTask]) -> Any:
     return pa.table([pa.array([*c], f.type) for c, f in zip(columns, TASKS, strict=True)], schema=TASKS)
 
 
-def task_of(row: Mapping[str, Any], picked: Picked | None) -> JudgeTask:
+def task_of(row: Mapping[str, Any]) -> JudgeTask:
     """Returns the task of a row of `TASKS`."""
     name, groups = row["cluster"], row["groups"]
     stored = StoredCluster(
         name, row["partitions"], row["document"], row["row"], None if groups is None else tuple(groups)
     )
     expected = Expected(row["expected_rf"], row["expected_min_isr"])
-    return JudgeTask(name, stored, row["day"], expected, row["restart_grace"], picked, json.loads(row["zones"]))
+    return JudgeTask(name, stored, row["day"], expected, row["restart_grace"], json.loads(row["zones"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +132,8 @@ class RowJudge:
     judge: Callable[[JudgeTask], Judged]
     stuck: Callable[[Sequence[FindingRow], Sequence[EarlierFinding]], Sequence[Stuck]]
 
-    def __call__(self, row: Mapping[str, Any], picked: Picked | None) -> Any:
-        [done] = many(self.judge, [(row["cluster"], task_of(row, picked))])
+    def __call__(self, row: Mapping[str, Any]) -> Any:
+        [done] = many(self.judge, [(row["cluster"], task_of(row))])
         before = [EarlierFinding(**each) for each in row.get("before") or ()]
         stuck = () if done.result is None else self.stuck(done.result.rows, before)
         return answers_batch([done], [stuck])

@@ -6,10 +6,8 @@ from collections import deque
 
 import pytest
 
-from kfix.core.derive.predicate import parse
 from kfix.core.errors import UsageError
 from kfix_spark import spread
-from kfix_spark.conditions import MOST, Terms
 from kfix_spark.java import find_java
 
 
@@ -61,44 +59,6 @@ def test_work_is_cut_into_chunks_that_keep_every_core_busy():
     assert {len(each) for each in chunks} == {62}
     assert len(left) == 1000 - 8 * 62
     assert [len(each) for each in spread._next_wave(deque([("a", 1), ("b", 2)]), cores=4)] == [1, 1]
-
-
-def terms(*texts):
-    return Terms([parse(text, "here") for text in texts])
-
-
-@pytest.mark.parametrize(
-    ("text", "sql"),
-    [
-        ("leaderless and deleting", "((b & 3L) = 3L)"),
-        ("leaderless and not deleting", "((b & 3L) = 1L)"),
-        ("leaderless or deleting", "((b & 1L) <> 0L OR (b & 2L) <> 0L)"),
-        ("not leaderless", "(b & 1L) = 0L"),
-    ],
-)
-def test_a_condition_is_a_test_of_bits(text, sql):
-    assert terms(text).meets("b") == sql
-
-
-def test_a_row_meets_the_conditions_that_its_bits_meet():
-    found = terms("leaderless and not deleting", "leaderless or deleting")
-    assert [[each.text for each in found.met(bits)] for bits in range(4)] == [
-        [],
-        ["leaderless and not deleting", "leaderless or deleting"],
-        ["leaderless or deleting"],
-        ["leaderless or deleting"],
-    ]
-
-
-def test_the_bits_of_a_row_are_those_of_its_terms():
-    assert terms("leaderless and n_isr > 1").bits == "IF(`leaderless`, 1L, 0L) | IF((`n_isr` > 1L), 2L, 0L)"
-
-
-def test_more_terms_than_a_bigint_has_bits_are_refused():
-    texts = [f"n_isr > {n}" for n in range(MOST + 1)]
-    assert len(terms(*texts[:MOST]).conditions) == MOST
-    with pytest.raises(ValueError, match="64 terms"):
-        terms(*texts)
 
 
 @pytest.mark.parametrize(

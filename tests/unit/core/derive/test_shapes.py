@@ -7,19 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kfix.core.derive.background import background_of
+from kfix.core.derive.casefile import STANDING
 from kfix.core.derive.partition_facts import PartitionFacts, derive
 from kfix.core.derive.partitions import SnapshotPartitions
 from kfix.core.derive.predicate import Predicate, loosened, parse
 from kfix.core.derive.shapes import OWN_FACTS, ShapedPartitions
 from kfix.core.expected import EXPECTED, Expected
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
-from kfix_diagnostics.catalogue import row_conditions
+from kfix_diagnostics import ALL
+from kfix_diagnostics.catalogue import predicate_of
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.papers import papers
 
 _TIMES = parse("state_age > 3600 or not (stable_for < 10 and n_isr > 0)", "test")
 _EVERY = parse("True", "test")
-CONDITIONS: tuple[Predicate, ...] = (*row_conditions(), _TIMES, _EVERY)
+_ASKED = (*STANDING, *(condition for check in ALL if (condition := predicate_of(check))))
+CONDITIONS: tuple[Predicate, ...] = (*{each.text: each for each in _ASKED}.values(), _TIMES, _EVERY)
 
 
 def widened(snapshot: Snapshot, copies: int) -> Snapshot:

@@ -33,7 +33,7 @@ def test_a_task_keeps_the_names_as_a_row_and_a_worker_uses_them(store: Path) -> 
     run = newest_run(place_of(store), DAY, "r1")
     task = JudgeTask("shop", run.stored()["shop"], run.day, zones={"az1": "Hamburg"})
     [row] = tasks_table([task]).to_pylist()
-    assert task_of(row, None) == task
+    assert task_of(row) == task
     assert any(NAMED in found.summary for found in judge_for_audit(task).rows)
     assert not any(NAMED in found.summary for found in judge_for_audit(replace(task, zones={})).rows)
 
