@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, Outcome
+from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, IncidentOutcome
 from kfix.lab.incidents.setup.roles import SEEN_SECONDS, assign_roles
 from kfix.lab.waiting import wait_for
 
@@ -27,7 +27,7 @@ _WRITTEN = 20
     options={"acks": "acks of the writer at the old leader: 1 (default), 0 or all"},
     choices={"acks": ("1", "0", "all")},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     roles = assign_roles(context)
     zombie, acks = roles.one, str(context.options["acks"])
     where, _ = roles.ledger(zombie, roles.other)
@@ -48,7 +48,7 @@ def run(context: IncidentContext) -> Outcome:
         f"{acknowledged} acknowledged, {appended} appended"
     )
     context.require(appended >= _WRITTEN, f"broker {zombie} appends what it is sent")
-    return Outcome(
+    return IncidentOutcome(
         partitions=[where],
         details={
             "cut_off": zombie,

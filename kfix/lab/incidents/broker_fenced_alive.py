@@ -7,7 +7,7 @@ import time
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.content import FIRST
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, Outcome
+from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, IncidentOutcome
 from kfix.lab.incidents.setup.quorum import quorum_of
 from kfix.lab.incidents.setup.roles import SEEN_SECONDS, assign_roles
 from kfix.lab.waiting import wait_for
@@ -26,7 +26,7 @@ _HELD_SECONDS = 2.0
     zones=True,
     not_on={ZK: NO_QUORUM},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     roles = assign_roles(context)
     fenced = roles.one
     roles.ledger(fenced, roles.other)
@@ -34,7 +34,7 @@ def run(context: IncidentContext) -> Outcome:
     roles.wait_unregistered(fenced)
     context.wait_state(FIRST, "another leads", lambda each: each.leader not in {-1, fenced}, SEEN_SECONDS)
     _require_it_follows(context, fenced)
-    return Outcome(
+    return IncidentOutcome(
         f"broker {fenced} is fenced, answers, and applies the metadata",
         partitions=[FIRST],
         details={"fenced": fenced, "zone": roles.zone(fenced), "controller": roles.active},

@@ -6,7 +6,7 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.errors import LabError, UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 TOPIC = "archive"
 _ONLY_REPLICA = "no election helps: the only assigned replica cannot come back"
@@ -26,7 +26,7 @@ _ONLY_REPLICA = "no election helps: the only assigned replica cannot come back"
     },
     ranges={"copies": range(1, 4)},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     victim, partition = _choose(context)
     new_id = context.int_option("new_id") or max(context.ids()) + 1
     if new_id in context.ids():
@@ -47,7 +47,7 @@ def run(context: IncidentContext) -> Outcome:
     )
     alone = "alone, which no longer exists" if copies == 1 else "among others; it no longer exists"
     group = context.groups.by_partition[partition]
-    return Outcome(
+    return IncidentOutcome(
         f"{TOPIC} and {OFFSETS_TOPIC}-{partition} are assigned to {victim} {alone}",
         (
             f"consumers of group {group} hang" if copies == 1 else "clients notice nothing",

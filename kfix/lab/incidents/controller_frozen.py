@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, Outcome
+from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, IncidentOutcome
 from kfix.lab.incidents.setup.quorum import active_id, quorum_of, wait_none_active, wait_record_stands_still
 from kfix.lab.waiting import wait_for
 
@@ -22,7 +22,7 @@ _ELECTED_SECONDS = 20.0
     not_on={ZK: NO_QUORUM},
     own_controllers=True,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     quorum = quorum_of(context)
     frozen = active_id(context)
     others = [each for each in quorum.addresses() if each != frozen]
@@ -39,7 +39,7 @@ def run(context: IncidentContext) -> Outcome:
         context.lab.nodes.condition(context.lab.state, "controller", frozen) == "stopped",
         f"controller {frozen} is stopped",
     )
-    return Outcome(
+    return IncidentOutcome(
         checked,
         (f"another controller, {successor}, is active" if others else "no controller is active: nothing can change",),
         details={"frozen": frozen, "active": successor if others else "none"},

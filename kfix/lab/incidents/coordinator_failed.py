@@ -12,7 +12,7 @@ from kfix.lab.clients.groups import NOT_COORDINATOR, name_for
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.process.logs import read_lines
 from kfix.lab.waiting import wait_for
 
@@ -31,7 +31,7 @@ _OLD = "its coordinator skips records of a type that it does not know"
     options={"partition": "which partition of the offsets topic (default: the first suitable one)"},
     not_on={ZK: _OLD, "3.9.2": _OLD},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups = context.groups
     where, leader, successor = context.with_follower()
     group = groups.by_partition[where.partition]
@@ -44,7 +44,7 @@ def run(context: IncidentContext) -> Outcome:
     log = context.lab.store.log_file("broker", successor)
     wait_for(f"broker {successor} fails to load {where}", lambda: any(failure in line for line in read_lines(log)), 20)
     _check_refused(context, groups, where, successor)
-    return Outcome(
+    return IncidentOutcome(
         f"all brokers name {successor}, which failed to load {where} and refuses its groups; others work",
         (f"consumers of group {group}, and of every other group of {where}, hang",),
         group=group,

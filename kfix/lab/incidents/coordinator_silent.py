@@ -10,7 +10,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.groups import NOT_COORDINATOR, NOT_LEADER
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import ZNODES, Incident, Outcome
+from kfix.lab.incidents.setup.incident import ZNODES, Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
 
 
@@ -28,7 +28,7 @@ from kfix.lab.waiting import wait_for
         "leader": "which follower is written as leader (default: the first in-sync one)",
     },
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups = context.groups
     where, leader, phantom = context.with_follower(context.int_option("leader"))
     group = groups.by_partition[where.partition]
@@ -53,7 +53,7 @@ def run(context: IncidentContext) -> Outcome:
     )
     disowned = context.error_as_leader(phantom, where)
     context.require(disowned == NOT_LEADER, f"broker {phantom} answers {NOT_LEADER} for {where}: {disowned}")
-    return Outcome(
+    return IncidentOutcome(
         f"all brokers name {phantom}, which answers NOT_COORDINATOR to group {group}; other groups work",
         (f"consumers of group {group} hang: broker {phantom} is named as coordinator and refuses",),
         group=group,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents import metadata_divergence
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import ZNODES, Incident, Outcome
+from kfix.lab.incidents.setup.incident import ZNODES, Incident, IncidentOutcome
 
 
 @Incident(
@@ -24,7 +24,7 @@ from kfix.lab.incidents.setup.incident import ZNODES, Incident, Outcome
     not_on={KRAFT: ZNODES},
     options=metadata_divergence.OPTIONS,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     diverged = metadata_divergence.diverge(context)
     where = diverged.where
     context.kill(diverged.written)
@@ -35,7 +35,7 @@ def run(context: IncidentContext) -> Outcome:
     context.wait_groups({where.partition})
     context.wait_no_coordinator(context.groups, where.partition)
     context.require(context.live_state(where).leader == -1, "it stays without a leader")
-    return Outcome(
+    return IncidentOutcome(
         f"no broker names a coordinator for group {diverged.group}; groups of other partitions work",
         (
             f"consumers of group {diverged.group} hang",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
 
 #: Reserved by RFC 6761: no resolver knows it.
@@ -22,7 +22,7 @@ _HOST = "nowhere.invalid"
     not_on={KRAFT: "a running broker changes its advertised.listeners only with ZooKeeper"},
     options={"partition": "which partition of the offsets topic has the group (0)"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups = context.groups
     where = context.offsets_partition()
     group, leader = groups.by_partition[where.partition], context.live_state(where).leader
@@ -35,7 +35,7 @@ def run(context: IncidentContext) -> Outcome:
         lambda: all(groups.coordinator_address(where.partition, via) == f"{_HOST}:{port}" for via in others),
         15,
     )
-    return Outcome(
+    return IncidentOutcome(
         expect=(f"clients of group {group} are sent to {_HOST}:{port}",),
         group=group,
         partitions=[where],

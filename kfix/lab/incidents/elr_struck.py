@@ -8,7 +8,7 @@ from __future__ import annotations
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.content import FIRST, RECORDS, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 _MORE = 5
 
@@ -27,7 +27,7 @@ _MORE = 5
     },
     elr=True,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     behind, eligible, last = context.ids()[:3]
     context.topic(TOPIC, [[behind, eligible, last]], {"min.insync.replicas": "2"})
     context.shut_down(behind)
@@ -48,7 +48,7 @@ def run(context: IncidentContext) -> Outcome:
     context.require(
         ends == {behind: RECORDS, last: RECORDS + _MORE}, f"broker {last} has all records, broker {behind} not: {ends}"
     )
-    return Outcome(
+    return IncidentOutcome(
         f"{TOPIC}-0 has no leader and an empty ISR, eligible is {eligible}, which is dead; log ends {ends}",
         (
             f"starting broker {eligible} gives {TOPIC}-0 a leader and loses nothing",

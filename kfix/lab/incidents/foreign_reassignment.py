@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.lab.incidents.setup import throttles
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.options import MEGABYTES
 from kfix.lab.incidents.setup.throttles import Throttle
 
@@ -27,7 +27,7 @@ _SEGMENT_BYTES = "45000"
     },
     ranges={"rate": range(1, 1001), "megabytes": MEGABYTES},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     rate, megabytes = context.int_option("rate") or _RATE, context.int_option("megabytes") or _MEGABYTES
     leader, leaving, coming = context.ids()[:3]
     context.topic(TOPIC, [[leader, leaving], [leaving, coming]], {context.small_segments: _SEGMENT_BYTES})
@@ -44,7 +44,7 @@ def run(context: IncidentContext) -> Outcome:
     context.wait_groups()
     state = context.live_state(FIRST)
     context.require(coming not in state.isr and state.leader == leader, f"broker {coming} is still far from in sync")
-    return Outcome(
+    return IncidentOutcome(
         f"the move of {FIRST} is under way, all brokers live, groups work",
         (f"{FIRST} stays under way for minutes, and {TOPIC} and its brokers have throttles",),
         partitions=[FIRST],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 
 @Incident(
@@ -17,14 +17,14 @@ from kfix.lab.incidents.setup.incident import Incident, Outcome
     ),
     not_on={ZK: "with ZooKeeper the registration of a broker ends with its session"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     ghost = max(context.ids()) + 1
     context.add(ghost)
     context.kill(ghost)
     holding = [topic for topic in context.access.topics() if _holds(context, topic, ghost)]
     context.require(not holding, f"broker {ghost} holds no replica: {holding}")
     context.require(ghost not in context.access.live_ids(), f"broker {ghost} is fenced")
-    return Outcome(
+    return IncidentOutcome(
         f"broker {ghost} is registered and fenced, and holds no replica; all groups work",
         dead=[ghost],
         details={"ghost": ghost},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 
 @Incident(
@@ -14,9 +14,9 @@ from kfix.lab.incidents.setup.incident import Incident, Outcome
     expect=("kfix reports latent risks at most",),
     needs=1,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     context.wait_well()
-    return Outcome(
+    return IncidentOutcome(
         "full ISR everywhere, every broker agrees with the record, every group answers",
         topic=CONTENT_TOPIC,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
 
 
@@ -21,7 +21,7 @@ from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
     },
     choices={"shorter_first": ("no", "yes")},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     # The controller leads: stopped as a follower it would delay every other ISR change.
     leader, *others = context.controller_first()
     followers = tuple(others[:2])
@@ -36,7 +36,7 @@ def run(context: IncidentContext) -> Outcome:
     first, second = (ends[each] for each in followers)
     context.require(max(first, second) < end, f"both logs, {ends}, are shorter than the leader's, {end}")
     context.require(not shorter_first or first < second, f"the first of {followers} has the shorter log: {ends}")
-    return Outcome(
+    return IncidentOutcome(
         f"{TOPIC}-0 has leader -1, ISR [{leader}]; {list(followers)} are alive outside the ISR; groups work",
         (
             f"{TOPIC}-0 cannot be written or read until broker {leader} returns",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.waiting_move import begin_waiting_move, move_roles
 
 _UNCLEAN = "unclean.leader.election.enable"
@@ -29,7 +29,7 @@ _UNCLEAN = "unclean.leader.election.enable"
     },
     elr=True,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     roles = move_roles(context)
     kept, origin, target = roles
     begin_waiting_move(context, FIRST, roles, [origin])
@@ -43,7 +43,7 @@ def run(context: IncidentContext) -> Outcome:
     context.require(replicas == (origin,), f"its only replica is {origin}: {replicas}")
     context.set_config("topics", TOPIC, {_UNCLEAN: "false"})
     context.start(target)
-    return Outcome(
+    return IncidentOutcome(
         f"{FIRST} has no leader; replicas [{origin}], last known leader {kept}, no replica of it",
         (f"when broker {origin} starts, the controller fails on its registration, again and again",),
         partitions=[FIRST],

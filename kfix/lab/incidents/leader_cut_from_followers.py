@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.roles import SEEN_SECONDS, assign_roles
 from kfix.lab.incidents.zone_isolated import isolated
 
@@ -25,7 +25,7 @@ from kfix.lab.incidents.zone_isolated import isolated
     },
     choices={"outcome": ("followers-dropped", "leader-moved"), "acks": ("1", "0", "all")},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     if context.options["outcome"] == "leader-moved":
         return isolated(context, with_controller=False, with_leader=True)
     roles = assign_roles(context)
@@ -42,7 +42,7 @@ def run(context: IncidentContext) -> Outcome:
         context.wait_state(each, f"{leader} left its ISR", lambda state: leader not in state.isr, SEEN_SECONDS)
     context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
     context.require(context.access.controller() == roles.active, f"node {roles.active} is the controller still")
-    return Outcome(
+    return IncidentOutcome(
         f"broker {leader} is the only in-sync replica of {TOPIC}-0; all brokers are registered",
         partitions=partitions,
         details={"leader": leader, "zone": roles.zone(leader), "writer_inside": writer},

@@ -6,7 +6,7 @@ from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 _PARTITIONS = 6
 
@@ -25,7 +25,7 @@ def _refuse(context: IncidentContext) -> None:
     options={"broker": "which broker leads (default: the first that is not the controller)"},
     refuse=_refuse,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     context.topic(TOPIC, context.spread(_PARTITIONS, 3))
     chosen, others = context.int_option("broker"), context.controller_first()[1:]
     leader = others[0] if chosen is None else chosen
@@ -52,7 +52,7 @@ def run(context: IncidentContext) -> Outcome:
         context.require(
             context.access.assignment(where.topic)[where.partition] == replicas, f"{where} is on {replicas}"
         )
-    return Outcome(
+    return IncidentOutcome(
         f"broker {leader} leads all {len(held)} partitions it has, {len(skewed)} without being preferred",
         (f"broker {leader} serves all of these partitions and coordinates every group it can",),
         topic=TOPIC,

@@ -6,7 +6,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup import throttles
 from kfix.lab.incidents.setup.content import TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.lagging import fall_behind
 from kfix.lab.incidents.setup.throttles import Throttle
 
@@ -25,7 +25,7 @@ _RATE = 1000
     choices={"lagging": ("no", "yes")},
     ranges={"rate": range(1, 1_000_001)},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     rate = context.int_option("rate") or _RATE
     lagging = context.options["lagging"] == "yes"
     replicas = tuple(context.controller_first()[:3])
@@ -41,7 +41,7 @@ def run(context: IncidentContext) -> Outcome:
         state = context.live_state(each)
         context.require((slow not in state.isr) == lagging, f"{slow} is {'out of' if lagging else 'in'} sync on {each}")
     context.require(not context.access.being_reassigned(TOPIC), "nothing moves")
-    return Outcome(
+    return IncidentOutcome(
         f"broker {slow} lags behind on {TOPIC}, nothing moves, groups work"
         if lagging
         else "all replicas in sync, nothing moves, groups work",

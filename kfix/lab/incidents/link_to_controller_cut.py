@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.roles import SEEN_SECONDS, ZoneRoles, assign_roles
 from kfix.lab.waiting import wait_for
 
@@ -29,7 +29,7 @@ NEWS = "news"
     },
     choices={"only": ("kafka", "controller")},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     roles = assign_roles(context)
     cut_off, third = roles.one, roles.other
     only = context.options["only"]
@@ -45,7 +45,7 @@ def run(context: IncidentContext) -> Outcome:
     _wait_stale(context, roles, cut_off)
     context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
     context.require(context.access.controller() == roles.controller, "the controller is the same")
-    return Outcome(
+    return IncidentOutcome(
         f"broker {cut_off} has not heard of {NEWS}, the others have; all are registered",
         (f"broker {cut_off} gives its clients the metadata from before the cut",),
         partitions=partitions,

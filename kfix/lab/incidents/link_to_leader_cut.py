@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.incidents.setup.content import TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.roles import SEEN_SECONDS, assign_roles
 
 
@@ -18,7 +18,7 @@ from kfix.lab.incidents.setup.roles import SEEN_SECONDS, assign_roles
     ),
     zones=True,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     roles = assign_roles(context)
     leader, follower = roles.one, roles.other
     partitions = roles.ledger(leader, follower, roles.controller)
@@ -30,7 +30,7 @@ def run(context: IncidentContext) -> Outcome:
     context.wait_state(second, f"{leader} left its isr", lambda each: leader not in each.isr, SEEN_SECONDS)
     context.require(set(context.live_state(third).isr) == set(context.ids()), "the third broker has all in sync")
     context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
-    return Outcome(
+    return IncidentOutcome(
         f"the ISR of {TOPIC}-0 lacks {follower}, that of {TOPIC}-1 lacks {leader}; all others are full",
         (
             f"clients in {roles.zone(follower)} cannot use {TOPIC}-0",

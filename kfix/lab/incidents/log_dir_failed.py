@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
 from kfix.lab.nodes.second_disks import add_disk, fail_disk
 
@@ -22,7 +22,7 @@ _FAILS_SECONDS = 40.0
         "repairing the directory and restarting the broker heals it without data loss",
     ),
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     lab = context.lab
     # Any broker but the active controller of a ZooKeeper cluster, which stays the same.
     failing, follower = [each for each in context.ids() if each != context.access.controller()][:2]
@@ -38,7 +38,7 @@ def run(context: IncidentContext) -> Outcome:
     context.wait_state(REPLICATED, f"{failing} left its ISR", lambda each: each.isr == (follower,), _FAILS_SECONDS)
     lift_throttle(context, [TOPIC], (follower,))
     context.require(failing in context.access.live_ids(), f"broker {failing} is alive")
-    return Outcome(
+    return IncidentOutcome(
         f"broker {failing} is alive, {FIRST} has no leader, {REPLICATED} is led by broker {follower}",
         (
             f"{FIRST} cannot be written or read until the log directory of broker {failing} is repaired",

@@ -13,7 +13,7 @@ from kfix.core.errors import LabError, UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import ZNODES, Incident, Outcome
+from kfix.lab.incidents.setup.incident import ZNODES, Incident, IncidentOutcome
 
 OPTIONS = {"partition": "which partition of the offsets topic"}
 
@@ -72,7 +72,7 @@ def _choose(context: IncidentContext) -> DivergedPartition:
     not_on={KRAFT: ZNODES},
     options=OPTIONS,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     diverged = diverge(context)
     state = context.live_state(diverged.where)
     context.require(state.leader == diverged.written, f"ZooKeeper names leader {diverged.written}")
@@ -83,7 +83,7 @@ def run(context: IncidentContext) -> Outcome:
         context.require(
             seen.partitions[diverged.where].leader == diverged.leader, f"broker {broker} still names {diverged.leader}"
         )
-    return Outcome(
+    return IncidentOutcome(
         f"every broker still names leader {diverged.leader}, and all groups work",
         (f"{diverged.where}: ZooKeeper names {diverged.written}, brokers {diverged.leader}",),
         group=diverged.group,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, Outcome
+from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, IncidentOutcome
 
 
 @Incident(
@@ -18,7 +18,7 @@ from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, Outcome
     },
     elr=True,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     context.access.set_elr(0)
     context.report("switched eligible leader replicas off (eligible.leader.replicas.version=0)")
-    return Outcome()
+    return IncidentOutcome()

@@ -8,7 +8,7 @@ from kfix.core.errors import UsageError
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.definition.state import BrokerDef
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.nodes.migrating import (
     CONTROLLER,
     add_controller,
@@ -52,7 +52,7 @@ def _refuse(context: IncidentContext) -> None:
         "2.7.1": "Kafka 2.7 has no migration: it came with 3.4",
     },
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     lab, step = context.lab, str(context.options["step"])
     *early, late = sorted(context.ids())
     add_controller(lab, context.znodes)
@@ -70,7 +70,7 @@ def run(context: IncidentContext) -> Outcome:
         move_to_kraft(lab, context.access, on_kraft)
     if on_kraft:
         context.report(f"restarted broker {' and '.join(map(str, on_kraft))} on KRaft")
-    return Outcome(
+    return IncidentOutcome(
         "" if on_kraft else "all groups work",
         details={"step": step, "controller": CONTROLLER, "late": late, "on_kraft": len(on_kraft)},
         hung=None if on_kraft else (),

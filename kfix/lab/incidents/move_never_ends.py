@@ -8,7 +8,7 @@ from __future__ import annotations
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.content import FIRST
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.waiting_move import begin_waiting_move, move_roles
 from kfix.lab.waiting import wait_for
 
@@ -26,7 +26,7 @@ from kfix.lab.waiting import wait_for
         "3.9.2": "Kafka 3.9 ends a reassignment to a part of the target at once",
     },
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     roles = move_roles(context)
     kept, origin, target = roles
     begin_waiting_move(context, FIRST, roles, [origin])
@@ -39,7 +39,7 @@ def run(context: IncidentContext) -> Outcome:
     context.require(
         target in move.adding and target in move.removing, f"broker {target} is both added and removed: {move}"
     )
-    return Outcome(
+    return IncidentOutcome(
         f"all brokers are alive, and {FIRST} is still moved: broker {target} is added and removed",
         partitions=[FIRST],
         details={"kept": kept, "origin": origin, "both": target},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import RECORDS
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 _BEYOND = 50
 
@@ -20,13 +20,13 @@ _BEYOND = 50
     ),
     options={"partition": "which partition of the offsets topic has the group (0)"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups = context.groups
     number = context.offsets_partition().partition
     where, group, offset = TopicPartition(groups.topic, 0), groups.by_partition[number], RECORDS + _BEYOND
     context.require(groups.commit(number, {where: offset}) == 0, f"group {group} commits offset {offset}")
     context.report(f"group {group} committed offset {offset} of {where}, whose log ends at {RECORDS}")
-    return Outcome(
+    return IncidentOutcome(
         "all coordinators respond",
         group=group,
         partitions=[where],

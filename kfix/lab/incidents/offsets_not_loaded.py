@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
 
 _REFUSES = "its coordinator refuses such a partition altogether: coordinator-failed"
@@ -25,7 +25,7 @@ _REFUSES = "its coordinator refuses such a partition altogether: coordinator-fai
     },
     options={"partition": "which partition of the offsets topic (default: the first suitable one)"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups = context.groups
     where, leader, heir = context.with_follower()
     group = groups.by_partition[where.partition]
@@ -38,7 +38,7 @@ def run(context: IncidentContext) -> Outcome:
     wait_for(
         f"broker {heir} serves no offset of {group}", lambda: groups.fetch(where.partition, heir) == (0, 0) or None, 15
     )
-    return Outcome(
+    return IncidentOutcome(
         f"broker {heir} leads {where} and has no offset of {group}; the other groups work",
         (f"consumers of group {group} start at auto.offset.reset, without an error",),
         group=group,

@@ -6,7 +6,7 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup import single_replicas
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 
 @Incident(
@@ -20,7 +20,7 @@ from kfix.lab.incidents.setup.incident import Incident, Outcome
     refuse=single_replicas.chosen_brokers,
     options={**single_replicas.OPTIONS, "brokers": "where the single replicas go, like 1,2 (default: with the leader)"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     chosen = single_replicas.chosen_brokers(context)
     partitions = [TopicPartition(OFFSETS_TOPIC, number) for number in context.access.assignment(OFFSETS_TOPIC)]
     # Where nothing is asked for, each partition stays with its leader: no record moves.
@@ -32,7 +32,7 @@ def run(context: IncidentContext) -> Outcome:
     context.wait_groups()
     if victim is not None:
         return _one_dead(context, holders, victim)
-    return Outcome(
+    return IncidentOutcome(
         "each offsets partition has one replica, all brokers live, all groups work",
         ("clients notice nothing; when one of these brokers dies, its groups hang",),
         partitions=holders,
@@ -40,7 +40,7 @@ def run(context: IncidentContext) -> Outcome:
     )
 
 
-def _one_dead(context: IncidentContext, holders: dict[TopicPartition, int], victim: int) -> Outcome:
+def _one_dead(context: IncidentContext, holders: dict[TopicPartition, int], victim: int) -> IncidentOutcome:
     lost = sorted(each for each, broker in holders.items() if broker == victim)
     hung = {each.partition: context.groups.by_partition[each.partition] for each in lost}
     context.kill(victim)
@@ -49,7 +49,7 @@ def _one_dead(context: IncidentContext, holders: dict[TopicPartition, int], vict
         context.require(heirs == (victim,), f"the isr of {each} is [{victim}]")
     context.wait_groups(hung)
     context.wait_no_coordinator(context.groups, lost[0].partition)
-    return Outcome(
+    return IncidentOutcome(
         f"groups {', '.join(hung.values())} have no coordinator, the other {len(holders) - len(lost)} work",
         (f"consumers of groups {', '.join(hung.values())} hang",),
         group=hung[lost[0].partition],

@@ -7,7 +7,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.properties import DEFAULTS
 from kfix.lab.incidents.setup.content import RECORDS
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 #: The smallest segments that every line of Kafka permits in segment.bytes, and enough records for four of them.
 _SEGMENT_BYTES, _COMMITS = 1 << 20, 50_000
@@ -32,7 +32,7 @@ def _refuse(context: IncidentContext) -> None:
     options={"partition": "which partition of the offsets topic is written to (0)"},
     refuse=_refuse,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups, where = context.groups, context.offsets_partition()
     group = groups.by_partition[where.partition]
     context.set_config("topics", OFFSETS_TOPIC, {"segment.bytes": str(_SEGMENT_BYTES)})
@@ -40,7 +40,7 @@ def run(context: IncidentContext) -> Outcome:
     size = context.write_commits(where, group, offsets, _COMMITS, _HOURS)
     context.require(size >= 3 * _SEGMENT_BYTES, f"{where} has three segments or more")
     context.report(f"wrote {_COMMITS} commits of {group} to {where}: {size} bytes in segments of {_SEGMENT_BYTES}")
-    return Outcome(
+    return IncidentOutcome(
         "all coordinators respond",
         group=group,
         partitions=[where],

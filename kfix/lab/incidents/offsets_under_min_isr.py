@@ -7,7 +7,7 @@ from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import RECORDS
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
 
 _SERVES_NONE = "a new leader below min.insync.replicas serves no committed offsets there, so groups do not read"
@@ -21,7 +21,7 @@ _SERVES_NONE = "a new leader below min.insync.replicas serves no committed offse
     not_on={"4.3.1": _SERVES_NONE, "4.4.0": _SERVES_NONE},
     options={"partition": "which partition of the offsets topic (0)"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups = context.groups
     partition = context.int_option("partition") or 0
     replicas = context.access.assignment(OFFSETS_TOPIC).get(partition, ())
@@ -43,7 +43,7 @@ def run(context: IncidentContext) -> Outcome:
     context.require(context.access.readable(*read), f"{read} can still be read")
     context.require(groups.works(partition), f"group {group} still reads its committed offset")
     under = [where for where, state in context.access.states([OFFSETS_TOPIC]).items() if state and len(state.isr) < 2]
-    return Outcome(
+    return IncidentOutcome(
         f"group {group} reads its offsets and cannot commit; {len(under)} offsets partitions are like that",
         (f"group {group} reads {groups.topic}, but its commits fail",),
         group=group,

@@ -13,7 +13,7 @@ from kfix.lab.clients.groups import name_for
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.content import RECORDS
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
 
 _OLD = "the coordinators of its brokers serve what they have loaded"
@@ -30,7 +30,7 @@ _OLD = "the coordinators of its brokers serve what they have loaded"
     options={"partition": "which partition of the offsets topic (0)"},
     not_on={ZK: _OLD, "3.9.2": _OLD},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups = context.groups
     partition = context.int_option("partition") or 0
     replicas = context.access.assignment(OFFSETS_TOPIC).get(partition, ())
@@ -55,7 +55,7 @@ def run(context: IncidentContext) -> Outcome:
     context.require(state.isr == (survivor,), f"its ISR is [{survivor}]: {state.isr}")
     late = type(groups)(context.access, {partition: group}, groups.topic)
     wait_for(f"broker {survivor} serves {partition}", lambda: late.fetch(partition, survivor) == (0, 0), 20)
-    return Outcome(
+    return IncidentOutcome(
         f"broker {survivor} serves no offset of group {group}, and its log of {where} ends at {end}",
         (f"a consumer of group {group} begins where auto.offset.reset points",),
         group=group,

@@ -6,7 +6,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.healing.offsets import TRANSACTIONAL_ID
 from kfix.lab.incidents.setup.content import RECORDS, records
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 
 @Incident(
@@ -19,7 +19,7 @@ from kfix.lab.incidents.setup.incident import Incident, Outcome
     ),
     options={"partition": "which partition of the offsets topic has the group (0)"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups = context.groups
     number = context.offsets_partition().partition
     where = TopicPartition(groups.topic, 0)
@@ -31,7 +31,7 @@ def run(context: IncidentContext) -> Outcome:
 
     high = 2 * RECORDS + 1
     context.wait_stable(where, RECORDS, high)
-    return Outcome(
+    return IncidentOutcome(
         f"the last stable offset of {where} is {RECORDS}, its high watermark {high}",
         group=group,
         partitions=[where],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
 
 _SECOND = TopicPartition(TOPIC, 1)
@@ -17,7 +17,7 @@ _SECOND = TopicPartition(TOPIC, 1)
     does="Places two partitions on overlapping pairs of brokers, makes one replica lag, kills two brokers.",
     expect=("topics spread over all brokers survive the same two deaths",),
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     # The third is not the controller: frozen it would hold up every other change of an ISR.
     first, second, third = context.controller_first()[:3]
     context.topic(TOPIC, [[first, second], [second, third]])
@@ -28,7 +28,7 @@ def run(context: IncidentContext) -> Outcome:
         context.wait_leaderless_everywhere(each)
     lift_throttle(context, [TOPIC], [third])
     context.require(context.live_state(_SECOND).heirs == (second,), f"{third} is outside the isr of {_SECOND}")
-    return Outcome(
+    return IncidentOutcome(
         f"{TOPIC}-0 has no live replica, {TOPIC}-1 only {third}, outside the ISR; groups work",
         (
             f"{TOPIC}-0: only starting {first} or {second} helps",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.healing.offsets import TRANSACTIONAL_ID
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
 
 _OFFSET = 5
@@ -21,7 +21,7 @@ _OFFSET = 5
     ),
     options={"partition": "which partition of the offsets topic has the group (0)"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     groups = context.groups
     committed_in = context.offsets_partition()
     number, where = committed_in.partition, TopicPartition(groups.topic, 0)
@@ -30,7 +30,7 @@ def run(context: IncidentContext) -> Outcome:
     context.report(f"producer {TRANSACTIONAL_ID} sent an offset of {group} into its transaction and left it open")
 
     wait_for(f"group {group} is refused its offset of {where}", lambda: groups.refused(number, where), 15)
-    return Outcome(
+    return IncidentOutcome(
         f"OffsetFetch refuses {group} the stable offset of {where}; all coordinators respond",
         (f"consumers of group {group} get no record and no error",),
         group=group,

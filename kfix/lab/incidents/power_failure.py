@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.content import FIRST, TOPIC, records
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 _LOST = 5
 
@@ -20,7 +20,7 @@ _LOST = 5
     ),
     not_on={KRAFT: "the controllers outlive the brokers and take the stopped follower out of the ISR"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     from kfix.lab.incidents.setup.snapshots import save_snapshot  # noqa: PLC0415 - brings the readers
 
     leader, follower, *others = context.ids()
@@ -40,7 +40,7 @@ def run(context: IncidentContext) -> Outcome:
     ends = context.log_ends(FIRST, [leader, follower])
     kept = end - _LOST
     context.require(ends == {leader: kept, follower: kept}, f"both logs end {_LOST} records earlier: {ends}")
-    return Outcome(
+    return IncidentOutcome(
         f"broker {leader} has truncated {_LOST} records; all replicas are in sync, no metadata shows the loss",
         partitions=[FIRST],
         details={"old_leader": leader, "new_leader": follower, "lost": _LOST, "committed": 0, "before": str(before)},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.errors import UsageError
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, Outcome
+from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, IncidentOutcome
 from kfix.lab.incidents.setup.quorum import active_id, quorum_of
 
 _FEWEST = 3
@@ -29,13 +29,13 @@ def _refuse(context: IncidentContext) -> None:
     own_controllers=True,
     refuse=_refuse,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     voters = sorted(quorum_of(context).addresses())
     active = active_id(context)
     doomed = next(each for each in voters if each != active)
     context.kill_controllers([doomed])
     context.require(active_id(context) == active, f"controller {active} is still active")
-    return Outcome(
+    return IncidentOutcome(
         f"controller {active} is active, {len(voters) - 1} of {len(voters)} are alive; groups work",
         details={"killed": doomed, "active": active, "left": len(voters) - 1},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, Outcome
+from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, IncidentOutcome
 from kfix.lab.incidents.setup.quorum import active_id, quorum_of, wait_none_active, wait_record_stands_still
 
 
@@ -20,7 +20,7 @@ from kfix.lab.incidents.setup.quorum import active_id, quorum_of, wait_none_acti
     not_on={ZK: NO_QUORUM},
     own_controllers=True,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     active = active_id(context)
     voters = sorted(quorum_of(context).addresses(), key=lambda each: each != active)
     dying = voters[: len(voters) // 2 + 1]
@@ -30,7 +30,7 @@ def run(context: IncidentContext) -> Outcome:
     context.require(offsets.keys() == set(context.ids()), "every broker answers")
     context.require(context.access.live_ids() == frozenset(context.ids()), "the brokers still name all brokers")
     left = len(voters) - len(dying)
-    return Outcome(
+    return IncidentOutcome(
         f"{left} of {len(voters)} controllers are alive, none is active; no broker's record grows; groups work",
         details={
             "controllers_killed": ",".join(map(str, sorted(dying))),

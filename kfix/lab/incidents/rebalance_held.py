@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.group_reading import CLASSIC_GROUP, CONSUMER_GROUP
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 
 
 def _is_modern(context: IncidentContext) -> bool:
@@ -36,7 +36,7 @@ def _refuse(context: IncidentContext) -> None:
     choices={"protocol": (CLASSIC_GROUP, CONSUMER_GROUP)},
     refuse=_refuse,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     instance = context.options.get("instance", "")
     groups, where = context.groups, context.offsets_partition()
     group, leader = groups.by_partition[where.partition], context.live_state(where).leader
@@ -44,7 +44,7 @@ def run(context: IncidentContext) -> Outcome:
         held = context.hold_reconciling(group, leader, groups.topic)
     else:
         held = context.hold_rebalance(group, leader, groups.topic, 3, instance)
-    return Outcome(
+    return IncidentOutcome(
         group=group,
         partitions=[where],
         details={"member": held, "instance": instance, "coordinator": leader},

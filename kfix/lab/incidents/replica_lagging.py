@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.lab.incidents.setup import throttles
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.lagging import fall_behind
 from kfix.lab.incidents.setup.throttles import Throttle
 from kfix.lab.waiting import wait_for
@@ -28,7 +28,7 @@ _STEP_SECONDS = 20.0
     options={"kind": "stuck (default), slow or catching-up"},
     choices={"kind": ("stuck", "slow", "catching-up")},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     kind = str(context.options["kind"])
     leader, late, third = context.controller_first()[:3]
     context.topic(TOPIC, [[leader, late, third]])
@@ -43,7 +43,7 @@ def run(context: IncidentContext) -> Outcome:
     wait_for(f"broker {late} takes a step", lambda: _end(context, late) > before, _STEP_SECONDS)
     state = context.live_state(FIRST)
     context.require(late not in state.isr, f"{late} is out of sync")
-    return Outcome(
+    return IncidentOutcome(
         f"broker {late} is out of sync on {FIRST}",
         partitions=[FIRST],
         details={"lagging": late, "leader": leader, "kind": kind},

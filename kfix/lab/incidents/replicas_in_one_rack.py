@@ -10,7 +10,7 @@ from kfix.lab.definition.layout import spread
 from kfix.lab.definition.state import BrokerDef
 from kfix.lab.incidents.setup.content import TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.options import MEGABYTES
 
 _PARTITIONS = 3
@@ -44,7 +44,7 @@ def by_rack(brokers: Sequence[BrokerDef]) -> dict[str, list[int]]:
     ranges={"megabytes": MEGABYTES},
     suits=unfit,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     racks = by_rack([broker for broker in context.lab.state.brokers if not broker.retired])
     rack, ids = max(sorted(racks.items()), key=lambda item: len(item[1]))
     context.topic(TOPIC, spread(ids, _PARTITIONS, min(3, len(ids))))
@@ -53,7 +53,7 @@ def run(context: IncidentContext) -> Outcome:
     where = [TopicPartition(TOPIC, number) for number in range(_PARTITIONS)]
     for each in where:
         context.wait_state(each, "all replicas in sync", lambda state: len(state.isr) == min(3, len(ids)))
-    return Outcome(
+    return IncidentOutcome(
         f"every replica of {TOPIC} is on {ids}, in rack {rack}, and in sync; groups work",
         (f"all is well, until rack {rack} is lost, and {TOPIC} with it",),
         partitions=where,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kfix.lab.incidents.setup.content import FIRST
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.waiting_move import begin_waiting_move, move_roles
 
 
@@ -22,7 +22,7 @@ from kfix.lab.incidents.setup.waiting_move import begin_waiting_move, move_roles
     options={"cancel": "safe: the original replicas are alive; unsafe: they are dead, KAFKA-14424 (default: safe)"},
     choices={"cancel": ("safe", "unsafe")},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     roles = move_roles(context)
     kept, origin, target = roles
     safe = context.options["cancel"] == "safe"
@@ -41,7 +41,7 @@ def run(context: IncidentContext) -> Outcome:
         else f"the original replicas {before} are dead: cancelling the move leaves {FIRST} without a leader, and "
         f"no election gives it a leader while broker {kept} is alive, in its ISR but no longer a replica"
     )
-    return Outcome(
+    return IncidentOutcome(
         f"{FIRST} works, led by {kept}, and its move waits for broker {target}, which is dead",
         (outcome,),
         partitions=[FIRST],

@@ -11,7 +11,7 @@ from kfix.lab.clients.transactions import Transactions
 from kfix.lab.definition.properties import DEFAULTS
 from kfix.lab.incidents.setup import single_replicas
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
 
 _PARTITIONS = "transaction.state.log.num.partitions"
@@ -39,7 +39,7 @@ _CONFIG = {
         "brokers": "where the single replicas go, like 1,2 (default: round-robin over all brokers)",
     },
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     chosen = single_replicas.chosen_brokers(context) or context.ids()
     known = context.access.assignment(TRANSACTIONS_TOPIC)
     count = len(known) or int(context.lab.state.spec.settings.get(_PARTITIONS, DEFAULTS[_PARTITIONS]))
@@ -54,7 +54,7 @@ def run(context: IncidentContext) -> Outcome:
     if victim is not None:
         return _one_dead(context, writers, holders, victim)
     _wait_works(writers, holders)
-    return Outcome(
+    return IncidentOutcome(
         f"each partition of {TRANSACTIONS_TOPIC} has one replica, all brokers are alive, all producers work",
         ("clients notice nothing; when one of these brokers dies, its producers hang",),
         partitions=_partitions(holders),
@@ -63,7 +63,7 @@ def run(context: IncidentContext) -> Outcome:
     )
 
 
-def _one_dead(context: IncidentContext, writers: Transactions, holders: dict[int, int], victim: int) -> Outcome:
+def _one_dead(context: IncidentContext, writers: Transactions, holders: dict[int, int], victim: int) -> IncidentOutcome:
     lost = sorted(number for number, broker in holders.items() if broker == victim)
     context.kill(victim)
     for each in _partitions(lost):
@@ -72,7 +72,7 @@ def _one_dead(context: IncidentContext, writers: Transactions, holders: dict[int
         context.wait_no_coordinator(writers, each.partition)
     _wait_works(writers, [number for number in holders if number not in lost])
     stuck = ", ".join(writers.by_partition[number] for number in lost)
-    return Outcome(
+    return IncidentOutcome(
         f"producers {stuck} have no coordinator, the other {len(holders) - len(lost)} and all groups work",
         (f"transactional producers {stuck} hang",),
         partitions=_partitions(lost),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.incidents.setup.content import FIRST, TOPIC, records
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
 
 _ACKNOWLEDGED = 7
@@ -19,7 +19,7 @@ _ACKNOWLEDGED = 7
         "an earlier snapshot shows the loss: kfix diagnose --before FILE (the lab saved one, see `details`)",
     ),
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     from kfix.lab.incidents.setup.snapshots import save_snapshot  # noqa: PLC0415 - brings the readers
 
     # The controller leads: frozen as a follower it would hold up every other change of an ISR.
@@ -41,7 +41,7 @@ def run(context: IncidentContext) -> Outcome:
     context.wait_state(FIRST, "both are in sync", lambda each: set(each.isr) == {leader, follower})
     ends = context.log_ends(FIRST, [leader, follower])
     context.require(ends == {leader: kept, follower: kept}, f"both logs end at {kept}: {ends}")
-    return Outcome(
+    return IncidentOutcome(
         f"broker {leader} has cut off {end - kept} records, all are in sync, nothing shows it",
         partitions=[FIRST],
         details={

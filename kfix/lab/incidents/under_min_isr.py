@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
 
 
@@ -18,7 +18,7 @@ from kfix.lab.waiting import wait_for
         "no election helps: there is a leader",
     ),
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     survivor, *others = context.controller_first()
     first, second = others[-2:]
     context.topic(TOPIC, [[first, second, survivor], [second, survivor, first]], {"min.insync.replicas": "2"})
@@ -35,7 +35,7 @@ def run(context: IncidentContext) -> Outcome:
     # The leader learns of the smaller ISR a moment after ZooKeeper; until then it answers REQUEST_TIMED_OUT.
     wait_for("acks=all is refused for want of replicas", refused, 30)
     context.require(context.access.readable(*FIRST), f"{FIRST} can still be read")
-    return Outcome(
+    return IncidentOutcome(
         f"acks=all on {TOPIC} meets NOT_ENOUGH_REPLICAS, reading works, groups work",
         (f"{TOPIC}: isr [{survivor}], min.insync.replicas 2",),
         partitions=partitions,

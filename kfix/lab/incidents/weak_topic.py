@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.options import MEGABYTES
 
 CONFIG = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}
@@ -21,7 +21,7 @@ _REPLICAS = 2
     options={"megabytes": "how much data the topic holds besides its records (none)"},
     ranges={"megabytes": MEGABYTES},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     context.topic(TOPIC, context.spread(_PARTITIONS, _REPLICAS), CONFIG)
     if megabytes := context.int_option("megabytes"):
         context.fill(TOPIC, _PARTITIONS, megabytes)
@@ -29,7 +29,7 @@ def run(context: IncidentContext) -> Outcome:
     for each in where:
         context.wait_state(each, "both replicas in sync", lambda state: len(state.isr) == _REPLICAS)
     context.require(context.access.configs("topics").get(TOPIC) == CONFIG, f"{TOPIC} has its settings")
-    return Outcome(
+    return IncidentOutcome(
         f"{TOPIC} has RF {_REPLICAS}, {', '.join(f'{k}={v}' for k, v in CONFIG.items())}; groups work",
         partitions=where,
         details={"replication_factor": _REPLICAS, "megabytes": megabytes or 0},

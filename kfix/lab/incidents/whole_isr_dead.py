@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
 
 MIRROR = "journal"
@@ -17,7 +17,7 @@ MIRROR = "journal"
     does="Makes one replica of two topics lag behind, kills all their brokers, starts the lagging one again.",
     expect=("the live replica lacks records: an unclean election would lose them",),
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     # Not the controller: frozen it would hold up every other change of an ISR.
     first, second, late = context.controller_first()[:3]
     context.topic(TOPIC, [[first, second, late]])
@@ -34,7 +34,7 @@ def run(context: IncidentContext) -> Outcome:
         context.wait_leaderless_everywhere(each)
         context.require(bool(heirs) and late not in heirs, f"{late} is outside the isr {list(heirs)} of {each}")
     lift_throttle(context, [TOPIC, MIRROR], [late])
-    return Outcome(
+    return IncidentOutcome(
         f"{TOPIC}-0 and {MIRROR}-0 have leader -1; their only live replica {late} is outside the ISR",
         (
             f"{TOPIC}-0: isr [{first}, {second}] or the last of them, both dead",

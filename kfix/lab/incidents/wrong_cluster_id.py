@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kfix.core.errors import UsageError
 from kfix.lab.definition.state import BrokerDef
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.nodes.strays import cluster_at, start_elsewhere
 
 
@@ -38,7 +38,7 @@ def _refuse(context: IncidentContext) -> None:
     suits=_unfit,
     refuse=_refuse,
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     lab = context.lab
     # Any broker but the active controller of a ZooKeeper cluster: a failover is not part of this.
     lost = next(each for each in reversed(context.ids()) if each != context.access.controller())
@@ -50,7 +50,7 @@ def run(context: IncidentContext) -> Outcome:
     other, controller = start_elsewhere(lab, lost, own)
     context.report(f"started broker {lost} with an empty disk as a cluster of its own, {other}")
     context.require(lost not in context.access.live_ids(), f"broker {lost} is not registered in cluster {own}")
-    return Outcome(
+    return IncidentOutcome(
         f"{address} answers as cluster {other}, the other brokers are of cluster {own}",
         dead=[lost],
         details={"address": address, "cluster": own, "other": other, "controller": controller},

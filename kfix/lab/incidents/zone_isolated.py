@@ -5,14 +5,14 @@ from __future__ import annotations
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.incidents.setup.content import FIRST, TOPIC
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.roles import SEEN_SECONDS, ZoneRoles, assign_roles, require_successors
 from kfix.lab.waiting import wait_for
 
 WRITE_SECONDS = 12.0
 
 
-def isolated(context: IncidentContext, *, with_controller: bool, with_leader: bool) -> Outcome:
+def isolated(context: IncidentContext, *, with_controller: bool, with_leader: bool) -> IncidentOutcome:
     """`ledger` is led inside or outside; both sides write to it while the zone is cut."""
     roles = assign_roles(context)
     inside = roles.controller if with_controller else roles.one
@@ -36,7 +36,7 @@ def isolated(context: IncidentContext, *, with_controller: bool, with_leader: bo
         writers["new_leader"] = moved.leader
     context.wait_state(partitions[1], f"{inside} left its ISR", lambda each: inside not in each.isr, SEEN_SECONDS)
     _require_old_belief(context, roles, inside)
-    return Outcome(
+    return IncidentOutcome(
         topic=TOPIC,
         partitions=partitions[:1] if with_leader else (),
         hung=None,

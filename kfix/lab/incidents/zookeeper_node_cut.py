@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.incidents.setup.roles import assign_roles
 from kfix.lab.nodes.zookeepers import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
@@ -20,7 +20,7 @@ _SEEN_SECONDS = 30.0
     zones=True,
     not_on={KRAFT: "it cuts ZooKeeper servers from each other, and KRaft has none"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     roles = assign_roles(context)
     zone = roles.zone(roles.one)
     roles.isolate(roles.one, "quorum")
@@ -32,7 +32,7 @@ def run(context: IncidentContext) -> Outcome:
         _SEEN_SECONDS,
     )
     wait_for("all brokers are registered", lambda: context.access.live_ids() == frozenset(context.ids()), _SEEN_SECONDS)
-    return Outcome(
+    return IncidentOutcome(
         f"zookeeper {node.id} has no quorum, all brokers are registered with the others",
         details={"zookeeper": node.id, "zone": zone},
         hung=None,

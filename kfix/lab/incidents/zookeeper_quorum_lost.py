@@ -6,7 +6,7 @@ from itertools import combinations
 
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.context import IncidentContext
-from kfix.lab.incidents.setup.incident import Incident, Outcome
+from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.network import faults
 from kfix.lab.nodes.zookeepers import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
@@ -25,7 +25,7 @@ _SEEN_SECONDS = 30.0
     zones=True,
     not_on={KRAFT: "it cuts ZooKeeper servers from each other, and KRaft has none"},
 )
-def run(context: IncidentContext) -> Outcome:
+def run(context: IncidentContext) -> IncidentOutcome:
     lab = context.lab
     for one, other in combinations([each.name for each in faults.network_of(lab.store).zones], 2):
         faults.cut(lab.store, one, other, only="quorum")
@@ -37,7 +37,7 @@ def run(context: IncidentContext) -> Outcome:
         return all(mode in {"", READ_ONLY} for mode in modes)
 
     wait_for("no server has a quorum", lost, _SEEN_SECONDS)
-    return Outcome(
+    return IncidentOutcome(
         "no ZooKeeper server has a quorum",
         hung=None,
     )

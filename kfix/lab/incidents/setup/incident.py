@@ -30,7 +30,7 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class IncidentOutcome:
     """What the act of an incident found in the cluster that it broke.
 
     `checked` is the last sentence of the report. `expect` comes before what the declaration expects, of which `untrue`
@@ -49,7 +49,7 @@ class Outcome:
     untrue: Collection[str] = ()
 
 
-Act = Callable[[IncidentContext], Outcome]
+Act = Callable[[IncidentContext], IncidentOutcome]
 #: {name: incident} of all modules that are imported.
 DECLARED: dict[str, Incident] = {}
 
@@ -77,7 +77,7 @@ class Incident:
     not_on: Mapping[str, str] = field(default_factory=dict)
     elr: bool = False  # needs eligible leader replicas
     own_controllers: bool = False  # stops controllers, and would stop brokers where these are combined
-    act: Act = lambda _: Outcome()
+    act: Act = lambda _: IncidentOutcome()
 
     def __call__(self, act: Act) -> Incident:
         """Declares that the decorated function makes this incident."""
