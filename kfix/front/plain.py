@@ -20,9 +20,8 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 
 
 class PlainConsole:
-    """Writes lines to a file, with colours only on a terminal.
-
-    Where the reader of a pipe is gone, as `kfix.front.terminal.discard_rest`.
+    """Writes lines to a file, with colours only on a terminal. If the reader of a pipe is gone, it acts as
+    `kfix.front.terminal.discard_rest`.
     """
 
     def __init__(self, file: TextIO) -> None:
@@ -57,20 +56,19 @@ def _takes_colours(file: TextIO) -> bool:
     return file.isatty() if forced is None else forced != ""
 
 
-def wanted_width() -> int | None:
-    """Returns what COLUMNS says."""
+def columns_width() -> int | None:
     wanted = os.environ.get("COLUMNS", "")
     return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else None
 
 
 def pipe_width() -> int:
-    """Returns the width of piped text: as COLUMNS says, 120 without it."""
-    return wanted_width() or _PIPE_WIDTH
+    """Returns the width of piped text: COLUMNS, or 120."""
+    return columns_width() or _PIPE_WIDTH
 
 
 def _width(file: TextIO) -> int:
-    if (wanted := wanted_width()) is not None:
-        return wanted
+    if (width := columns_width()) is not None:
+        return width
     if not file.isatty():
         return pipe_width()
     for stream in (file, sys.__stdin__):
