@@ -1,4 +1,4 @@
-"""The screens of gates, as plain text. The same text is kept beside the journal."""
+"""The screens of gates, as plain text. `RunDir.keep_screen` keeps the same text beside the journal."""
 
 from __future__ import annotations
 

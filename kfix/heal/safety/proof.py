@@ -22,9 +22,10 @@ _SET_ANEW = {"assignment_is": ("partition",), "config_is": ("kind", "name", "key
 def lasting(
     steps: Iterable[PlannedStep], counts: Callable[[PlannedStep], bool] = lambda _step: True
 ) -> tuple[CheckCall, ...]:
-    """Returns the checks that still hold after the steps: if two steps set the same thing, only the later one's.
+    """Returns the checks that still hold after the steps: if two steps set the same thing, only the later step's
+    checks.
 
-    A step for which `counts` is False adds no check, but it removes those of earlier steps that set the same thing.
+    A step for which `counts` is False adds no check, but removes the checks of earlier steps that set the same thing.
     """
     found: dict[object, CheckCall] = {}
     for step in steps:
@@ -79,8 +80,8 @@ def prove(
 ) -> Proof:
     """Samples the checks until they have passed `consecutive` times in a row, or `timeout` seconds have passed.
 
-    At the timeout the verdict is fail if a check failed, and inconclusive if its answer was unknown or it passed, but
-    not often enough in a row: metadata may be flapping.
+    At the timeout the verdict is fail if a check failed. It is inconclusive if an answer was unknown, or if the checks
+    passed but not often enough in a row: metadata may be flapping.
     """
     started = clock.monotonic()
     in_row = 0

@@ -1,7 +1,7 @@
 """Refuses to carry out a plan on another cluster, or over another security protocol, than it was made for.
 
 Another listener may have other permissions or lead to other addresses. The SASL user may differ, because a second
-operator has a login of their own.
+operator has another login.
 """
 
 from __future__ import annotations
