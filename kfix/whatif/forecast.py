@@ -26,9 +26,9 @@ def forecast_live(app: App, access: Access, down: str | None, options: DiagnoseO
     return forecast_of(app.clusters.diagnose(access, options)[1], down)
 
 
-def forecast_saved(paths: Sequence[Path], down: str | None, saying: Callable[[str], None]) -> Forecast:
-    """As `forecast_live`, of saved snapshots; `saying` receives the assumptions of merging several."""
-    return forecast_of(load_merged(paths, saying), down)
+def forecast_saved(paths: Sequence[Path], down: str | None, warn: Callable[[str], None]) -> Forecast:
+    """As `forecast_live`, of saved snapshots; `warn` receives the assumptions of merging several."""
+    return forecast_of(load_merged(paths, warn), down)
 
 
 def forecast_of(snapshot: Snapshot, down: str | None) -> Forecast:

@@ -74,11 +74,11 @@ def use(name: str, environ: Mapping[str, str]) -> str:
 
 
 def reach(
-    app: App, name: str, timeout: float | None, saying: Callable[[str], None], *, accept: bool = False
+    app: App, name: str, timeout: float | None, warn: Callable[[str], None], *, accept: bool = False
 ) -> TestedContext:
     """Reads the cluster of this name once; nothing is changed. `accept` lets the name stand for another cluster now.
 
-    `saying` receives the notes on the inventory and the client properties, before anything is sent.
+    `warn` receives the notes on the inventory and the client properties, before anything is sent.
 
     Raises UnreachableError if no server answers, RefusedError if another cluster answers than the name stood for.
     """
@@ -88,7 +88,7 @@ def reach(
     access = named(name, Access(timeout=entry.timeout if timeout is None else timeout), app.environ)
     security = access.target().security.recorded
     for note in access.notes():
-        saying(note)
+        warn(note)
     if not accept:
         return TestedContext(entry, app.clusters.snapshot(access, SnapshotOptions()), pinned, security)
     # Without its name, the cluster is not compared with the one that was remembered.

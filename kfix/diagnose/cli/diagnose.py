@@ -161,7 +161,7 @@ def diagnose(
             restart_grace=restart_grace,
             transaction_grace=transaction_grace,
             prevention=choice.prevention,
-            saying=lambda sentence: say(sentence, err=True),
+            warn=lambda sentence: say(sentence, err=True),
         )
     else:
         access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
@@ -178,7 +178,7 @@ def diagnose(
             prevention=choice.prevention,
             keep=keep,
             before=before,
-            # Where errors are piped, only the confirmed verdict counts.
+            # If errors are piped, only the confirmed verdict counts.
             first=partial(_first_verdict, choice, access) if sys.stderr.isatty() else None,
             interrupted=_not_confirmed(
                 choice, access, verbose=verbose, machine=wanted is not Format.TEXT or group is not None
@@ -207,7 +207,9 @@ def _format(given: Format | None, *, json: bool, nagios: bool) -> Format:
 
 
 def _placed(ctx: typer.Context, output: str | None, cluster: str) -> OutputDocument:
-    """Returns the document that the boundary fills if the command fails. Raises UsageError for an unusable file."""
+    """Returns the document that the error boundary fills if the command fails. Raises UsageError for an unusable
+    file.
+    """
     placed: OutputDocument = ctx.meta.setdefault(DOCUMENT, OutputDocument())
     if output is not None and output != _STDOUT:
         require_plain_file(output)
@@ -221,7 +223,7 @@ def _first_verdict(choice: Choice, access: Access, diagnosis: Diagnosis) -> None
 
 
 def _not_confirmed(choice: Choice, access: Access, *, verbose: bool, machine: bool) -> Callable[[Diagnosis], None]:
-    """Returns what shows the first snapshot's diagnosis if Ctrl-C ends the command; a program gets the error only."""
+    """Returns what shows the first snapshot's diagnosis if Ctrl-C ends the command; a program gets only the error."""
 
     def show(diagnosis: Diagnosis) -> None:
         if not machine:
@@ -256,7 +258,7 @@ def _write(text: str, placed: OutputDocument) -> None:
         return
     from kfix.front.writing import write_output  # noqa: PLC0415 - only for --output
 
-    placed.done = True  # also if it cannot be written: then the error could not be written there either
+    placed.done = True  # Set even if writing fails: the error could not be written there either.
     write_output(text if text.endswith("\n") else f"{text}\n", placed.output)
 
 

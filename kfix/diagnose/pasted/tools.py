@@ -1,4 +1,4 @@
-"""Smaller tools: what they print that a diagnosis uses, and outputs that show nothing of it, which a note names."""
+"""Smaller tools: the facts in their outputs, and outputs that contain no fact for a diagnosis, which a note names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOVE_FAILED: Final = re.compile(r"Reassignment of partition (?P<tp>[\w.-]+-\d+)
 
 
 class ToolsFormat:
-    """Reads the rows below the head of a table, and lines that are whole by themselves."""
+    """Reads the rows below the first line of a table, and lines that are complete by themselves."""
 
     name = "other tools"
 
@@ -106,5 +106,4 @@ class ToolsFormat:
         return True
 
     def end_block(self) -> None:
-        """Ends the table."""
         self._table = ""

@@ -1,4 +1,4 @@
-"""The formats of a diagnosis that a file or another program takes, by the name that `--format` takes."""
+"""The formats of a diagnosis for files and other programs, by their name for `--format`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def document(
     wanted: Format, diagnosis: Diagnosis, rules: Callable[[], tuple[JudgedRule, ...]], *, verbose: bool = False
 ) -> str:
     """Returns the document; `rules` returns the checks that were judged, for the formats that list them."""
-    # Each of these formats is for some programs only, and loads what the others do not need.
+    # Each of these formats is for few programs, and loads modules that the others do not need.
     if wanted is Format.SARIF:
         from kfix.diagnose.report.sarif import findings_sarif  # noqa: PLC0415
 
@@ -51,5 +51,5 @@ def document(
 
 
 def exit_code_of(wanted: Format, diagnosis: Diagnosis) -> int:
-    """Returns the exit code: that of a monitoring plugin for `nagios`, and the same for every other format."""
+    """Returns the exit code: a monitoring plugin's for `nagios`, and the same one for every other format."""
     return nagios_exit_code(diagnosis) if wanted is Format.NAGIOS else exit_code(diagnosis)

@@ -11,7 +11,7 @@ from kfix.core.snapshot.snapshot import Vantage
 from kfix.front.lines import Line
 
 WIDEST = 78
-#: With more columns than this only the servers are shown that some vantage did not reach.
+#: With more columns than this, the table has only the servers that some vantage did not reach.
 MOST_COLUMNS = 12
 _WORDS = {True: "yes", False: "no", None: "?"}
 
