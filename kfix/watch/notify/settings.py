@@ -1,6 +1,6 @@
-"""Reads a file of receivers; all mistakes are reported at once as `file:line:col: text`, and none with a secret.
+"""Reads a file of receivers; reports all mistakes at once as `file:line:col: text`, without any secret.
 
-A secret is never written in the file: `${env:NAME}` stands for the value of an environment variable.
+The file never contains a secret: `${env:NAME}` stands for the value of an environment variable.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,60}")
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Where notifications go. `url`, `routing_key` and the values of `headers` may be secrets: they are not shown."""
+    """A destination of notifications. `url`, `routing_key` and the values of `headers` may be secrets and are not
+    shown.
+    """
 
     type: str
     name: str
@@ -41,7 +43,7 @@ class Receiver:
 
 
 def load_receivers(path: Path, environ: Mapping[str, str]) -> tuple[Receiver, ...]:
-    """Raises InvalidFileError with all mistakes, UsageError if the file cannot be read."""
+    """Returns the receivers. Raises InvalidFileError with all mistakes, UsageError if the file cannot be read."""
     return parse_receivers(read_text(path, "file of receivers"), str(path), environ)
 
 

@@ -27,9 +27,9 @@ SCHEMA: Final = "kfix.watch/v1"
 
 
 class WatchJson:
-    """Writes each change by `write`, which gets one object and must not keep it back.
+    """Writes each change by `write`, which gets one object and must write it at once.
 
-    `warn` gets one line where the watch cannot record or notify any more, and one for each of these that is resolved.
+    `warn` gets a line if the watch can no longer record or notify, and another one when it can again.
     """
 
     def __init__(self, write: Callable[[Mapping[str, Any]], None], warn: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""A watch on a terminal, drawn anew after every snapshot, and as lines of a log, written only on a change."""
+"""A watch on a terminal, redrawn after every snapshot, and as lines of a log, written only on a change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kfix.watch.report.words import (
     verdict_line,
 )
 
-#: The changes that stay on the screen, newest first.
+#: The number of changes that stay on the screen, newest first.
 _CHANGES_SHOWN: Final = 8
 
 
@@ -61,7 +61,7 @@ class WatchScreen:
 
 
 class WatchLog:
-    """Writes lines only where something has changed, for a journal or a pipe."""
+    """Writes lines only if something has changed, for a journal or a pipe."""
 
     def __init__(self, console: PlainConsole) -> None:
         self._console = console
@@ -79,7 +79,7 @@ class WatchLog:
             yield from turn_lines(turn, state)
         verdict = verdict_line(state)
         troubles = tuple(trouble_texts(state))
-        # How long the cluster has not answered changes with every line, and is no change.
+        # The time without an answer grows with every line; that alone is not a change.
         said = (verdict.text if state.diagnosis is not None else state.name, *troubles)
         if said != self._said:
             yield Line(f"{at} {verdict.text}", style=verdict.style, hang=TIME)
