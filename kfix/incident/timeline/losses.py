@@ -10,7 +10,7 @@ from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.incident.model import Certainty, LossRow, RunRow
 from kfix.incident.timeline.changes.log_ends import ends, lost_records
 
-#: This many partitions are listed one by one; the rest is summed up.
+#: The number of partitions that are listed one by one; the rest is summed up.
 MOST = 20
 
 

@@ -1,4 +1,4 @@
-"""Reassignments that began or ended, by the controller's list, or by the topic znodes where that was not read."""
+"""Reassignments that began or ended, from the controller's list, or from the topic znodes if that was not read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 
 
 def moving(snapshot: Snapshot) -> Mapping[TopicPartition, Assignment] | None:
-    """Returns the ongoing reassignments, or None where no source reports them."""
+    """Returns the ongoing reassignments, or None if no source reports them."""
     if snapshot.reassignments is not None:
         return snapshot.reassignments
     if snapshot.zookeeper is None:
