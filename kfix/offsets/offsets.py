@@ -34,7 +34,7 @@ __all__ = ["Wanted", "encode_offsets", "read_offsets", "save_from_disks", "save_
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to save: partitions of the offsets topic, all of them, or the partitions of `groups` and only these."""
+    """What to save: the named partitions of the offsets topic, all of them, or the partitions of `groups`."""
 
     partitions: Collection[int] = ()
     every: bool = False
@@ -42,7 +42,7 @@ class Wanted:
 
 
 def save_live(access: Access, wanted: Wanted, now: float) -> Rescued:
-    """Reads the partitions from brokers. Nothing is changed.
+    """Reads the partitions from brokers. It changes nothing.
 
     Raises UsageError for a partition that does not exist, UnreachableError if no partition could be read.
     """
@@ -77,7 +77,7 @@ def _numbers(wanted: Wanted, count: int) -> list[int]:
 
 
 def save_from_disks(paths: Sequence[Path], wanted: Wanted, now: float) -> Rescued:
-    """Reads the partitions from log directories on this machine: of each one the replica that holds most.
+    """Reads the partitions from log directories on this machine: of each one the replica with the most records.
 
     Raises UsageError if a path is not a log directory or a partition is missing, RefusedError if the directories belong
     to different clusters.
