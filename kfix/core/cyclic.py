@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def without_collector() -> Iterator[None]:
-    """Disables the collector for a while: a snapshot makes many objects and no cycles, which it
-    would scan repeatedly.
+    """Disables the collector for a while: a snapshot makes many objects and no cycles, which it would scan
+    repeatedly.
     """
     was = gc.isenabled()
     gc.disable()

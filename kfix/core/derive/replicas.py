@@ -1,4 +1,4 @@
-"""What is known of the replicas of a partition: which are in sync, alive and online, and which would be elected."""
+"""The replicas of a partition: which are in sync, alive and online, and which would be elected."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ class ReplicaAnswers(SnapshotAnswers):
         return next(iter(self.online(tp, self.assignment(tp).replicas)), None)
 
     def newest_view(self, tp: TopicPartition) -> PartitionView | None:
-        """Returns what the broker with the newest metadata of the partition reports; None if no broker knows it."""
+        """Returns the partition in the newest metadata of any broker; None if no broker knows it."""
         return max(self.views_of(tp).values(), key=standing, default=None)

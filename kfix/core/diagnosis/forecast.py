@@ -1,4 +1,4 @@
-"""What the loss of brokers would do to a cluster, before it happens: the result of `kfix whatif`.
+"""The effect of losing brokers, before it happens: the result of `kfix whatif`.
 
 `None` stands for what the snapshot cannot show; it is never "fine".
 """
@@ -34,14 +34,16 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Live brokers that go down at the same moment, as by `kill -9` or a power failure. `racks`: those lost whole."""
+    """Live brokers that go down at the same moment, as by `kill -9` or a power failure. `racks`: the racks lost
+    whole.
+    """
 
     brokers: frozenset[int]
     racks: tuple[str, ...] = ()
 
 
 class LatentRiskKind(StrEnum):
-    """Why partitions are hit, as far as an operator can do something about it beforehand."""
+    """Why partitions are hit, as far as an operator can prevent it."""
 
     DIVERGED = "diverged"
     OUT_OF_SYNC = "out of sync"
@@ -55,7 +57,7 @@ class LatentRiskKind(StrEnum):
 class LatentRisk:
     """One reason for which a failure hits `count` partitions, the first of which is `tp`.
 
-    `topic` is set where the remedy is per topic. OUT_OF_SYNC: `brokers` would survive and hold replicas that are not in
+    `topic` is set if the remedy is per topic. OUT_OF_SYNC: `brokers` would survive and hold replicas that are not in
     sync. FEW_REPLICAS: some partitions have only `replicas`, and `factor` would let them survive.
     """
 
@@ -91,7 +93,7 @@ class PartitionForecast:
 
     @property
     def changed(self) -> bool:
-        """Returns whether the failure does anything to it, or whether that is unknown."""
+        """Returns whether the failure affects it, or whether that is unknown."""
         return self.fate is not Fate.KEEPS or self.falls_under is not False or self.left_with_last
 
 
@@ -154,8 +156,8 @@ class FailureForecast:
 class Forecast:
     """Failures of one cluster, worst first. `unknown` lists what the snapshot lacks, in sentences.
 
-    `groups_known` is False if there may be more groups than those that are named. `options` are those of kfix that name
-    this cluster in a command to paste.
+    `groups_known` is False if there may be more groups than those that are named. `options` are the options of kfix
+    that name this cluster in a command to paste.
     """
 
     cluster: str

@@ -55,8 +55,6 @@ class _SourceShape(Struct, forbid_unknown_fields=True):
 
 
 class SavedOffsetsShape(Struct, forbid_unknown_fields=True):
-    """The file as JSON."""
-
     format: Literal["kfix.offsets"]
     version: Literal[1]
     kfix: str
@@ -69,7 +67,6 @@ class SavedOffsetsShape(Struct, forbid_unknown_fields=True):
 
 
 def encode_offsets(saved: SavedOffsets) -> dict[str, Any]:
-    """Returns the content of the file."""
     return {
         "format": FORMAT,
         "version": VERSION,

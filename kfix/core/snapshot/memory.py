@@ -1,4 +1,6 @@
-"""What earlier snapshots of a cluster show: groups and brokers that a sick cluster no longer reports, and times."""
+"""The memory from earlier snapshots of a cluster: groups and brokers that a sick cluster no longer reports, and
+times.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a snapshot names a partition and the address of a server."""
+"""Names of a partition and of a server's address in a snapshot."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from kfix.core.declared import Int32, Port
 
 
 class TopicPartition(NamedTuple):
-    """A partition of a topic."""
-
     topic: str
     partition: Int32
 
@@ -20,8 +18,6 @@ class TopicPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address of a server."""
-
     host: str
     port: Port
 
