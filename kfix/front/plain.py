@@ -57,8 +57,8 @@ def _takes_colours(file: TextIO) -> bool:
 
 
 def columns_width() -> int | None:
-    wanted = os.environ.get("COLUMNS", "")
-    return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else None
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) > 0 else None
 
 
 def pipe_width() -> int:

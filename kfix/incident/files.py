@@ -235,7 +235,7 @@ def _journal(material: Material, place: Path, request: IncidentRequest, notify: 
     material.add_journal(records, name, tuple(notes), _plan(path.parent / "plan.json", str(records[0].get("plan", ""))))
 
 
-def _plan(path: Path, wanted: str) -> Plan | None:
+def _plan(path: Path, plan_id: str) -> Plan | None:
     """Returns the plan stored beside the journal, or None if it cannot be read or is another run's."""
     from kfix.heal.plan import planfile  # noqa: PLC0415 - only a report with a run pays for it
 
@@ -243,7 +243,7 @@ def _plan(path: Path, wanted: str) -> Plan | None:
         plan = planfile.read(path)
     except KfixError:
         return None
-    return plan if wanted in {plan.plan_id, plan.short_id} else None
+    return plan if plan_id in {plan.plan_id, plan.short_id} else None
 
 
 def _logs(material: Material, logs: tuple[Path, ...], clock: LogClock, request: IncidentRequest) -> None:

@@ -150,9 +150,9 @@ def watch(
     request = WatchRequest(options, recorder, size_of(keep_size), keep_hours, exporter, notify)
     # A script that requested this reads 0 as healthy.
     signal.signal(signal.SIGTERM, partial(_end, HEALTHY if until is None else CANNOT_TELL))
-    said = partial(as_the_inventory_says, access=access)
+    in_context = partial(as_the_inventory_says, access=access)
     show = view.show if recorder or exporter or notify else _until_unread(view.show, healthy=until is not None)
-    raise typer.Exit(watch_cluster(the_app(ctx), access, request, [show], said))
+    raise typer.Exit(watch_cluster(the_app(ctx), access, request, [show], in_context))
 
 
 def _until_unread(show: Output, *, healthy: bool) -> Output:

@@ -110,8 +110,8 @@ class ClusterWatch:
         began = self._app.clock.monotonic()
         try:
             with without_collector():
-                wanted = SnapshotOptions(self._options.groups, keep=False)
-                snapshot = self._app.clusters.snapshot(self._access, wanted)
+                options = SnapshotOptions(self._options.groups, keep=False)
+                snapshot = self._app.clusters.snapshot(self._access, options)
                 again_in = self._judge(self._with_answers(snapshot, began))
         except KfixError as error:
             if not (isinstance(error, UnreachableError) or self._state.snapshots):

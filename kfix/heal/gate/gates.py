@@ -128,8 +128,8 @@ def parse_given(approvals: Iterable[str], acks: Iterable[str], plan: Plan, count
     return Given(level, {step.id: given for step, given in phrases}, countersigned)
 
 
-def _wrong(step: PlannedStep, given: str) -> str:
-    return f"--ack {step.id}: wrong phrase {given!r}; the phrase for this step is {step.phrase!r}"
+def _wrong(step: PlannedStep, answer: str) -> str:
+    return f"--ack {step.id}: wrong phrase {answer!r}; the phrase for this step is {step.phrase!r}"
 
 
 def _ack(text: str, plan: Plan) -> tuple[PlannedStep, str]:
@@ -222,7 +222,6 @@ class Gatekeeper:
         return tuple(s for s in rest if not self.covered(s))
 
     def covered(self, step: PlannedStep) -> bool:
-        """Returns whether the flags of the command line approve this step."""
         level = self.level(step)
         if level < Gate.TYPED:
             return self.given.level >= level

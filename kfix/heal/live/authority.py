@@ -157,7 +157,7 @@ class ZooKeeperAuthority:
     def _ask(self, ask: Callable[[ZooKeeperLine, Deadline], T]) -> T:
         """Reads from two servers, if a second one answers. Raises UnreachableError if they contradict each other."""
         end = self._end()
-        said = ""
+        difference = ""
         for pause in ROUNDS:
             time.sleep(min(pause, end.left))
             found = self._ask_one(ask, end)
@@ -168,7 +168,7 @@ class ZooKeeperAuthority:
             try:
                 there = ask(witness, end.within(_WITNESS_SECONDS))
             except BadRecordError as error:
-                said = f"{both}: only the second one shows {error.path} with invalid content"
+                difference = f"{both}: only the second one shows {error.path} with invalid content"
                 continue
             except UnreachableError:
                 # A session may end while a person decides at a gate; another one is opened.
@@ -179,9 +179,9 @@ class ZooKeeperAuthority:
                 return found
             if found == there:
                 return found
-            said = f"{both}: {_difference(found, there)}"
+            difference = f"{both}: {_difference(found, there)}"
         raise UnreachableError(
-            said or "the servers of ZooKeeper cannot be compared: a second one ended each session",
+            difference or "the servers of ZooKeeper cannot be compared: a second one ended each session",
             hint="find out which of them belong to the brokers' ensemble, and give only those: --zookeeper",
         )
 

@@ -20,13 +20,13 @@ def hidden_topics(
     It returns "" too if the cluster has no authorizer. It asks the broker `newest` for that, or another live one if
     another broker now answers at its address.
     """
-    asked = newest if newest in live else min(live)
+    broker = newest if newest in live else min(live)
 
     def authorizer(line: BrokerConnection) -> bool:
-        found = ask_configs_of(line, ResourceKind.BROKER, str(asked), (AUTHORIZER,), deadline).get(AUTHORIZER)
+        found = ask_configs_of(line, ResourceKind.BROKER, str(broker), (AUTHORIZER,), deadline).get(AUTHORIZER)
         return found is not None and bool(found.value)
 
-    if not lines.ask(asked, authorizer, deadline):
+    if not lines.ask(broker, authorizer, deadline):
         return ""
     answers = lines.ask_each(live, lambda line: refuse_hidden(line, known, deadline), deadline)
     return "; ".join(f"broker {b}: {answer}" for b, answer in sorted(answers.items()) if answer is not None)

@@ -287,7 +287,6 @@ class LiveReader:
         return state.leader
 
     def address(self, broker: int) -> Endpoint | None:
-        """Returns the registered address, or the last known one."""
         return self._lines.address(broker)
 
     def _views(self, tp: TopicPartition, live: frozenset[int]) -> tuple[dict[int, PartitionView], tuple[str, ...]]:

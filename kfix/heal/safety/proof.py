@@ -59,8 +59,8 @@ def sample(checks: tuple[CheckCall, ...], reader: ClusterReader) -> Asked:
     return tuple((call, ask(call, reader)) for call in checks)
 
 
-def verdict_of(asked: Asked) -> Verdict:
-    return together(answer.verdict for _, answer in asked)
+def verdict_of(answers: Asked) -> Verdict:
+    return together(answer.verdict for _, answer in answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ProofTerms:
 
 
 def prove(
-    wanted: ProofTerms,
+    terms: ProofTerms,
     reader: ClusterReader,
     clock: Clock,
     on_sample: OnSample,
@@ -86,16 +86,16 @@ def prove(
     started = clock.monotonic()
     in_row = 0
     while True:
-        asked = sample(wanted.checks, reader)
-        verdict = verdict_of(asked)
+        answers = sample(terms.checks, reader)
+        verdict = verdict_of(answers)
         in_row = in_row + 1 if verdict is Verdict.PASS else 0
-        for call, answer in asked:
+        for call, answer in answers:
             on_sample(call, answer, in_row)
         seconds = clock.monotonic() - started
-        if in_row >= wanted.consecutive:
-            return Proof(Verdict.PASS, asked, in_row, seconds)
-        if seconds + wanted.interval > wanted.timeout:
+        if in_row >= terms.consecutive:
+            return Proof(Verdict.PASS, answers, in_row, seconds)
+        if seconds + terms.interval > terms.timeout:
             end = Verdict.INCONCLUSIVE if verdict is Verdict.PASS else verdict
-            return Proof(end, asked, in_row, seconds)
+            return Proof(end, answers, in_row, seconds)
         between()
-        clock.sleep(wanted.interval)
+        clock.sleep(terms.interval)

@@ -90,6 +90,6 @@ class Losses:
 
     def _nothing(self) -> LossRow:
         shown_by = "no snapshot and no log shows" if self.logs else "no snapshot shows"
-        given = "" if self.logs else " (broker logs were not given)"
-        text = f"{shown_by} that records were lost{given}; producers with acks=0 or acks=1 may still have lost some"
+        not_given = "" if self.logs else " (broker logs were not given)"
+        text = f"{shown_by} that records were lost{not_given}; producers with acks=0 or acks=1 may still have lost some"
         return LossRow(Certainty.NONE_SEEN, text)

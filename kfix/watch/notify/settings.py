@@ -54,21 +54,21 @@ def parse_receivers(text: str, origin: str, environ: Mapping[str, str]) -> tuple
     return tuple(_receiver(each, environ) for each in model.receivers)
 
 
-def _receiver(given: ReceiverModel, environ: Mapping[str, str]) -> Receiver:
+def _receiver(model: ReceiverModel, environ: Mapping[str, str]) -> Receiver:
     def filled(text: str | None) -> str:
         return _REFERENCE.sub(lambda found: environ[found[1]], text or "")
 
-    url = filled(given.url) or PAGERDUTY
-    if given.type == "alertmanager":
+    url = filled(model.url) or PAGERDUTY
+    if model.type == "alertmanager":
         url = url.rstrip("/").removesuffix("/api/v2/alerts") + "/api/v2/alerts"
     return Receiver(
-        given.type,
-        given.name or given.type,
+        model.type,
+        model.name or model.type,
         url,
-        filled(given.routing_key),
-        {name: filled(value) for name, value in given.headers.items()},
-        given.ca_file or "",
-        Severity[given.min_severity.upper()],
+        filled(model.routing_key),
+        {name: filled(value) for name, value in model.headers.items()},
+        model.ca_file or "",
+        Severity[model.min_severity.upper()],
     )
 
 

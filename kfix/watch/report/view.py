@@ -65,14 +65,14 @@ class WatchLog:
 
     def __init__(self, console: PlainConsole) -> None:
         self._console = console
-        self._said: tuple[str, ...] | None = None
+        self._shown: tuple[str, ...] | None = None
 
     def show(self, state: WatchState) -> None:
         print_lines(self._lines(state), self._console)
 
     def _lines(self, state: WatchState) -> Iterator[Line]:
         at = clock_text(state.at)
-        if self._said is None:
+        if self._shown is None:
             yield Line(f"{at} watching {state.name} every {state.every:g} s", hang=TIME)
             yield from (replace(line, indent=TIME) for line in footer_lines(state) if line.text != cost_text(state))
         for turn in state.turns:
@@ -80,8 +80,8 @@ class WatchLog:
         verdict = verdict_line(state)
         troubles = tuple(trouble_texts(state))
         # The time without an answer grows with every line; that alone is not a change.
-        said = (verdict.text if state.diagnosis is not None else state.name, *troubles)
-        if said != self._said:
+        shown = (verdict.text if state.diagnosis is not None else state.name, *troubles)
+        if shown != self._shown:
             yield Line(f"{at} {verdict.text}", style=verdict.style, hang=TIME)
             yield from (Line(f"{at} {text}", style=STYLES[Severity.WARNING], hang=TIME) for text in troubles)
-        self._said = said
+        self._shown = shown

@@ -15,8 +15,8 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         return
     at, since = between(before, after)
     for tp in sorted(now.keys() - was.keys()):
-        asked = now[tp]
-        text = f"reassignment began: adding {list(asked.adding)}, removing {list(asked.removing)}"
+        move = now[tp]
+        text = f"reassignment began: adding {list(move.adding)}, removing {list(move.removing)}"
         yield Event(at, Theme.REASSIGNMENT, Tone.NOTE, text, where(after), since, tp)
     for tp in sorted(was.keys() - now.keys()):
         yield Event(at, Theme.REASSIGNMENT, Tone.NOTE, "reassignment ended", where(after), since, tp)
