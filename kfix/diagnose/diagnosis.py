@@ -34,7 +34,7 @@ _USUAL = DiagnoseOptions()
 
 
 def diagnose_live(
-    target: Target, asked: DiagnoseOptions, unfinished_runs: Callable[[], Callable[[Diagnosis, Snapshot], Diagnosis]]
+    target: Target, judged: DiagnoseOptions, unfinished_runs: Callable[[], Callable[[Diagnosis, Snapshot], Diagnosis]]
 ) -> tuple[Diagnosis, Snapshot]:
     """Returns the diagnosis of a live cluster and its snapshot.
 
@@ -43,12 +43,12 @@ def diagnose_live(
     A second snapshot is taken only if the first shows what an ordinary election or restart also shows for a moment, and
     if ZooKeeper's own times do not prove that it has lasted.
     """
-    earlier_snapshot = None if asked.before is None else load_snapshot(asked.before)
+    earlier_snapshot = None if judged.before is None else load_snapshot(judged.before)
     sample = None if earlier_snapshot is None else sample_of(earlier_snapshot)
     before = {} if earlier_snapshot is None else at_risk(earlier_snapshot)
 
     def read() -> Snapshot:
-        taken = read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample)
+        taken = read_cluster(target, groups=judged.groups, keep=judged.keep, before=sample)
         return compared_with(before, taken)
 
     with without_collector():
@@ -59,31 +59,31 @@ def diagnose_live(
         add_unfinished = unfinished_runs()
 
         options = Options(
-            restart_grace=asked.restart_grace,
-            prevention=asked.prevention,
-            expected_rf=asked.expected.rf,
-            expected_min_isr=asked.expected.min_isr,
-            transaction_grace=asked.transaction_grace,
-            zones=asked.zones,
+            restart_grace=judged.restart_grace,
+            prevention=judged.prevention,
+            expected_rf=judged.expected.rf,
+            expected_min_isr=judged.expected.min_isr,
+            transaction_grace=judged.transaction_grace,
+            zones=judged.zones,
         )
         seen, earlier = examine(first.result(), options), None
-        pause = settle_seconds(seen, asked.debounce)
+        pause = settle_seconds(seen, judged.debounce)
         if pause > 0:
-            if asked.first is not None:
-                asked.first(diagnose(seen))
-            asked.waiting(pause)
+            if judged.first is not None:
+                judged.first(diagnose(seen))
+            judged.waiting(pause)
             try:
                 time.sleep(pause)
                 second = read()
             except KeyboardInterrupt:
-                asked.interrupted(diagnose(seen))
+                judged.interrupted(diagnose(seen))
                 raise
             again = combined(second, seen.case.snapshot)
             seen, earlier = examine(again, options), seen
         if earlier_snapshot is not None:
-            _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)
+            _one_cluster(earlier_snapshot, seen.case.snapshot, judged.before)
         diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
-        unread = tuple(_unread_losses(snapshot, before, sample, asked.before))
+        unread = tuple(_unread_losses(snapshot, before, sample, judged.before))
         if unread:
             diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, *unread))
         return add_unfinished(diagnosis, snapshot), snapshot
@@ -266,12 +266,12 @@ def _with_left_out(shown: Diagnosis, whole: Diagnosis) -> Diagnosis:
         without(f for m in whole.muted for f in m.finding.walk()),
         len(cut_short(whole)) - len(cut_short(shown)),
     )
-    said = [
+    sentences = [
         f"{several(number, noun)} {'is' if number == 1 else 'are'} not shown"
         for number, noun in ((len(hidden.alarms), "finding"), (hidden.runs, "unfinished run"))
         if number
     ]
-    return replace(shown, left_out=(*whole.headlines, *said), hidden=hidden)
+    return replace(shown, left_out=(*whole.headlines, *sentences), hidden=hidden)
 
 
 def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:

@@ -59,17 +59,17 @@ class RoundJudge:
     def judge(self, snapshot: Snapshot) -> RoundVerdict:
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415 - as in a diagnosis
 
-        asked = self._options
+        judged = self._options
         options = Options(
-            asked.restart_grace,
-            asked.prevention,
-            asked.expected.rf,
-            asked.expected.min_isr,
-            asked.transaction_grace,
-            asked.zones,
+            judged.restart_grace,
+            judged.prevention,
+            judged.expected.rf,
+            judged.expected.min_isr,
+            judged.transaction_grace,
+            judged.zones,
         )
         seen = examine(snapshot, options)
-        pause = settle_seconds(seen, asked.debounce)
+        pause = settle_seconds(seen, judged.debounce)
         earlier = self._earlier(snapshot, pause)
         self._keep(seen)
         if pause <= 0:

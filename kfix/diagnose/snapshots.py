@@ -57,8 +57,8 @@ def read_cluster(
     that answers is not the one that its name stands for.
     """
     store = SnapshotStore(state_folder())
-    wanted = CollectOptions(_names(groups), vantage, every_log_end, before, store.recall)
-    snapshot = _collect(target, wanted)
+    options = CollectOptions(_names(groups), vantage, every_log_end, before, store.recall)
+    snapshot = _collect(target, options)
     if target.name:
         refuse_another(target, snapshot, state_folder(), pin=keep)
     if keep:

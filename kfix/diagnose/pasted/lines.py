@@ -127,9 +127,9 @@ def _unwrapped(entry: dict[str, Any]) -> tuple[str, str]:
     stamp = (
         f"[{at[:10]} {at[11:19]},{(at[20:23] if at[19:20] == '.' else '').ljust(3, '0')}] " if at[10:11] == "T" else ""
     )
-    said = ", ".join(f"{key}={entry[key]}" for key in _SUBJECTS if isinstance(entry.get(key), (str, int)))
+    subjects = ", ".join(f"{key}={entry[key]}" for key in _SUBJECTS if isinstance(entry.get(key), (str, int)))
     logger = next((f" ({entry[key]})" for key in _LOGGERS if isinstance(entry.get(key), str)), "")
-    return f"{stamp}{level} {message}{f'; {said}' if said else ''}{logger}", node
+    return f"{stamp}{level} {message}{f'; {subjects}' if subjects else ''}{logger}", node
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -141,7 +141,6 @@ class BlockReader:
         self._gathered.command = PastedCommand()
 
     def finish(self) -> Gathered:
-        """Returns everything that was read."""
         self.end_blocks()
         self._quorum.finish()
         self._logs.finish()  # Last: a log only adds partitions that nothing else shows.

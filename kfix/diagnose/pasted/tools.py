@@ -51,7 +51,6 @@ class ToolsFormat:
         self._table = ""
 
     def take(self, line: PastedLine) -> bool:
-        """Returns whether the line is of one of these tools."""
         for head, name in ((_HANGING, "kafka-transactions"), (_PODS, "kubectl get pods")):
             if head.match(line.text):
                 self._table = name
