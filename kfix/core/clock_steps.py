@@ -1,4 +1,4 @@
-"""The times of a run's journal if somebody set the clock of its host.
+"""The times of a run's journal if the clock of its host was set.
 
 `t` is wall time, `mono` a clock that is never set, and `boot` names the boot of the host that `mono` counts from.
 """

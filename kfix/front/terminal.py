@@ -116,7 +116,7 @@ def guarded() -> Iterator[None]:
 
 
 def run_on() -> None:
-    """Lets the command run to its end and keep its exit code, even if nobody reads its output."""
+    """Lets the command run to its end and keep its exit code, even without a reader of its output."""
     _Pipe.runs_on = True
 
 

@@ -94,7 +94,7 @@ def signer(path: Path, plan: Plan, applies: int) -> str:
 
 
 def _read(path: Path) -> tuple[str, int]:
-    """Returns the text and owner of one open file, so that nobody can exchange it in between."""
+    """Returns the text and owner of one open file, so that it cannot be exchanged in between."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError as error:
