@@ -104,7 +104,7 @@ class ByteReader:
             if not byte & 0x80:
                 return value
             shift += 7
-            if shift > 28:  # An unsigned varint has at most 5 bytes.
+            if shift > 28:  # an unsigned varint has at most 5 bytes
                 raise ProtocolError("an invalid length: not the Kafka protocol")
         raise ProtocolError(_EARLY)
 

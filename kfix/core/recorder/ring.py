@@ -303,7 +303,7 @@ class Recorder:
             self._files.write(self._handle, record, current.size)
             self._files.sync(self._handle)
         except OSError:
-            with contextlib.suppress(OSError):  # The rest of the record is overwritten, or cut off on opening.
+            with contextlib.suppress(OSError):  # the rest of the record is overwritten, or cut off on opening
                 self._files.cut(self._handle, current.size)
             raise
         current.size += len(record)

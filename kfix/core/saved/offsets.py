@@ -55,6 +55,8 @@ class _SourceShape(Struct, forbid_unknown_fields=True):
 
 
 class SavedOffsetsShape(Struct, forbid_unknown_fields=True):
+    """The file as JSON."""
+
     format: Literal["kfix.offsets"]
     version: Literal[1]
     kfix: str

@@ -9,6 +9,8 @@ from kfix.core.declared import Int32, Port
 
 
 class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
     topic: str
     partition: Int32
 
@@ -18,6 +20,8 @@ class TopicPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
+    """The address of a server."""
+
     host: str
     port: Port
 
