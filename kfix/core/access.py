@@ -106,9 +106,7 @@ class Access:
         return listed is None or listed.entry.trusted or str(self.command_config) != listed.entry.command_config
 
     def notes(self) -> tuple[str, ...]:
-        """Returns one line if the inventory is not the user's own, and one for each client property that kfix does not
-        use.
-        """
+        """Returns one line if the inventory is not the user's own, and one for each client property that is unused."""
         notes = () if self.listed is None else self.listed.notes
         if self.command_config is None:
             return notes

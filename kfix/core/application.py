@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """`environ` holds `KFIX_STATE_HOME` and similar variables (docs/runbooks.md). `human` None: the person at the
-    terminal.
-    """
+    """`environ` holds variables such as `KFIX_STATE_HOME` (docs/runbooks.md). `human` None: who is at the terminal."""
 
     clusters: Clusters
     clock: Clock

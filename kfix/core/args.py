@@ -107,9 +107,7 @@ def coerce(kind: ArgKind, value: object) -> ArgValue:  # noqa: PLR0911, C901 - o
 
 @dataclass(frozen=True, slots=True)
 class Args(Mapping[str, ArgValue]):
-    """Literal arguments. The accessors raise TypeError if a value is not of the declared kind, which is a defect of
-    kfix.
-    """
+    """Literal arguments. The accessors raise TypeError for a value of another kind, which is a defect of kfix."""
 
     values_: Mapping[str, ArgValue] = field(default_factory=dict)
 

@@ -77,16 +77,12 @@ class SnapshotOptions:
 
 
 class Clusters(Protocol):
-    """Opens and diagnoses clusters. Each method raises UsageError for an unusable access, UnreachableError if no broker
-    answers.
-    """
+    """Opens and diagnoses clusters. Raises UsageError for an unusable access, UnreachableError if no broker answers."""
 
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]: ...
 
     def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[Finding, ...]:
-        """Returns a fresh diagnosis with these times and stores nothing; if it reports a cut network, a second one
-        confirms it.
-        """
+        """Returns a fresh diagnosis with these times, stored nowhere; a second one confirms a reported network cut."""
         ...
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot: ...

@@ -112,9 +112,7 @@ class ClusterReader(Protocol):
         ...
 
     def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
-        """Reads the whole log of an offsets partition at its leader, and finds the records that a coordinator cannot
-        load.
-        """
+        """Reads the whole log of an offsets partition at its leader, and what a coordinator cannot load of it."""
         ...
 
     def key_left(self, tp: TopicPartition, key: bytes, first: int) -> Mapping[int, KeyLeft]:

@@ -24,9 +24,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class Aborted:
-    """The state in which an aborted run leaves the cluster. `rollback` is the command that reverts the remaining
-    changes, or "".
-    """
+    """The state after an abort. `rollback` is the command that reverts the remaining changes, or ""."""
 
     run: str
     changed: tuple[str, ...]

@@ -1,6 +1,4 @@
-"""A console for lines of one style each, which is all that a diagnosis needs: rich would take as long as to load as to
-read 10 000 partitions.
-"""
+"""A console for lines of one style each, enough for a diagnosis: rich takes as long to load as 10 000 partitions."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 
 
 class PlainConsole:
-    """Writes lines to a file, with colours only on a terminal. If the reader of a pipe is gone, it acts as
-    `kfix.front.terminal.discard_rest`.
-    """
+    """Writes lines to a file, with colours only on a terminal, as `kfix.front.terminal` does for a closed pipe."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = beneath(file)

@@ -45,9 +45,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class CauseRow:
-    """A finding over all snapshots. `gone` is the time of the first snapshot without it, None if it is still
-    present.
-    """
+    """A finding over all snapshots. `gone` is the time of the first snapshot without it, None if there is none."""
 
     code: str
     obj: str

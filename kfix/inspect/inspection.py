@@ -40,9 +40,7 @@ class Inspection:
 
     @property
     def exit_code(self) -> int:
-        """Returns the exit code; records that only a losing replica has are critical, even if files could not be
-        read.
-        """
+        """Returns the exit code; records that only a losing replica has are critical, even with unread files."""
         if self.counts[Divergence.DIVERGENT]:
             return CRITICAL
         if self.graded(Grade.UNREAD):

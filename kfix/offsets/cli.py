@@ -153,7 +153,7 @@ def restore(
 ) -> None:
     """Commit saved offsets again with the runbook restore-offsets: show the plan, ask, commit, and prove.
 
-    Only for groups without members, only where no offset or an older one is committed, and only within the log. With
+    Only for groups without members, only if no offset or an older one is committed, and only within the log. With
     --dry-run or -o nothing is changed; kfix runbook apply --plan carries a stored plan out.
     """
     params = [f"group={group}"] if group is not None else []

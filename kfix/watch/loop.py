@@ -104,9 +104,7 @@ class ClusterWatch:
             self._app.clock.sleep(pause if left is None else min(pause, left))
 
     def _round(self) -> float:
-        """Takes one snapshot and returns the seconds after which another one would settle a doubt, 0 without a
-        doubt.
-        """
+        """Takes one snapshot and returns the seconds after which another one would settle a doubt, or 0."""
         began = self._app.clock.monotonic()
         try:
             with without_collector():

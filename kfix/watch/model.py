@@ -28,9 +28,7 @@ class TurnKind(StrEnum):
 
     @property
     def over(self) -> bool:
-        """Whether a snapshot shows that the fault has ended. A finding that became a consequence of another one
-        lasts.
-        """
+        """Whether a snapshot shows that the fault has ended. A finding that became a consequence lasts."""
         return self in {TurnKind.FIXED, TurnKind.BACK}
 
 

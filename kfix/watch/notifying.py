@@ -102,9 +102,7 @@ class WithheldTurns:
 
 
 def _concerns(turn: Turn, least: int) -> bool:
-    """Whether a receiver wants this change. If it was notified of a finding, it gets every later change of that
-    finding.
-    """
+    """Whether a receiver wants this change. After a notification it gets every later change of that finding."""
     milder = turn.kind.over or turn.kind in {TurnKind.BETTER, TurnKind.EXPLAINED}
     return (turn.worst if milder else turn.severity) >= least
 

@@ -104,9 +104,7 @@ def _of_head(known: Standing | None, now: Standing, key: str, at: float) -> Iter
 
 
 def _by_itself(known: Standing, key: str, diagnosis: Diagnosis) -> Standing:
-    """Returns the ending finding under its own name: as last seen, `brokers 2, 3` may name others of its code that
-    last.
-    """
+    """Returns the ending finding under its own name: as last seen, `brokers 2, 3` may name others that last."""
     if all(finding.code != known.finding.code for finding in diagnosis.walk()):
         return known
     return replace(known, finding=replace(known.finding, obj=key.partition(":")[2]))

@@ -132,9 +132,7 @@ class Details:
         return tuple(sorted(kept, key=lambda p: (p.partition, p.group)))
 
     def _say_unasked(self, refused: Sequence[CoordinatorProbe], asked: Collection[int]) -> None:
-        """Notes the offsets partitions without any group that kfix may read: the state of their coordinators is
-        unknown.
-        """
+        """Notes the offsets partitions without any group that kfix may read: their coordinators' state is unknown."""
         left = {p.partition: p for p in refused if p.partition not in asked}
         if left and (probe := left[min(left)]).made_up:
             what = f"coordinators of {several(len(left), 'offsets partition')}, by groups that do not exist"
@@ -255,9 +253,7 @@ class Details:
     def epoch_ends(
         self, name: str, epochs: Mapping[int, Mapping[TopicPartition, int]]
     ) -> dict[TopicPartition, EpochEnd]:
-        """Reads where leader epochs ended; `epochs` is {broker: {partition: epoch}}, `name` is the
-        name of the source.
-        """
+        """Reads where leader epochs ended; `epochs` is {broker: {partition: epoch}}, `name` is the source's name."""
         found_ends = self._each(name, epochs, lambda b, line: ask_epoch_ends(line, b, epochs[b], self._deadline))
         return {tp: end for found in found_ends.values() for tp, end in found.items()}
 

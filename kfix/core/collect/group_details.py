@@ -213,9 +213,7 @@ class GroupQuestions:
     def _offsets(
         self, line: BrokerConnection, group: str, described: GroupDescription | None
     ) -> dict[TopicPartition, CommittedOffset] | None:
-        """Returns the committed offsets, including assigned partitions; stable offsets if the broker can return
-        them.
-        """
+        """Returns the committed offsets, including assigned partitions; stable ones if the broker can return them."""
 
         def ask() -> dict[TopicPartition, CommittedOffset]:
             error, found = line.call(group_messages.offset_fetch(group), self.deadline)

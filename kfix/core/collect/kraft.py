@@ -69,9 +69,7 @@ class KraftReading:
         return listed_alive(views, self._quorum.seen(offsets)) or frozenset(views)
 
     def record(self) -> ClusterRecord | None:
-        """Returns the record from the broker with the newest metadata, as far as it is known before the last
-        requests.
-        """
+        """Returns the record from the broker with the newest metadata, as far as known before the last requests."""
         views = {b: answer.view for b, answer in self._answers.items()}
         return recorded_by(None, self._quorum.seen(self._offsets()), views)
 

@@ -117,9 +117,7 @@ def _doubt_of(
 def _parted(
     record: ClusterRecord | None, views: Mapping[int, BrokerView]
 ) -> list[tuple[TopicPartition, tuple[int, ...]]]:
-    """Returns partitions with an unreachable preferred leader first, then by name, so that two places choose the same
-    ones.
-    """
+    """Returns partitions with an unreachable preferred leader first, then by name: two places choose the same ones."""
     if record is not None:
         known = [(tp, a.replicas) for tp, a in record.assignments.items()]
     else:
@@ -168,8 +166,8 @@ def epochs_before(
 def newly_led(
     before: Sample | None, at_risk: Mapping[TopicPartition, AtRisk], record: ClusterRecord | None
 ) -> dict[int, dict[TopicPartition, int]]:
-    """Returns {current leader: {partition: previous leader epoch}} for partitions with an election since `before`, or
-    since they were stored as at risk.
+    """Returns {leader: {partition: previous epoch}} for partitions elected since `before` or since they were at
+    risk.
     """
     found: dict[int, dict[TopicPartition, int]] = {}
     if record is None:

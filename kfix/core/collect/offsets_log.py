@@ -134,9 +134,7 @@ def orphaned_part(tp: TopicPartition, end: LogEnd) -> Part:
 def read_parts(
     line: BrokerConnection, broker: int, parts: Iterable[Part], deadline: Deadline, *, compare: bool
 ) -> list[OffsetsLog]:
-    """Reads these parts from one broker; with `compare`, it is their coordinator and is asked for the offsets that it
-    serves.
-    """
+    """Reads these parts from one broker; with `compare`, it is their coordinator, whose offsets are compared."""
     return [_read(line, broker, part, deadline, compare=compare) for part in parts]
 
 

@@ -46,9 +46,7 @@ def now_of(active: DescribedQuorum) -> int:
 
 
 def clock_ahead(active: DescribedQuorum) -> int | None:
-    """Returns the seconds by which this host's clock is ahead of the active controller's; 0 if they agree, None if
-    unknown.
-    """
+    """Returns the seconds by which this host's clock is ahead of the controller's; 0 if they agree, None if unknown."""
     now = now_of(active)
     if now < 0 or not active.heard_at:
         return None

@@ -32,9 +32,7 @@ def at_risk(snapshot: Snapshot) -> dict[TopicPartition, AtRisk]:
 
 
 def compared_with(before: Mapping[TopicPartition, AtRisk], snapshot: Snapshot) -> Snapshot:
-    """Returns the snapshot with the losses since another earlier snapshot, and the partitions that only that one
-    has.
-    """
+    """Returns the snapshot with the losses since another earlier snapshot, and the partitions only that one has."""
     known = snapshot.memory.at_risk
     added = {tp: was for tp, was in before.items() if tp not in known or lost_from(was, tp, snapshot) is not None}
     memory = replace(snapshot.memory, at_risk={**known, **added})

@@ -85,9 +85,7 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def lost_records(self) -> tuple[Lost, ...]:
-        """Returns records that were in a log when an earlier snapshot was taken, and are in no log of a running
-        broker.
-        """
+        """Returns records that were in a log of an earlier snapshot, and are in no log of a running broker."""
         return lost_since(self.snapshot)
 
     @cached_property
@@ -106,9 +104,7 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def frozen(self) -> Mapping[int, str]:
-        """Returns {broker: error} of dead brokers whose processes still run: they accept connections and never
-        answer.
-        """
+        """Returns {broker: error} of dead brokers whose processes run: they accept connections and never answer."""
         return {b: why for b, why in self.snapshot.silent.items() if b in self.dead}
 
     @cached_property
@@ -230,9 +226,7 @@ class CaseFile(ReplicaAnswers):
         return min(ages, default=None)
 
     def may_restart(self, node: int, at_most: float | None) -> bool:
-        """Returns whether a node that has been away for at most this long may be restarting; None: no source shows
-        it.
-        """
+        """Returns whether a node that has been away for at most this long may be restarting; None: unknown."""
         age = self.troubled_at_most(node) if at_most is None else at_most
         return age is not None and age < self.restart_grace
 
@@ -305,9 +299,7 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def offsets_partitions_unknown(self) -> bool:
-        """Returns whether the offsets topic exists and its partition count is unknown: a text may show some rows
-        only.
-        """
+        """Returns whether the offsets topic exists with an unknown partition count: a text may show some rows only."""
         return not self.offsets_partitions and self.partitions.count(_OFFSETS) > 0
 
     @cached_property

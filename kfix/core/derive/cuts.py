@@ -102,9 +102,7 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | 
 
 
 def _on_kraft(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | None) -> Cut | None:
-    """Returns the cut between brokers that the controllers hear; a broker that is cut off from the controllers is
-    another case.
-    """
+    """Returns the cut between brokers that the controllers hear; a broker cut off from those is another case."""
     quorum, record = snapshot.quorum, record_of(snapshot)
     if quorum is None or not quorum.read or record is None or any(quorum.stale(b) for b in snapshot.views):
         return None

@@ -33,9 +33,7 @@ class Divergence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ElectionLoss:
-    """The records that `replica` would truncate if `leader` led: all from offset `kept` on. `tail` is measured on its
-    disk.
-    """
+    """The records that `replica` would truncate if `leader` led: all from offset `kept` on. `tail` is from its disk."""
 
     replica: Replica
     leader: Replica

@@ -41,8 +41,8 @@ class Lost:
 
 
 def sample_of(before: Snapshot) -> Sample:
-    """Returns the sample with which a later snapshot is compared; `kfix snapshot save` reads the log ends of all
-    partitions.
+    """Returns the sample to compare a later snapshot with; `kfix snapshot save` reads the log ends of every
+    partition.
     """
     record = record_of(before)
     states = record.states if record is not None else {}
@@ -118,9 +118,7 @@ def _away(holders: tuple[int, ...], tp: TopicPartition, snapshot: Snapshot, reco
 
 
 def _led_anew(snapshot: Snapshot, sample: Sample) -> Iterator[tuple[TopicPartition, int, int | None]]:
-    """Yields the partitions with another leader epoch than in the sample: partition, present leader, and the log end of
-    the former one.
-    """
+    """Yields (partition, present leader, former leader's log end) of the partitions with a new leader epoch."""
     record = record_of(snapshot)
     if record is None:
         return

@@ -67,9 +67,7 @@ def _in_every_isr(snapshot: Snapshot) -> frozenset[int]:
 
 
 def _still_possible(snapshot: Snapshot) -> tuple[str, ...]:
-    """Returns the remembered groups, without those that a working coordinator no longer lists,
-    since they were deleted.
-    """
+    """Returns the remembered groups, without those that a working coordinator no longer lists: they were deleted."""
     partitions = max(map(offsets_partitions, distinct(snapshot.views)[0]), default=0)
     if not snapshot.groups_complete or not partitions:
         return snapshot.memory.groups

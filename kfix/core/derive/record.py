@@ -35,9 +35,7 @@ def recorded_by(
     views: Mapping[int, BrokerView],
     moves: Mapping[TopicPartition, Assignment] | None = None,
 ) -> ClusterRecord | None:
-    """As `record_of`, from sources that are not a snapshot yet. `moves` are the reassignments that the quorum
-    listed.
-    """
+    """As `record_of`, from sources that are not a snapshot yet. `moves` are the quorum's reassignments."""
     if zookeeper is not None:
         return _of_zookeeper(zookeeper)
     return None if quorum is None else _of_quorum(quorum, views, moves or {})

@@ -165,8 +165,8 @@ class Finding:
             yield from child.walk()
 
     def counted(self) -> Iterator[Finding]:
-        """Yields itself and its consequences; a finding of its own code, such as of a second dead broker, is a part of
-        it.
+        """Yields itself and its consequences, without parts of it: findings of its code, such as a second dead
+        broker.
         """
         yield self
         for child in self.folded:

@@ -34,9 +34,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Live brokers that go down at the same moment, as by `kill -9` or a power failure. `racks`: the racks lost
-    whole.
-    """
+    """Live brokers that go down at the same moment, as in a power failure. `racks`: the racks lost whole."""
 
     brokers: frozenset[int]
     racks: tuple[str, ...] = ()

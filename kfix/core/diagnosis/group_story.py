@@ -10,9 +10,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 
 
 class RungState(StrEnum):
-    """The result of one check of the series. `OPEN` was read and leaves a doubt; `UNREAD` is unknown, which is not
-    healthy.
-    """
+    """The result of one check of the series. `OPEN` was read and leaves a doubt; `UNREAD` is not healthy."""
 
     CLEAR = "not the cause"
     FAILS = "fails"

@@ -115,9 +115,7 @@ def read_partition(
 
 
 def with_remarks(read: Callable[[], tuple[T, list[Oddity]]], report: segments.Report) -> T | None:
-    """Returns the result of a reader and reports its remarks; None if the file cannot be read,
-    which is also reported.
-    """
+    """Returns the result of a reader and reports its remarks; reports a file that cannot be read, and returns None."""
     answer = readable(read, report)
     if answer is None:
         return None

@@ -1,6 +1,4 @@
-"""Decodes bytes that people paste as text: UTF-8, UTF-16 as PowerShell writes it, and Latin-1, even for single
-lines.
-"""
+"""Decodes bytes that people paste as text: UTF-8, UTF-16 as PowerShell writes it, and Latin-1, even line by line."""
 
 from __future__ import annotations
 

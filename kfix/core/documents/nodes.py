@@ -111,9 +111,7 @@ def _place(node: yaml.Node | yaml.Event) -> Position:
 
 
 def _refuse_references(text: str, document: Document) -> bool:
-    """Refuses aliases: composing has already followed them, and the events still show them. A cycle must not be
-    walked.
-    """
+    """Refuses aliases. Composing has followed them, but the events still show them. A cycle must not be walked."""
     found = False
     if not _REFERENCE.search(text):  # Reading the events takes as long as everything else.
         return False

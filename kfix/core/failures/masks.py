@@ -112,9 +112,7 @@ class _Maker:
         )
 
     def _settings(self, topic: str) -> tuple[Mapping[int, int], int, int]:
-        """Returns {broker: min.insync.replicas if it leads}, and unclean elections under today's controller, and
-        later.
-        """
+        """Returns {broker: min.insync.replicas if it leads}, and unclean elections now and under a later controller."""
         if topic not in self.settings:
             self.settings[topic] = (
                 {b: self.min_isr(topic, b) for b in self.bits},

@@ -24,9 +24,7 @@ _PLAIN: Final = ClusterEntry("")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A valid inventory. `sha256` is the hash of the file, or of the folder's files by name; `warnings` are for
-    people.
-    """
+    """A valid inventory. `sha256` is the hash of its file, or of its files by name; `warnings` are for people."""
 
     inventory: Inventory
     sha256: str

@@ -203,9 +203,7 @@ class Decoder:
         return field.type in _FIXED and field.since <= self._version
 
     def _all_steps(self, fields: list[Field]) -> Iterator[tuple[Read, Put]]:
-        """Yields, for each field, what reads it and what puts it into the row; reads neighbours of a fixed size at
-        once.
-        """
+        """Yields what reads a field and what puts it into the row; reads neighbours of a fixed size at once."""
         for fixed, group in groupby(fields, self._is_fixed):
             if fixed:
                 yield partial(ByteReader.unpack, packed=_packed(group)), list.extend

@@ -133,9 +133,7 @@ def _last_epoch(line: BrokerConnection, tp: TopicPartition, end: int, deadline: 
 
 
 def ask_stable_end(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> StableEnd:
-    """Returns high watermark (isolation level 0) and last stable offset (1), requested as a consumer from the
-    leader.
-    """
+    """Returns high watermark (isolation level 0) and last stable offset (1), as the leader shows them to a consumer."""
     asked = [
         requests.list_offsets((tp,), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
         for isolation in (0, _READ_COMMITTED)

@@ -45,9 +45,7 @@ class AuthenticationError(UnreachableError):
 
 
 def authenticate(security: Security, exchange: Exchange, where: str, seconds: float) -> None:
-    """Authenticates the connection. Raises AuthenticationError. `seconds` limits requests to other servers, such as for
-    a token.
-    """
+    """Authenticates the connection. Raises AuthenticationError. `seconds` limits requests elsewhere, as for a token."""
     error, offered = exchange(handshake(security.mechanism))
     if error and not offered:
         raise AuthenticationError(f"{where}: {name_of(error)}: this listener does not use SASL (security.protocol)")

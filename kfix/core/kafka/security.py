@@ -52,9 +52,7 @@ class Security:
         return "User:ANONYMOUS"
 
     def wrap(self, plain: socket.socket, host: str) -> socket.socket:
-        """Returns the secured socket. Raises ssl.SSLError, and ssl.SSLCertVerificationError for an unaccepted
-        certificate.
-        """
+        """Returns the secured socket. Raises ssl.SSLError, for a certificate ssl.SSLCertVerificationError."""
         if not self.protocol.endswith("SSL"):
             return plain
         return context_of(self.tls).wrap_socket(plain, server_hostname=host)

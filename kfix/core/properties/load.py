@@ -19,9 +19,7 @@ from kfix.core.zookeeper.access import ZooKeeperAccess
 
 @dataclass(frozen=True, slots=True)
 class ClientProperties:
-    """`access` is for ZooKeeper, `bootstrap` the file's `bootstrap.servers`, and `notes` are lines about unused
-    properties.
-    """
+    """`access` is for ZooKeeper, `bootstrap` the file's `bootstrap.servers`, `notes` are about unused properties."""
 
     security: Security
     bootstrap: str = ""

@@ -146,9 +146,7 @@ def _ciphers(reading: PropertiesReading) -> tuple[str, ...]:
 
 
 def _try(reading: PropertiesReading, tls: Tls) -> None:
-    """Adds everything that OpenSSL refuses: a trusted certificate, one of the own chain, the key, or the
-    combination.
-    """
+    """Adds everything that OpenSSL refuses: a trusted certificate, one of the own chain, the key, or both together."""
     if tls.ca and _refusal(Tls(ca=tls.ca)) is not None:
         reading.problem("a trusted certificate is damaged: OpenSSL cannot read it", *_TRUST_INLINE, *_TRUST)
     elif tls.chain and _refusal(Tls(ca=tls.chain)) is not None:

@@ -47,9 +47,7 @@ def _check_ids(field: str, ids: Mapping[int, int]) -> None:
 
 
 def _written_once(views: Mapping[int, BrokerView]) -> dict[int, BrokerView]:
-    """Returns the views with equal partitions written once: most brokers report the same, so the others name the
-    broker.
-    """
+    """Returns the views with equal partitions written once: the other brokers name the broker that has them."""
     first: dict[int, int] = {}
     same: dict[int, Any] = {b: first.setdefault(id(view.partitions), b) for b, view in views.items()}
     return {b: view if same[b] == b else replace(view, partitions=same[b]) for b, view in views.items()}

@@ -1,6 +1,4 @@
-"""The memory from earlier snapshots of a cluster: groups and brokers that a sick cluster no longer reports, and
-times.
-"""
+"""The memory from earlier snapshots of a cluster: times, groups, and brokers that it no longer reports."""
 
 from __future__ import annotations
 

@@ -209,9 +209,7 @@ def _format(chosen_format: Format | None, *, json: bool, nagios: bool) -> Format
 
 
 def _placed(ctx: typer.Context, output: str | None, cluster: str) -> OutputDocument:
-    """Returns the document that the error boundary fills if the command fails. Raises UsageError for an unusable
-    file.
-    """
+    """Returns the document that the error boundary fills after a failure. Raises UsageError for an unusable file."""
     placed: OutputDocument = ctx.meta.setdefault(DOCUMENT, OutputDocument())
     if output is not None and output != _STDOUT:
         require_plain_file(output)

@@ -74,9 +74,7 @@ class ConsumerGroupsFormat:
             self._gathered.complain("group", group, code, line)
 
     def _row(self, words: list[str], line: PastedLine) -> bool:
-        """Returns whether these words are a row: the column for the partition or the number of members holds a
-        number.
-        """
+        """Returns whether these words are a row: the column of the partition or of the members holds a number."""
         if "#MEMBERS" in self._columns:
             return self._state(words, line)
         if "PARTITION" not in self._columns or len(words) < len(self._columns):

@@ -151,9 +151,7 @@ class DescribeFormat:
         return not value and (listing or text.lower() == "none")
 
     def _extend(self, text: str) -> None:
-        """Adds to the last value, which a terminal has wrapped; text that cannot belong to it is a prefix of the
-        line.
-        """
+        """Adds to the last value, which a terminal has wrapped; text that cannot belong to it is a line's prefix."""
         name, value = self._row[-1]
         fits = (
             (name in _LIST_KEYS | _NUMBER_KEYS and re.fullmatch(r"[\d,\s]+", text) is not None)

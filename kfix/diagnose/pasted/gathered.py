@@ -137,9 +137,7 @@ class Gathered:
         broker: int = NOBODY,
         detail: str = "",
     ) -> ComplaintKey:
-        """Adds an error and returns its key; the same error again counts as a repeated line, and the last one
-        counts.
-        """
+        """Adds an error and returns its key; a repeated error counts as a repeated line, and the last one counts."""
         node = line.node or line.file
         key = (about, name, code, broker, node if broker < 0 else "")
         old = self.complaints.get(key)

@@ -90,9 +90,7 @@ def pasted_lines(
 
 
 def bare_line(raw: str) -> tuple[str, str]:
-    """Returns the line without colours, invisible characters, quoting and prefixes, and the node that a prefix
-    names.
-    """
+    """Returns the line without colours, invisible characters, quoting and prefixes, and the node in a prefix."""
     if raw.startswith("[2") and raw.isascii() and "\x1b" not in raw:
         return raw.strip(), ""  # Kafka's own layout, which most long texts have.
     line = _INVISIBLE.sub("", _ANSI.sub("", raw)).replace("\u00a0", " ")

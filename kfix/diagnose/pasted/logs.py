@@ -222,9 +222,7 @@ class LogFormat:
                 gathered.broken(error, line)
 
     def _finish_elections(self) -> None:
-        """Notes controllers that are elected again and again within minutes; restarting all brokers takes fewer
-        elections.
-        """
+        """Notes controllers that are elected again and again within minutes, more often than restarts explain."""
         elected = sorted(self._elected.values(), key=lambda each: each[0])
         for first, last in zip(elected, elected[_UNSTEADY - 1 :], strict=False):
             if last[0] - first[0] <= _WITHIN:

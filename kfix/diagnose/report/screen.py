@@ -61,9 +61,7 @@ def print_first(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Triage:
-    """One finding's first lines: who is blocked, why, and what to do. `blocked` is empty if unknown or if no client
-    is.
-    """
+    """One finding's first lines: who is blocked, why, what to do. `blocked` is empty if unknown or if no client is."""
 
     blocked: str
     why: str

@@ -178,9 +178,7 @@ def _flags(plan: Plan, levels: list[tuple[PlannedStep, Gate]]) -> str:
 
 
 class Gatekeeper:
-    """Asks at the gates of one plan. `lowest` raises the gate of every change, for example if the cluster cannot be
-    locked.
-    """
+    """Asks at the gates of one plan. `lowest` raises the gate of every change, as if the cluster has no lock."""
 
     def __init__(self, plan: Plan, reader: AnswerReader, given: Given, lowest: Gate = Gate.AUTO) -> None:
         self.plan = plan
@@ -262,9 +260,7 @@ class Gatekeeper:
                     self._more(other, screen)
 
     def _typed(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
-        """Asks for the phrase. For a step that two persons approve, the answer names the second one, for the
-        journal.
-        """
+        """Asks for the phrase. For a step that two persons approve, the answer names the second one."""
         if self.level(step) is not Gate.TWO_PERSON:
             return self._phrase(step, screen, again)
         if not self.given.countersigned:

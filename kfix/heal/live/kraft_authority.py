@@ -192,9 +192,7 @@ class KraftAuthority:
         return list(lines.values())
 
     def _with_moves(self, topics: tuple[str, ...] | None, end: Deadline) -> tuple[Newest, Moves]:
-        """Reads the moves before the metadata: a move that ends in between is listed, and still counts as in
-        progress.
-        """
+        """Reads the moves before the metadata: a move that ends in between still counts as in progress."""
         self._active(end)
         moves = self._controllers.reassignments(end, self._reachable())
         return self._newest(topics, end, asked=True), moves

@@ -77,9 +77,7 @@ class BrokerLines:
     def ask_each(
         self, brokers: Iterable[int], ask: Callable[[BrokerConnection], T], deadline: Deadline
     ) -> dict[int, T | UnreachableError]:
-        """Asks all brokers in parallel, and asks those that failed before the deadline once more over a new
-        connection.
-        """
+        """Asks all brokers in parallel, and those that failed before the deadline once more over a new connection."""
         answers = self._round({b: self._lines.get(b) or self.renewed(b) for b in brokers}, ask)
         # A connection that is still open has responded, maybe with an error; asking again would not help.
         failed = [b for b, line in self._lines.items() if b in answers and _failed(answers[b]) and not line.is_open]

@@ -102,9 +102,7 @@ class LiveReader:
         return self._authority.partition(tp)
 
     def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
-        """Reads the brokers first: after an election in between, the old leader's log is compared with the new
-        leader's.
-        """
+        """Reads the brokers first: after an election in between, the old leader's log is compared with the new one."""
         end = self._deadline()
         answers = self._lines.ask_each(
             sorted(self.registered_brokers()),

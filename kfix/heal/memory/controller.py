@@ -16,9 +16,7 @@ _OK = ChangeResult(0, "NONE")
 
 
 class MemoryController:
-    """`merges_moves`: whether a reassignment keeps the parts of the present one that it does not replace (Kafka
-    4.3).
-    """
+    """`merges_moves`: whether a reassignment keeps the parts of the present one that it leaves out (Kafka 4.3)."""
 
     merges_moves = False
 

@@ -98,9 +98,7 @@ def _topic_configs(cluster: MemoryParts, talking: list[MemoryBroker]) -> dict[st
 
 
 def _groups(cluster: MemoryParts, reader: ClusterReader) -> tuple[Group, ...]:
-    """Returns the groups: a broker lists the groups it has loaded as coordinator, so a leaderless partition's groups
-    are missing.
-    """
+    """Returns the groups that a coordinator has loaded; a leaderless partition's groups are missing."""
     count = reader.partition_count(OFFSETS_TOPIC)
     found = []
     for name in sorted(cluster.groups) if count else ():

@@ -106,9 +106,7 @@ class Items:
 
     @cached_property
     def _logged(self) -> tuple[OffsetsItem, ...]:
-        """Returns the committed offsets in the logs of the partitions, except offsets that an open transaction may
-        replace.
-        """
+        """Returns the committed offsets in the partitions' logs, except those that an open transaction may replace."""
         found: dict[tuple[str, str], dict[TopicPartition, StoredOffset]] = {}
         for tp in self.partitions:
             read = self.reader.offsets_replay(tp)

@@ -270,9 +270,7 @@ class _Planner:
     def _from_step(
         self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]
     ) -> Iterator[PlannedStep]:
-        """Yields the inverse of every step that `from_step` made, last first: it restores the values from before the
-        step.
-        """
+        """Yields the inverse of every step that `from_step` made, last first: it restores the previous values."""
         made = [s for s in before if s.id.partition(":")[0] == template.from_step and s.inverse is not None]
         if not made:
             self.skipped.append(Skipped(template.id, f"{template.from_step} is not in the plan"))

@@ -61,9 +61,7 @@ class Policy:
                 yield f"  limits.{name}: {'none' if had is None else f'{had:g}'}; the policy requires {limit:g}"
 
     def _fits(self, step: PlannedStep) -> bool:
-        """Returns whether the step's gate is high enough. A policy cannot raise the gate `auto`, which restoring steps
-        have.
-        """
+        """Returns whether the step's gate is high enough. A policy cannot raise the gate `auto` of restoring steps."""
         return step.gate is Gate.AUTO or step.gate >= self.gate(step.action)
 
 

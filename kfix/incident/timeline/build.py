@@ -156,9 +156,7 @@ class Material:
             self.cluster = cluster
 
     def _extent(self, since: float | None, until: float | None) -> tuple[float, float]:
-        """Returns the period of all material, with a margin of at least 5 s on each side to make one snapshot
-        visible.
-        """
+        """Returns the period of all material, with a margin of at least 5 s on each side: one snapshot is visible."""
         times = [snapshot.at for snapshot in self.findings.snapshots]
         times += [e.at for e in self.events] + [r.ended for r in self.runs if r.ended is not None]
         first, last = min(times, default=0.0), max(times, default=0.0)

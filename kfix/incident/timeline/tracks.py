@@ -14,9 +14,7 @@ from kfix.incident.timeline.when import stamped, states
 
 @dataclass(slots=True)
 class Tracks:
-    """Observations by partition, by broker id (`leader` is the id while it is registered, else -1), and by
-    controller.
-    """
+    """Observations by partition, by broker id (`leader` is the id while registered, else -1), and by controller."""
 
     partitions: dict[TopicPartition, list[Observation]] = field(default_factory=dict)
     brokers: dict[int, list[Observation]] = field(default_factory=dict)

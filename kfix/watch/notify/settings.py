@@ -29,9 +29,7 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,60}")
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """A destination of notifications. `url`, `routing_key` and the values of `headers` may be secrets and are not
-    shown.
-    """
+    """A destination of notifications. `url`, `routing_key` and the values of `headers` may be secrets."""
 
     type: str
     name: str

@@ -6,7 +6,7 @@ at, since     when it was seen, and when the finding or the loss began; seconds 
 cluster       id, or address if the id is unknown; "" while the cluster has not answered yet
 name          what people call the cluster: its name in the inventory, else its id or address
 key           key of the finding; "unreachable" for lost and back
-severity      after the change, and before it where nothing is left to act on: "info", "warning", "critical"
+severity      after the change, and before it if nothing is left to act on: "info", "warning", "critical"
 worst         the most severe that it was since it began
 text          the change as one sentence
 explained_by  key of the finding that explains this one, "" if kind is not "explained"

@@ -37,9 +37,7 @@ def gone_since(now: Snapshots, ruling: Snapshot) -> dict[int, str]:
 
 
 def outdated(now: Snapshots, gone: Mapping[int, str]) -> Iterator[str]:
-    """Yields a sentence for each source that answered one place and, more than a debounce later, not another one; and
-    for each broker of `gone_since`.
-    """
+    """Yields a sentence for each source that answered one place, and later not another one, and for each of `gone`."""
     for broker, where in gone.items():
         yield f"broker {broker}: answered at {where}, and is not registered any more; save the snapshots again"
     answers = [(each, _answers(each)) for each in now]
