@@ -72,7 +72,7 @@ class Observation(NamedTuple):
     """The state of one partition, broker or controller according to one source at `at`.
 
     `since` is when that state was written, None if the source does not record it. `isr` is None if the source
-    does not contain it. `version` is that of the state znode, -1 if unknown: equal versions prove that nothing was
+    does not contain it. `version` is the state znode's, -1 if unknown: equal versions prove that nothing was
     written in between, and a version that is one higher proves exactly one write.
     """
 

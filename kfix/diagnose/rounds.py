@@ -50,7 +50,7 @@ class RoundVerdict:
 
 
 class RoundJudge:
-    """Keeps the examinations that a later snapshot may be compared with: at most those of one debounce."""
+    """Keeps the examinations that a later snapshot may be compared with: at most for one debounce."""
 
     def __init__(self, options: JudgeOptions) -> None:
         self._options = options

@@ -364,7 +364,7 @@ class CaseFile(ReplicaAnswers):
 
     @property
     def clock_ahead(self) -> int | None:
-        """Returns this host's clock minus that of the cluster's authority, in seconds; None if it is unknown."""
+        """Returns this host's clock minus the authority's, in seconds; None if it is unknown."""
         view = self.snapshot.quorum or self.snapshot.zookeeper
         return None if view is None else view.clock_ahead
 

@@ -149,7 +149,7 @@ def _from_controller(
     gaps: tuple[Gap, ...],
     stale: Mapping[int, tuple[TopicPartition, ...]],
 ) -> Cut | None:
-    """Returns the cut if some metadata is stale, but not that of the controller."""
+    """Returns the cut if some metadata is stale, but not the controller's."""
     if not stale or controller in stale:
         return None
     others = there - {controller}

@@ -55,7 +55,7 @@ class ReplicaAnswers(SnapshotAnswers):
         return offline_alive(tuple(self.views_of(tp).values()), self.live, self.listed, readable)
 
     def online(self, tp: TopicPartition, brokers: Iterable[int]) -> tuple[int, ...]:
-        """Returns those of the brokers that are alive and whose log directory with this replica has not failed."""
+        """Returns the brokers among these that are alive and whose log directory with this replica works."""
         failed = self.failed_replicas(tp)
         return tuple(b for b in self.among_live(brokers) if b not in failed)
 

@@ -109,7 +109,7 @@ class FailureForecast:
     offsets          partitions of __consumer_offsets that stop; `offsets_under` fall below min.insync.replicas
     transactions     partitions of __transaction_state that stop or fall below
     share_states     partitions of __share_group_state (share groups, Kafka 4) that stop or fall below
-    controller_moves, quorum_lost   None: unknown. The quorum is that of ZooKeeper if the brokers' hosts go down, too
+    controller_moves, quorum_lost   None: unknown. The quorum is ZooKeeper's if the brokers' hosts go down, too
     risks            reasons that can be removed beforehand, if partitions were asked for
     """
 

@@ -1,6 +1,6 @@
 """The content of broker log directories, read from disk: no broker and no cluster is needed.
 
-Offsets are as in Kafka: the log end offset is that of the next record. Times are milliseconds since the epoch, UTC,
+Offsets are as in Kafka: the log end offset is the next record's. Times are milliseconds since the epoch, UTC,
 from the record batches; -1 in a batch (no timestamp) is None here. A field that was not read is None, never 0.
 """
 
@@ -53,7 +53,7 @@ class Replica:
     log_end          the offset after the last complete batch
     high_watermark   of `replication-offset-checkpoint`: a lower bound, written every 5 s; None if it has no entry
     recovery_point   flushed to disk up to this offset; cleaned: compacted by the log cleaner up to this offset
-    written          epochs of the record batches; of skipped segments only those of their first batches
+    written          epochs of the record batches; of skipped segments only their first batches' epochs
     checkpoint       epochs of `leader-epoch-checkpoint`; None if there is no such file
     segments         number of segments; walked: how many of them were read batch by batch
     size             bytes of all segments
@@ -85,7 +85,7 @@ class Replica:
 
     @property
     def epochs(self) -> tuple[Epoch, ...]:
-        """The epochs used to compare replicas: those of the batches, and newer ones of the checkpoint.
+        """The epochs used to compare replicas: from the batches, and newer ones from the checkpoint.
 
         A leader writes its epoch to the checkpoint before it appends records. Such an epoch without records starts at
         the log end: it proves that this replica was leader, so records of others beyond that offset are not of its log.

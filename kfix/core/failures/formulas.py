@@ -117,7 +117,7 @@ class Formulas:
         }
 
     def _levels(self, names: Sequence[str], known: Sequence[str]) -> list[list[str]]:
-        """Returns the rules in groups: each uses only those of the groups before."""
+        """Returns the rules in groups: each uses only rules of earlier groups."""
         depth: dict[str, int] = {}
         levels: list[list[str]] = []
         for name, _ in self._needed(names, known):

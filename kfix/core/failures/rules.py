@@ -4,10 +4,10 @@ Every input is a scalar, a bitmask of brokers, or one bit of it, and every rule 
 their only declaration: `formulas` makes of it the function that `kfix whatif` calls, and the SQL that judges the states
 of a whole fleet (`sql`). Nothing here knows a snapshot.
 
-The rules are those of a controller on ZooKeeper (docs/facts/controller.md):
+The rules are a ZooKeeper controller's (docs/facts/controller.md):
 
 - A controller that stays alive finds the partitions to elect in its memory: those whose leader there is dead or none.
-  The in-sync replicas it elects from are those of ZooKeeper's record.
+  It elects from the in-sync replicas in ZooKeeper's record.
 - It removes dead replicas from the recorded ISR, and writes leader -1 if the dead replica is the recorded leader.
   It elects no leader then: a partition whose record names another leader than the memory is stranded.
 - A new controller knows only the record, so a difference is gone.

@@ -12,7 +12,7 @@ A declaration lists the fields of a struct in the order of the wire, as Kafka's 
 
 The value of a struct is the tuple of its fields. A field whose name begins with _ is not one of them: its value is
 written as if it was left out, and read past. Flexible versions have compact lengths and a tag buffer after each struct;
-that of a whole response is read only if it has declared tags.
+a response's own tag buffer is read only if it has declared tags.
 
 Source: the protocol guide, and the JSON message definitions of Kafka 2.7.1 and 4.3.1.
 """

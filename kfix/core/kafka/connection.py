@@ -1,7 +1,7 @@
 """One TCP connection to ONE broker, which changes nothing unless it was opened for that API.
 
 After a timeout or an invalid response, the connection is closed and never used again: a late response must not be
-mistaken for that of the next request (docs/facts/kraft.md).
+mistaken for the response to the next request (docs/facts/kraft.md).
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class DescribedGroup:
 class GroupDescription:
     """`kind` is the protocol type of a classic group; `members` is None if they were not read.
 
-    `group_type` is "" if DescribeGroups answered, `epoch` that of the group, which classic groups do not have.
+    `group_type` is "" if DescribeGroups answered, `epoch` the group's, which classic groups do not have.
     """
 
     error: int

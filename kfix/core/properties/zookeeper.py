@@ -1,4 +1,4 @@
-"""The `zookeeper.*` keys of a client properties file: those of Kafka's brokers and of `--zk-tls-config-file`."""
+"""The `zookeeper.*` keys of a client properties file: as in Kafka's brokers and `--zk-tls-config-file`."""
 
 from __future__ import annotations
 

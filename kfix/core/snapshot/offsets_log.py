@@ -20,7 +20,7 @@ class OpenTransaction(NamedTuple):
 class LoggedGroup(NamedTuple):
     """A group in the log of its offsets partition, and the offsets that its coordinator then served.
 
-    `offsets` is the number of partitions with a committed offset in the log. `unserved` are those of them for which
+    `offsets` is the number of partitions with a committed offset in the log. `unserved` are the ones for which
     OffsetFetch returned no offset, `pending` the partitions that it refused with UNSTABLE_OFFSET_COMMIT. None: the
     coordinator was not asked, or did not answer. `members` are the ids of the last generation in the log.
     """

@@ -25,7 +25,7 @@ _FAR_BEHIND = 20
 class QuorumReplica(NamedTuple):
     """A voter or an observer as the active controller sees it; brokers are observers, unless they are voters, too.
 
-    `fetched` is the age in seconds of its last fetch and `caught_up` that of its last moment without a lag, by the
+    `fetched` is the age in seconds of its last fetch and `caught_up` of its last moment without a lag, by the
     clock of the active controller; -1.0 if it is unknown. `log_end` is -1 if it is unknown.
 
     `directory` is the id of its log directory, by which a quorum whose voters may change (KIP-853) tells apart a voter

@@ -17,7 +17,7 @@ _FETCHES_WITHIN = 2.0
 class PartitionReading:
     """One partition as it is recorded and as each responding broker reports it. `errors`: sources that failed.
 
-    The record is ZooKeeper's, or that of a KRaft quorum. `registered` are the brokers that are alive by it, None if
+    The record is ZooKeeper's or a KRaft quorum's. `registered` are the brokers that are alive by it, None if
     that could not be read; then no broker is known to be alive. `eligible` is known of a partition whose ISR is not
     full, on KRaft, and only there.
     """

@@ -29,7 +29,7 @@ class KeyStoreError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JksStore:
-    """`keys` are (protected key, its certificate chain); certificates are DER, those of `trusted` stand alone."""
+    """`keys` are (protected key, its certificate chain); certificates are DER, the ones in `trusted` stand alone."""
 
     keys: tuple[tuple[bytes, tuple[bytes, ...]], ...] = field(repr=False)
     trusted: tuple[bytes, ...]

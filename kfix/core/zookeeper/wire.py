@@ -162,7 +162,7 @@ class ZooKeeperLine:
                 self.send(b"".join(self._request(r) for r in requests[sent:upto]), deadline)
                 sent = upto
             request = requests[len(results)]
-            # Requests are answered in order; `_xid` is that of the last one sent.
+            # Requests are answered in order; `_xid` is the last one's.
             xid = self._xid - (sent - len(results)) + 1
             results.append(self._result(request, self._reply(request, xid, deadline)))
         return results

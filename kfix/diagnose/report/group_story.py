@@ -80,6 +80,6 @@ def group_json(story: GroupStory, *, indent: int | None = 2) -> str:
 
 
 def _causes(story: GroupStory) -> tuple[Finding, ...]:
-    """Returns the finding of the first step that fails, then those of the others."""
+    """Returns the finding of the first step that fails, then the others'."""
     order = [rung.code for rung in story.rungs if rung.code]
     return tuple(sorted((f for f in story.findings if f.code in order), key=lambda f: order.index(f.code)))

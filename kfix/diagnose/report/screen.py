@@ -75,7 +75,7 @@ def triage_of(finding: Finding, every: Diagnosis) -> Triage:
 
 
 def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
-    """Yields the lines; `width` is that of the terminal, since wrapped lines count."""
+    """Yields the lines; `width` is the terminal's, since wrapped lines count."""
     triage, diagnosis = [*_triage(diagnosis)], grouped(diagnosis)
     heads = [finding for finding in diagnosis.findings if finding.code != UNREAD]
     top = [headline(diagnosis), *triage, *note_lines(diagnosis)]

@@ -171,7 +171,7 @@ class MemoryCluster(MemoryParts):
         self._live_on()
 
     def append(self, tp: TopicPartition, records: int, brokers: tuple[int, ...], *, epoch: int | None = None) -> None:
-        """`epoch` is the leader epoch of the new records; None leaves that of the last record as it was."""
+        """`epoch` is the leader epoch of the new records; None keeps the last record's."""
         for broker in brokers:
             old = self.logs.end(tp, broker) or LogEnd(0, 0)
             last = max(0, self.logs.epoch(tp, broker)) if epoch is None else epoch

@@ -55,7 +55,7 @@ def _problems(plan: Plan, runbook: Runbook) -> Iterator[str]:
 
 
 def _limits(caps: Caps, own: Caps) -> Iterator[str]:
-    """Yields the limits above those of the runbook; a policy makes them stricter, never wider."""
+    """Yields the limits above the runbook's; a policy makes them stricter, never wider."""
     for name in (each.name for each in fields(Caps)):
         given, wanted = getattr(caps, name), getattr(own, name)
         wider = given < wanted if name == "cooldown" else wanted is not None and (given is None or given > wanted)

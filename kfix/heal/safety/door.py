@@ -71,7 +71,7 @@ class Door:
     def admit(self, plan: Plan) -> Passage:
         """Returns the passage for a plan.
 
-        Raises RefusedError if its id is not that of its content, it violates the policy, or the network is cut.
+        Raises RefusedError if its id is not its content's hash, it violates the policy, or the network is cut.
         """
         _refuse_altered(plan)
         self.policy.refuse(plan)
