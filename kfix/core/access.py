@@ -1,4 +1,4 @@
-"""How a caller says which cluster is meant, and how to be let in."""
+"""Names a cluster, and the credentials for it, as a caller gives them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _BEFORE_THE_ID: Final = "{} sends its secret before the cluster's id is compared
 
 @dataclass(frozen=True, slots=True)
 class ListedCluster:
-    """A cluster as the inventory has it, all mutes of the inventory, and notes on where the inventory was found.
+    """A cluster's inventory entry, all mutes of the inventory, and notes on where the inventory was found.
 
-    `foreign` is whether it is another inventory than that of the user or of the host.
+    `foreign` is whether the inventory is neither the user's nor the host's.
     """
 
     entry: ClusterEntry
@@ -35,14 +35,15 @@ class ListedCluster:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Which cluster, in the words of Kafka's own tools.
+    """A cluster in the terms of Kafka's own tools.
 
-    `bootstrap_servers` is "HOST:PORT,...", `zookeeper` is "HOST:PORT,.../CHROOT"; one of them is enough.
-    `controllers` is "HOST:PORT,..." of KRaft controllers. `command_config` is the file of client properties for TLS and
-    SASL. `timeout` is in seconds, for reading all sources of the cluster once. `name` is the cluster's name in the
-    inventory that the rest was taken from (core/contexts/profiles.py); `besides` are the options that were given
-    besides the name, which count more than the inventory; `expected_id` is the cluster's id in the inventory, and
-    `listed` is the whole entry.
+    - `bootstrap_servers` is "HOST:PORT,...", `zookeeper` is "HOST:PORT,.../CHROOT"; one of them is enough.
+      `controllers` is "HOST:PORT,..." of KRaft controllers.
+    - `command_config` is the file of client properties for TLS and SASL.
+    - `timeout` is in seconds, for reading all sources of the cluster once.
+    - `name` is the cluster's name in the inventory that supplied the rest (core/contexts/profiles.py); `besides` are
+      the options given together with the name, which override the inventory; `expected_id` is the cluster's id in the
+      inventory, and `listed` is the whole entry.
     """
 
     bootstrap_servers: str | None = None
@@ -78,7 +79,7 @@ class Access:
 
     @property
     def at(self) -> str:
-        """Returns the end of such a command, as a shell reads it: `beside_the_address`, each word behind a space."""
+        """Returns `beside_the_address` for a shell: the end of such a command, each word after a space."""
         return "".join(f" {shlex.quote(word)}" for word in self.beside_the_address())
 
     @property
@@ -87,7 +88,7 @@ class Access:
         return {} if self.listed is None else self.listed.entry.zones
 
     def target(self) -> Target:
-        """Raises UsageError for what is no address, no file of properties or no time."""
+        """Returns the target. Raises UsageError for an invalid address, properties file or time."""
         target = make_target(
             self.bootstrap_servers,
             self.zookeeper,
@@ -105,16 +106,14 @@ class Access:
         return listed is None or listed.entry.trusted or str(self.command_config) != listed.entry.command_config
 
     def notes(self) -> tuple[str, ...]:
-        """Returns one line if the inventory is not the user's own, and one for each key of the client properties that
-        kfix does not use.
-        """
+        """Returns one line if the inventory is not the user's own, and one for each client property that is unused."""
         notes = () if self.listed is None else self.listed.notes
         if self.command_config is None:
             return notes
         try:
-            given = load_client_properties(self.command_config, trusted=self._trusted)
+            properties = load_client_properties(self.command_config, trusted=self._trusted)
         except UsageError:
             return notes
-        if self.listed is not None and self.listed.foreign and given.security.mechanism in _SENT:
-            notes += (_BEFORE_THE_ID.format(given.security.mechanism),)
-        return (*notes, *given.notes)
+        if self.listed is not None and self.listed.foreign and properties.security.mechanism in _SENT:
+            notes += (_BEFORE_THE_ID.format(properties.security.mechanism),)
+        return (*notes, *properties.notes)

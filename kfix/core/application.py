@@ -1,7 +1,7 @@
-"""What the use cases take from outside: clusters, the settings of the site, the time, the person who is asked.
+"""The use cases' environment: clusters, the site's settings, the time, and the person who answers.
 
-`kfix.heal.live.clusters.live()` is the real one. A caller that brings other `Clusters`, such as a test with a cluster
-in memory, goes through every use case as the command line does.
+`kfix.heal.live.clusters.live()` is the real one. A caller with other `Clusters`, such as a test with a cluster in
+memory, uses the same use cases as the command line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """`environ` holds `KFIX_STATE_HOME` and its kin (docs/runbooks.md). `human` None: the person at the terminal."""
+    """`environ` holds variables such as `KFIX_STATE_HOME` (docs/runbooks.md). `human` None: who is at the terminal."""
 
     clusters: Clusters
     clock: Clock

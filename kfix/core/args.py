@@ -1,4 +1,4 @@
-"""Arguments of actions and probes: few kinds, plain JSON values, typed where they are read.
+"""Arguments of actions and probes: few kinds, plain JSON values, with typed accessors.
 
 A plan holds these values literally, so that the approved plan and the run can be compared byte for byte.
 """
@@ -21,7 +21,7 @@ _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2*
 _SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,12})?)(B|[KMGT]B|[KMG]iB)")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
-#: The value of a key that the resource itself does not set: a default is in force. No Kafka value looks like it.
+#: The value of a key that the resource itself does not set: its default is in force. No Kafka value looks like it.
 ABSENT = "(absent)"
 
 
@@ -41,7 +41,7 @@ class ArgKind(StrEnum):
 
 
 def parse_partition(text: str) -> TopicPartition:
-    """Reads `topic-3`; a topic may contain dashes, so the last one counts. Raises ValueError."""
+    """Parses `topic-3`; a topic may contain dashes, so the last one counts. Raises ValueError."""
     topic, dash, number = text.rpartition("-")
     partition = broker_id(number)
     if not dash or not topic or partition is None:
@@ -77,7 +77,7 @@ def parse_rate(value: object) -> int:
 
 
 def coerce(kind: ArgKind, value: object) -> ArgValue:  # noqa: PLR0911, C901 - one return a kind
-    """Turns an untyped value into an argument, nowhere else; raises ValueError with the wanted kind."""
+    """Converts an untyped value into an argument, the only place to do so; raises ValueError with the expected kind."""
     match kind, value:
         case ArgKind.PARTITION, TopicPartition() | str():
             return str(parse_partition(str(value)))
@@ -107,7 +107,7 @@ def coerce(kind: ArgKind, value: object) -> ArgValue:  # noqa: PLR0911, C901 - o
 
 @dataclass(frozen=True, slots=True)
 class Args(Mapping[str, ArgValue]):
-    """Literal arguments. The accessors raise TypeError where a value is not of the declared kind, a mistake in kfix."""
+    """Literal arguments. The accessors raise TypeError for a value of another kind, which is a defect of kfix."""
 
     values_: Mapping[str, ArgValue] = field(default_factory=dict)
 

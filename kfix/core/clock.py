@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kfix.core.ports import Clock
 
-# Linux makes a new random id at each boot; elsewhere a boot has no name.
+# Linux makes a new random id at each boot; other systems have no id for a boot.
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -45,5 +45,5 @@ class RunTime:
         return cls(clock, clock.now(), clock.monotonic())
 
     def now(self) -> float:
-        """Returns seconds since the epoch. A clock that was set ahead is believed: the host may have been suspended."""
+        """Returns seconds since the epoch. A clock that was set ahead counts: the host may have been suspended."""
         return max(self.clock.now(), self.wall + self.clock.monotonic() - self.steady)

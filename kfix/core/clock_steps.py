@@ -1,4 +1,4 @@
-"""The times of a run's journal where the clock of its host was set.
+"""The times of a run's journal if the clock of its host was set.
 
 `t` is wall time, `mono` a clock that is never set, and `boot` names the boot of the host that `mono` counts from.
 """
@@ -14,7 +14,7 @@ from kfix.core.wording import ago
 
 Record = Mapping[str, Any]
 
-#: The clock was set where it differs by more than this (seconds) from the time that has passed.
+#: The clock was set if it differs by more than this (seconds) from the time that has passed.
 CLOCK_STEP = 2.0
 
 
@@ -34,14 +34,14 @@ class ClockStep:
     def words(self) -> str:
         if self.seconds < 0:
             return f"the clock of this host was set back by {ago(-self.seconds)}"
-        # A clock that is never set stands still while a host is suspended.
+        # A clock that is never set stops while a host is suspended.
         return f"the clock of this host was set ahead by {ago(self.seconds)}, or the host was suspended"
 
 
 def clock_steps(records: Iterable[Record]) -> Iterator[ClockStep]:
-    """Yields where the clock was set between two records. After a boot only a clock that went back is noticed.
+    """Yields the clock changes between two records. After a boot it notices only a clock that went back.
 
-    A record without a time, which kfix did not write, is passed over.
+    It skips a record without a time, which kfix did not write.
     """
     before: Record | None = None
     for seq, record in enumerate(records):
@@ -71,12 +71,11 @@ def _has_time(record: Record) -> bool:
 
 
 def clock_notes(records: Iterable[Record]) -> tuple[str, ...]:
-    """Returns a note for each time that the clock was set during a run."""
     return tuple(f"{step.words} during the run" for step in clock_steps(records))
 
 
 def times(records: Iterable[Record]) -> tuple[float, ...]:
-    """Returns the time of each record (seconds since the epoch) in their order, also where the clock was set back.
+    """Returns the time of each record (seconds since the epoch) in their order, even if the clock was set back.
 
     Later records then have the time that the clock would have shown.
     """

@@ -1,4 +1,4 @@
-"""Where the use cases get their clusters from: a protocol, and what may be asked of it."""
+"""The protocol by which the use cases get their clusters, and its options."""
 
 from __future__ import annotations
 
@@ -35,11 +35,14 @@ class OpenCluster(Protocol):
 class DiagnoseOptions:
     """`debounce`, `restart_grace` and `transaction_grace` are in seconds.
 
-    `expected` are the settings against which latent risks are measured, `zones` the names of racks, by rack.
-    `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
-    remembers the snapshot for later diagnoses. `waiting` receives the seconds between two snapshots (docs/adr/003),
-    and `first`, before that, the diagnosis of the first one, which the second may correct; without it, none is made.
-    `interrupted` receives it if Ctrl-C ends the wait for the second.
+    - `expected`: the settings against which latent risks are measured; `zones`: names of racks, by rack
+    - `groups`: groups to probe besides those that the brokers list
+    - `before`: a saved snapshot to compare with
+    - `keep`: whether to store the snapshot for later diagnoses
+    - `waiting`: receives the seconds between two snapshots (docs/adr/003)
+    - `first`: receives, before that, the diagnosis of the first snapshot, which the second may correct; None: it is not
+      made
+    - `interrupted`: receives that diagnosis if Ctrl-C ends the wait for the second snapshot
     """
 
     groups: tuple[str, ...] = ()
@@ -74,18 +77,16 @@ class SnapshotOptions:
 
 
 class Clusters(Protocol):
-    """Where clusters come from. Each raises UsageError for an unusable access, UnreachableError if no broker
-    answers.
-    """
+    """Opens and diagnoses clusters. Raises UsageError for an unusable access, UnreachableError if no broker answers."""
 
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]: ...
 
     def findings_before_change(self, access: Access, judged: DiagnosisTimes) -> tuple[Finding, ...]:
-        """A fresh diagnosis with these times that nothing is remembered of; one of a cut network was made twice."""
+        """Returns a fresh diagnosis with these times, stored nowhere; a second one confirms a reported network cut."""
         ...
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot: ...
 
     def open(self, access: Access, snapshot: Snapshot | None = None) -> AbstractContextManager[OpenCluster]:
-        """`snapshot`: one just taken saves a reading of the addresses."""
+        """Opens a cluster; a `snapshot` that was just taken saves a reading of the addresses."""
         ...

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def without_collector() -> Iterator[None]:
-    """Disables the collector for a while: a snapshot makes many objects and no cycles, which it
-    would scan repeatedly.
-    """
+    """Disables the collector for a while: it would scan a snapshot's many objects, which have no cycles."""
     was = gc.isenabled()
     gc.disable()
     try:

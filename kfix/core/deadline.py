@@ -1,4 +1,4 @@
-"""One deadline shared by all requests of a snapshot: no source may take more than the time that is left."""
+"""One deadline for all requests of a snapshot: no source takes longer than the remaining time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Deadline:
         return max(0.0, self.ends - time.monotonic())
 
     def require(self, doing: str) -> float:
-        """Returns the seconds left, more than a millisecond, since 0 would make a socket non-blocking.
+        """Returns the remaining seconds, more than a millisecond, since 0 would make a socket non-blocking.
 
         Raises NoAnswerError if the deadline has passed.
         """

@@ -1,4 +1,4 @@
-"""What the annotation of a field states besides its type, for whoever reads or writes a file by it."""
+"""Metadata in a field's annotation besides its type, for readers and writers of files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Range:
 
 #: Marks a field that no file stores.
 UNSTORED: Final = "unstored"
-#: Marks a mapping that often equals that of another entry: a file has it once, and otherwise the key of that entry.
+#: Marks a mapping that often equals another entry's: a file has it once, and otherwise the key of that entry.
 SHARED: Final = "shared"
 
 Int16 = Annotated[int, Range(-(2**15), 2**15 - 1)]

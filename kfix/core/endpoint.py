@@ -32,7 +32,7 @@ class AddressFault:
 
 
 def parse_endpoint(text: str) -> Endpoint | None:
-    """Returns the address, or None where `text` is not HOST:PORT, IPV4:PORT or [IPV6]:PORT."""
+    """Returns the address, or None if `text` is not HOST:PORT, IPV4:PORT or [IPV6]:PORT."""
     found = _read(text)
     return found if isinstance(found, Endpoint) else None
 
@@ -150,7 +150,7 @@ def plain_reason(error: OSError | UnicodeError) -> str:
     # An invalid name, such as one with an empty part, raises UnicodeError in Python's idna codec.
     if isinstance(error, socket.gaierror | UnicodeError):
         return "the host name cannot be resolved"
-    ssl = sys.modules.get("ssl")  # It is loaded by who uses TLS (kfix.core.tls.settings).
+    ssl = sys.modules.get("ssl")  # Loaded by the users of TLS (kfix.core.tls.settings).
     if ssl is not None and isinstance(error, ssl.SSLError):
         from kfix.core.tls.reasons import tls_reason  # noqa: PLC0415 - imports ssl
 

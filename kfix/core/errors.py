@@ -11,9 +11,9 @@ from kfix.core.harmless import lines
 
 
 class KfixError(Exception):
-    """One clear line: what, where, what to do next. `hint` is the last part, printed on a line of its own.
+    """One clear line: what, where, what to do next. `hint` is the last part, printed on a separate line.
 
-    A message of several lines is made by `kfix.core.harmless.lines`; any other line end in it is printed as an escape.
+    `kfix.core.harmless.lines` makes a message of several lines; any other line end is printed as an escape.
     """
 
     exit_code: ClassVar[int] = 1

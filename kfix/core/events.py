@@ -71,8 +71,8 @@ class Event:
 class Observation(NamedTuple):
     """The state of one partition, broker or controller according to one source at `at`.
 
-    `since` is when that state was written, None where the source does not record it. `isr` is None where the source
-    does not contain it. `version` is that of the state znode, -1 where unknown: equal versions prove that nothing was
+    `since` is when that state was written, None if the source does not record it. `isr` is None if the source
+    does not contain it. `version` is the state znode's, -1 if unknown: equal versions prove that nothing was
     written in between, and a version that is one higher proves exactly one write.
     """
 
@@ -142,7 +142,7 @@ def changes_over(spans: Iterable[Span]) -> int:
 
 
 class LogTruncation(NamedTuple):
-    """A truncation: `broker` (-1 where the log does not name it) removed its records from `offset` on."""
+    """A truncation: `broker` (-1 if the log does not name it) removed its records from `offset` on."""
 
     at: float
     partition: TopicPartition

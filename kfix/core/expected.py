@@ -1,4 +1,4 @@
-"""What a site expects of its clusters: thresholds of the checks for latent risks, also used in their conditions."""
+"""A site's expectations of its clusters: thresholds of the checks for latent risks, also used in their conditions."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Lines(str):
 
     __slots__ = ()
 
-    def __str__(self) -> Lines:  # so that str() of an exception keeps the type of its message
+    def __str__(self) -> Lines:  # For str() of an exception to keep the type of its message.
         return self
 
     def __add__(self, more: str) -> Lines:

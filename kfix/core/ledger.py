@@ -1,4 +1,4 @@
-"""LineCounts what is asked of each server while a snapshot is read (`kfix diagnose --stats`)."""
+"""Counts the requests to each server while a snapshot is read (`kfix diagnose --stats`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ledger:
         return counts
 
     def totals(self) -> dict[str, Traffic]:
-        """Returns {address: what was asked of that server}, sorted by address."""
+        """Returns {address: the requests to that server}, sorted by address."""
         found: dict[str, Traffic] = {}
         for endpoint, counts in self._connections:
             before = found.get(str(endpoint), Traffic(0, 0, 0, 0))

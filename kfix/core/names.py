@@ -12,5 +12,5 @@ class PartitionNames:
         self._topics: dict[str, dict[int, TopicPartition]] = {}
 
     def of(self, topic: str) -> dict[int, TopicPartition]:
-        """Returns the names of a topic known so far, by partition; the caller adds those that are missing."""
+        """Returns the known partitions of a topic, by number; the caller adds the missing ones."""
         return self._topics.setdefault(topic, {})

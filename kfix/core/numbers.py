@@ -13,9 +13,9 @@ _MOST_DIGITS: Final = 19
 
 
 def whole_number(text: str, largest: int = LARGEST_INT64) -> int | None:
-    """Returns the number in ASCII digits, or None where the text is not a number or exceeds `largest`.
+    """Returns the number in ASCII digits, or None if the text is not a number or exceeds `largest`.
 
-    For Python, a superscript two is a digit, too, and `int` raises for thousands of digits.
+    In Python, a superscript two is a digit, too, and `int` raises for thousands of digits.
     """
     if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
         return None

@@ -1,7 +1,7 @@
-"""What the core needs from outside. Adapters implement these protocols; the core imports no client library.
+"""The core's interfaces to the outside. Adapters implement these protocols; the core imports no client library.
 
-The authority is ZooKeeper today and a KRaft quorum later, so nothing here names a znode except where only ZooKeeper has
-it (`reelect_controller`). Bulk reads of 50 000 partitions belong to the collector, not here.
+The authority is ZooKeeper or a KRaft quorum, so nothing here names a znode unless only ZooKeeper has it
+(`reelect_controller`). Bulk reads of 50 000 partitions belong to the collector, not here.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ from kfix.core.snapshot.transactions import OpenBatch, TransactionState
 
 
 class ClusterReader(Protocol):
-    """Fresh reads, never cached; each raises UnreachableError where its source does not answer in time."""
+    """Fresh reads, never cached; each raises UnreachableError if its source does not answer in time."""
 
     def identity(self) -> ClusterIdentity: ...
 
     def registered_brokers(self) -> frozenset[int]: ...
 
     def registration(self, broker: int) -> BrokerRegistration:
-        """Returns how a KRaft cluster has this broker id. All partitions are read, which takes seconds on a large one.
+        """Returns a KRaft cluster's registration of this broker id. It reads all partitions, which takes seconds on a
+        large one.
 
-        Raises UnreachableError on ZooKeeper, too, where a registration ends with its broker.
+        Raises UnreachableError with ZooKeeper, too, where a registration ends with its broker.
         """
         ...
 
@@ -67,7 +68,7 @@ class ClusterReader(Protocol):
     def reassignments(self) -> Mapping[TopicPartition, Assignment]: ...
 
     def partition_count(self, topic: str) -> int | None:
-        """Returns None where the topic does not exist."""
+        """Returns None if the topic does not exist."""
         ...
 
     def probe_group(self, group: str) -> CoordinatorProbe: ...
@@ -79,20 +80,18 @@ class ClusterReader(Protocol):
         ...
 
     def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
-        """Returns all partitions of a topic as recorded; empty where it does not exist."""
+        """Returns all partitions of a topic as recorded; empty if it does not exist."""
         ...
 
     def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
-        """Returns the values; an unknown key is absent. A broker's configuration is requested from that broker.
+        """Returns the values; an unknown key is absent. Each broker reports its own configuration.
 
-        What a topic has not of its own is the default of the broker that responds, and brokers may differ; unclean
-        elections on KRaft are the active controller's.
+        A setting that a topic does not have itself is the default of the broker that responds, and brokers may differ;
+        unclean elections on KRaft are the active controller's.
         """
         ...
 
-    def follows(self, rule: VersionRule, broker: int) -> bool:
-        """Returns whether the broker's release follows the rule."""
-        ...
+    def follows(self, rule: VersionRule, broker: int) -> bool: ...
 
     def log_dirs(self, broker: int) -> LogDirs: ...
 
@@ -109,7 +108,7 @@ class ClusterReader(Protocol):
         ...
 
     def last_generation(self, group: str) -> LastGeneration:
-        """Reads the end of the log of the group's offsets partition, some megabytes at most, at its coordinator."""
+        """Reads the end of the log of the group's offsets partition, at most some megabytes, at its coordinator."""
         ...
 
     def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
@@ -121,11 +120,11 @@ class ClusterReader(Protocol):
         ...
 
     def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
-        """Returns the last state of a transactional.id since this time, by the log of its coordinator; None: none."""
+        """Returns the last state of a transactional.id since this time, from its coordinator's log, or None."""
         ...
 
     def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
-        """Returns the batch at the last stable offset, from the leader; None where no transaction is open."""
+        """Returns the batch at the last stable offset, from the leader; None if no transaction is open."""
         ...
 
 
@@ -135,7 +134,7 @@ class ClusterChanger(Protocol):
     def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult: ...
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
-        """`None` cancels a reassignment. The present list is the no-op that makes a controller re-read it."""
+        """`None` cancels a reassignment. The present list is the no-op that makes a controller read it again."""
         ...
 
     def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
@@ -155,7 +154,7 @@ class ClusterChanger(Protocol):
         ...
 
     def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
-        """Takes the transactional.id over, if it still has this producer id: its open transaction is aborted.
+        """Takes over the transactional.id if it still has this producer id: its open transaction is aborted.
 
         `timeout_ms` becomes its transaction.timeout.ms, as any new producer sets it.
         """
@@ -179,11 +178,11 @@ class ClusterLock(Protocol):
         ...
 
     def take(self, holder: Mapping[str, str]) -> None:
-        """Raises HeldError with the holder, UnreachableError where the lock is not available."""
+        """Raises HeldError with the holder, UnreachableError if the lock is not available."""
         ...
 
     def held(self) -> bool:
-        """Returns False as soon as it may have been lost, as by an expired session."""
+        """Returns False as soon as the lock may have been lost, as with an expired session."""
         ...
 
     def release(self) -> None: ...

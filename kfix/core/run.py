@@ -1,4 +1,4 @@
-"""Runs of plans: one in a line of the history, how one was aborted, and one that was begun and not finished."""
+"""Runs of plans: a row of the history, the result of an abort, and an unfinished run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """`exit` is -1 where the run has no end; `seconds` are those from the approval to the proof."""
+    """`exit` is -1 if the run has no end; `seconds` are those from the approval to the proof."""
 
     id: str
     started: str
@@ -24,7 +24,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class Aborted:
-    """How an aborted run leaves the cluster. `rollback` is the command that takes back what stays changed, or ""."""
+    """The state after an abort. `rollback` is the command that reverts the remaining changes, or ""."""
 
     run: str
     changed: tuple[str, ...]
@@ -35,13 +35,14 @@ class Aborted:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
-    """A run of this host's run store that changed something, and neither proved its goal nor was aborted or taken back.
+    """A run of this host's run store that changed something, and neither proved its goal nor was aborted or rolled
+    back.
 
-    `began` and `last` are the times of its first and last record. `outcome` is "" where the run has no end; then it was
-    killed, or `alive` says that its process still carries it out. `changed` and `doubtful` are steps, the latter those
-    whose result was never recorded. `throttles`: it has set throttles that it has not removed, `compaction` the same of
-    settings that hasten compaction. `broken`: its journal is damaged, so that there may be more. `options` are those
-    that a command about it needs to reach its cluster, besides the address, which its plan has.
+    `began` and `last` are the times of its first and last record. `outcome` is "" if the run has no end: it was killed,
+    or, with `alive`, its process still carries it out. `changed` and `doubtful` are steps, the latter without a
+    recorded result. `throttles` and `compaction`: it has not removed its throttles or its settings that hasten
+    compaction. `broken`: its journal is damaged, so there may be more. `options` are the options, besides the address
+    in its plan, with which a command about it reaches its cluster.
     """
 
     id: str

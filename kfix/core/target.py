@@ -18,9 +18,9 @@ from kfix.core.zookeeper.connect import Connect, parse_connect
 class Target:
     """A cluster to read. `timeout` (seconds) limits one snapshot, all sources together.
 
-    `name` is the cluster's name in an inventory, "" if it was given by its address; `besides` are the options that were
-    given besides the name, and `expected_id` is the id that the inventory has for it. `controllers` are listeners of
-    KRaft controllers, where the brokers' settings do not name them as they are reached from here.
+    `name` is the cluster's name in an inventory, "" if an address was given; `besides` are the options given besides
+    the name, and `expected_id` is the inventory's id for it. `controllers` are listeners of KRaft controllers, if their
+    addresses in the brokers' settings are not reachable from here.
     """
 
     bootstrap: tuple[Endpoint, ...]
@@ -36,8 +36,8 @@ class Target:
 
     @property
     def reached_by(self) -> ReachedBy:
-        given = "" if self.zookeeper is None else str(self.zookeeper)
-        return ReachedBy(self.name, str(self.command_config or ""), given, self.besides, self.controllers_text)
+        zookeeper = "" if self.zookeeper is None else str(self.zookeeper)
+        return ReachedBy(self.name, str(self.command_config or ""), zookeeper, self.besides, self.controllers_text)
 
     @property
     def bootstrap_text(self) -> str:
@@ -58,10 +58,10 @@ def make_target(
     trusted: bool = True,
 ) -> Target:
     """Returns the target. `trusted` is whether the client properties may read other secrets."""
-    given = ClientProperties(Security())
+    properties = ClientProperties(Security())
     if command_config is not None:
-        given = load_client_properties(command_config, trusted=trusted)
-    if not bootstrap and not zookeeper and not given.bootstrap:
+        properties = load_client_properties(command_config, trusted=trusted)
+    if not bootstrap and not zookeeper and not properties.bootstrap:
         raise UsageError(
             "no cluster given: neither --bootstrap-server nor --zookeeper",
             hint="one of them is enough: --bootstrap-server HOST:PORT, or bootstrap.servers in --command-config",
@@ -71,14 +71,14 @@ def make_target(
     if bootstrap:
         servers = parse_bootstrap(bootstrap)
     else:
-        # With --zookeeper alone the brokers are those that ZooKeeper names: the file may be another cluster's.
-        own = "" if zookeeper else given.bootstrap
+        # With --zookeeper alone the brokers are the ones that ZooKeeper names: the file may be another cluster's.
+        own = "" if zookeeper else properties.bootstrap
         servers = parse_bootstrap(own, f"{command_config}: bootstrap.servers") if own else ()
     return Target(
         bootstrap=servers,
-        zookeeper=parse_connect(zookeeper, given.access) if zookeeper else None,
-        security=given.security,
-        zookeeper_access=given.access,
+        zookeeper=parse_connect(zookeeper, properties.access) if zookeeper else None,
+        security=properties.security,
+        zookeeper_access=properties.access,
         timeout=timeout,
         command_config=command_config,
         controllers=parse_bootstrap(controllers, "--bootstrap-controller") if controllers else (),

@@ -22,7 +22,7 @@ class Timing:
 
 
 TIMING: Final = Timing()
-#: Two clocks that differ by less (seconds) agree: the time of an answer is not known better under load.
+#: Two clocks that differ by less (seconds) agree: under load, the time of an answer is not more precise.
 CLOCKS_AGREE: Final = 2.0
 
 
@@ -33,7 +33,7 @@ def clocks_apart(ahead: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisTimes:
-    """The times of the diagnosis that a plan rests on, in seconds as in `Timing`: with others it may find nothing."""
+    """The times of a plan's diagnosis, in seconds as in `Timing`: with other times it may find nothing."""
 
     debounce: float = TIMING.debounce
     restart_grace: float = TIMING.restart_grace

@@ -1,6 +1,6 @@
-"""Numbers with their nouns, sizes, ages, times, and the names in a sentence.
+"""Numbers with their nouns, sizes, ages, times, and names in a sentence.
 
-Finding keys contain these words, so that a change makes every stored finding new.
+Finding keys contain these words, so a change makes every stored finding new.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def several(count: int, noun: str, plural: str = "") -> str:
-    """Returns `1 partition` or `2 partitions`; `plural` is needed where an s is not enough."""
+    """Returns `1 partition` or `2 partitions`; `plural` is needed if adding an s is not enough."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
@@ -32,7 +32,7 @@ def some(names: Sequence[object], shown: int = 5) -> str:
 
 
 def continued(text: str) -> str:
-    """Returns a sentence as the continuation of another one: its first letter is small."""
+    """Returns a sentence as the continuation of another one: its first letter becomes lower case."""
     return text[:1].lower() + text[1:]
 
 
@@ -45,7 +45,7 @@ def size_text(size: float) -> str:
 
 
 def known_size(size: int) -> str:
-    """Returns the size, or "size unknown" where it is negative."""
+    """Returns the size, or "size unknown" if it is negative."""
     return size_text(size) if size >= 0 else "size unknown"
 
 

@@ -1,4 +1,4 @@
-"""Reads a cluster in the background, while the code that judges it is loaded: that hides most of either."""
+"""Reads a cluster in the background while the code that judges it is loaded."""
 
 from __future__ import annotations
 

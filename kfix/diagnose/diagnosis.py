@@ -1,4 +1,4 @@
-"""Diagnoses: of a live cluster, with a second snapshot where one leaves a doubt, and of saved snapshots."""
+"""Diagnoses a live cluster, with a second snapshot if the first leaves a doubt, or saved snapshots."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ _USUAL = DiagnoseOptions()
 
 
 def diagnose_live(
-    target: Target, asked: DiagnoseOptions, unfinished_runs: Callable[[], Callable[[Diagnosis, Snapshot], Diagnosis]]
+    target: Target, judged: DiagnoseOptions, unfinished_runs: Callable[[], Callable[[Diagnosis, Snapshot], Diagnosis]]
 ) -> tuple[Diagnosis, Snapshot]:
     """Returns the diagnosis of a live cluster and its snapshot.
 
-    `unfinished_runs` is called while the cluster answers; what it returns adds the runs of this host to a diagnosis.
+    `unfinished_runs` is called while the cluster answers; it returns the runs of this host for the diagnosis.
 
-    A second snapshot is taken only if the first shows what an ordinary election or restart also shows for a moment,
-    and if ZooKeeper's own times do not already prove that it has lasted.
+    A second snapshot is taken only if the first shows what an ordinary election or restart also shows for a moment, and
+    if ZooKeeper's own times do not prove that it has lasted.
     """
-    earlier_snapshot = None if asked.before is None else load_snapshot(asked.before)
+    earlier_snapshot = None if judged.before is None else load_snapshot(judged.before)
     sample = None if earlier_snapshot is None else sample_of(earlier_snapshot)
     before = {} if earlier_snapshot is None else at_risk(earlier_snapshot)
 
     def read() -> Snapshot:
-        taken = read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample)
+        taken = read_cluster(target, groups=judged.groups, keep=judged.keep, before=sample)
         return compared_with(before, taken)
 
     with without_collector():
@@ -59,31 +59,31 @@ def diagnose_live(
         add_unfinished = unfinished_runs()
 
         options = Options(
-            restart_grace=asked.restart_grace,
-            prevention=asked.prevention,
-            expected_rf=asked.expected.rf,
-            expected_min_isr=asked.expected.min_isr,
-            transaction_grace=asked.transaction_grace,
-            zones=asked.zones,
+            restart_grace=judged.restart_grace,
+            prevention=judged.prevention,
+            expected_rf=judged.expected.rf,
+            expected_min_isr=judged.expected.min_isr,
+            transaction_grace=judged.transaction_grace,
+            zones=judged.zones,
         )
         seen, earlier = examine(first.result(), options), None
-        pause = settle_seconds(seen, asked.debounce)
+        pause = settle_seconds(seen, judged.debounce)
         if pause > 0:
-            if asked.first is not None:
-                asked.first(diagnose(seen))
-            asked.waiting(pause)
+            if judged.first is not None:
+                judged.first(diagnose(seen))
+            judged.waiting(pause)
             try:
                 time.sleep(pause)
                 second = read()
             except KeyboardInterrupt:
-                asked.interrupted(diagnose(seen))
+                judged.interrupted(diagnose(seen))
                 raise
             again = combined(second, seen.case.snapshot)
             seen, earlier = examine(again, options), seen
         if earlier_snapshot is not None:
-            _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)
+            _one_cluster(earlier_snapshot, seen.case.snapshot, judged.before)
         diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
-        unread = tuple(_unread_losses(snapshot, before, sample, asked.before))
+        unread = tuple(_unread_losses(snapshot, before, sample, judged.before))
         if unread:
             diagnosis = replace(diagnosis, could_not_read=(*diagnosis.could_not_read, *unread))
         return add_unfinished(diagnosis, snapshot), snapshot
@@ -100,7 +100,7 @@ def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> No
 def _unread_losses(
     snapshot: Snapshot, before: Mapping[TopicPartition, AtRisk], sample: Sample | None, path: Path | None
 ) -> Iterator[str]:
-    """Yields what leaves unknown whether records were lost since the snapshot of `--before`."""
+    """Yields why it is unknown whether records were lost since the snapshot of `--before`."""
     if sample is not None and (unknown := without_earlier_end(snapshot, sample)):
         yield _no_ends(path, unknown)
     if sample is not None and (hidden := without_present_end(snapshot, sample)):
@@ -144,7 +144,7 @@ def judge_once(snapshot: Snapshot, judged: DiagnosisTimes) -> Diagnosis:
 
 
 def combined(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
-    """Returns the snapshot with what the earlier one shows about motion: log ends, readings of groups, transactions."""
+    """Returns the snapshot with the earlier one's log ends, group readings and transactions, which show motion."""
     snapshot = replace(
         snapshot,
         group_readings=(*earlier.group_readings, *snapshot.group_readings),
@@ -164,19 +164,19 @@ def diagnose_saved(
     restart_grace: float = TIMING.restart_grace,
     transaction_grace: float = TIMING.transaction_grace,
     prevention: bool = False,
-    saying: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:
-    """Returns the diagnosis of saved snapshots, merged into one, and the snapshot; `saying` as in `load_merged`."""
+    """Returns the diagnosis of saved snapshots, merged into one, and the snapshot; `warn` as in `load_merged`."""
     from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
 
-    snapshot = load_merged(paths, saying)
+    snapshot = load_merged(paths, warn)
     options = Options(restart_grace=restart_grace, prevention=prevention, transaction_grace=transaction_grace)
     return diagnose(snapshot, options=options), snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which findings are shown: those of these codes, of these topics, and of this severity or worse; empty means all.
+    """The selected findings: of these codes, of these topics, and of this severity or worse; empty means all.
 
     `least` is 0 for info, 1 for warning and 2 for critical.
     """
@@ -192,7 +192,7 @@ SEVERITIES = ("info", "warning", "critical")
 
 
 def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, prevention: bool) -> Choice:
-    """Returns the choice; `only` are codes, or several with commas between them.
+    """Returns the choice; each item of `only` is a code, or several separated by commas.
 
     A code of a latent risk implies `prevention`. Raises UsageError for an unknown code.
     """
@@ -233,7 +233,7 @@ def require_topics(snapshot: Snapshot, topics: Sequence[str]) -> None:
 
 
 def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
-    """Returns the chosen findings; a chosen finding that is folded under another is shown by itself."""
+    """Returns the chosen findings; a chosen finding that is folded under another appears by itself."""
 
     def fits(finding: Finding) -> bool:
         return (
@@ -255,7 +255,7 @@ def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
 
 
 def _with_left_out(shown: Diagnosis, whole: Diagnosis) -> Diagnosis:
-    """Returns what is shown with headlines about the rest: a choice of findings makes no cluster healthy."""
+    """Returns the shown findings with headlines about the rest: a choice of findings makes no cluster healthy."""
     kept = {f.key for f in shown.walk()} | {f.key for m in shown.muted for f in m.finding.walk()}
 
     def without(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -266,12 +266,12 @@ def _with_left_out(shown: Diagnosis, whole: Diagnosis) -> Diagnosis:
         without(f for m in whole.muted for f in m.finding.walk()),
         len(cut_short(whole)) - len(cut_short(shown)),
     )
-    said = [
+    sentences = [
         f"{several(number, noun)} {'is' if number == 1 else 'are'} not shown"
         for number, noun in ((len(hidden.alarms), "finding"), (hidden.runs, "unfinished run"))
         if number
     ]
-    return replace(shown, left_out=(*whole.headlines, *said), hidden=hidden)
+    return replace(shown, left_out=(*whole.headlines, *sentences), hidden=hidden)
 
 
 def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:

@@ -1,4 +1,4 @@
-"""Judges snapshots as they come: the one before serves as the second snapshot wherever one alone leaves a doubt."""
+"""Judges snapshots as they come: the previous one is the second snapshot if one alone leaves a doubt."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kfix.diagnose.diagnosis import combined
 if TYPE_CHECKING:
     from kfix_diagnostics.engine import Examination
 
-#: A snapshot that is older than so many intervals or debounces confirms nothing: much may have happened in between.
+#: A snapshot older than this many intervals or debounces confirms nothing: much may have happened in between.
 _TOO_OLD: Final = 3.0
-#: Clocks and pauses are not exact; a second snapshot may come so many seconds early.
+#: Clocks and pauses are not exact: a second snapshot may come this many seconds early.
 _SLACK: Final = 0.25
-#: Snapshots that come faster than this part of a debounce are not all kept: one in each part is enough.
+#: If snapshots come faster than this part of a debounce, only one in each part is kept.
 _PARTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """As in `DiagnoseOptions`, times in seconds; `every` is the usual pause between two snapshots."""
+    """Options as in `DiagnoseOptions`, times in seconds; `every` is the usual pause between two snapshots."""
 
     every: float = 15.0
     debounce: float = TIMING.debounce
@@ -39,9 +39,9 @@ class JudgeOptions:
 
 @dataclass(frozen=True, slots=True)
 class RoundVerdict:
-    """`confirmed` is False where no earlier snapshot could settle a doubt: then nothing is reported yet.
+    """`confirmed` is False if no earlier snapshot settles a doubt: then nothing is reported yet.
 
-    `again_in` is after how many seconds a snapshot would settle what is in doubt; 0 where nothing is.
+    `again_in` is the number of seconds after which a snapshot would settle the doubt; 0 if there is none.
     """
 
     diagnosis: Diagnosis
@@ -50,7 +50,7 @@ class RoundVerdict:
 
 
 class RoundJudge:
-    """Keeps the examinations that a later snapshot may have to be compared with: at most those of one debounce."""
+    """Keeps the examinations that a later snapshot may be compared with: at most for one debounce."""
 
     def __init__(self, options: JudgeOptions) -> None:
         self._options = options
@@ -59,17 +59,17 @@ class RoundJudge:
     def judge(self, snapshot: Snapshot) -> RoundVerdict:
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415 - as in a diagnosis
 
-        asked = self._options
+        judged = self._options
         options = Options(
-            asked.restart_grace,
-            asked.prevention,
-            asked.expected.rf,
-            asked.expected.min_isr,
-            asked.transaction_grace,
-            asked.zones,
+            judged.restart_grace,
+            judged.prevention,
+            judged.expected.rf,
+            judged.expected.min_isr,
+            judged.transaction_grace,
+            judged.zones,
         )
         seen = examine(snapshot, options)
-        pause = settle_seconds(seen, asked.debounce)
+        pause = settle_seconds(seen, judged.debounce)
         earlier = self._earlier(snapshot, pause)
         self._keep(seen)
         if pause <= 0:
@@ -92,7 +92,7 @@ class RoundJudge:
         if len(self._kept) > 1 and _taken(self._kept[-1]) - _taken(self._kept[-2]) < self._options.debounce / _PARTS:
             self._kept.pop()
         self._kept.append(seen)
-        # One that is as old as the debounce suffices for every doubt; a clock that was set back makes all of them new.
+        # One as old as the debounce settles every doubt; a clock that was set back makes all of them new.
         while len(self._kept) > 1 and not 0 <= at - _taken(self._kept[1]) < self._options.debounce:
             self._kept.popleft()
 

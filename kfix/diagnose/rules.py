@@ -1,4 +1,4 @@
-"""The checks that a diagnosis judged, for formats that list what was found and what was not."""
+"""The checks that a diagnosis judged, for formats that list checks with and without findings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kfix_diagnostics.catalogue import page, subject
 
 
 def judged_rules(choice: Choice = EVERYTHING) -> tuple[JudgedRule, ...]:
-    """Returns the checks of one cluster that this choice judges, by code: latent risks only with `prevention`."""
+    """Returns the checks of one cluster that this choice judges, by code; latent risks only with `prevention`."""
     checks = (
         check
         for check in ALL

@@ -53,12 +53,12 @@ def read_cluster(
 ) -> Snapshot:
     """Returns a snapshot of a live cluster; the options are those of `CollectOptions`.
 
-    With `keep`, it is stored for later runs. Raises UnreachableError if no server responds, RefusedError if another
-    cluster answers than the one that its name stood for.
+    With `keep`, it is stored for later runs. Raises UnreachableError if no server responds, RefusedError if the cluster
+    that answers is not the one that its name stands for.
     """
     store = SnapshotStore(state_folder())
-    wanted = CollectOptions(_names(groups), vantage, every_log_end, before, store.recall)
-    snapshot = _collect(target, wanted)
+    options = CollectOptions(_names(groups), vantage, every_log_end, before, store.recall)
+    snapshot = _collect(target, options)
     if target.name:
         refuse_another(target, snapshot, state_folder(), pin=keep)
     if keep:
@@ -71,9 +71,9 @@ def _names(groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_noting(target: Target, groups: tuple[str, ...] = (), *, pin: bool = True) -> Snapshot:
-    """Returns a snapshot of a live cluster, of which only the names of groups and brokers are stored for later runs.
+    """Returns a snapshot of a live cluster, and stores only the names of groups and brokers for later runs.
 
-    With `pin`, the id behind a name is remembered at its first use. Raises as `read_cluster` does.
+    With `pin`, the first use of a name stores the cluster's id. Raises as `read_cluster` does.
     """
     store = SnapshotStore(state_folder())
     snapshot = _collect(target, CollectOptions(_names(groups), recall=store.recall))
@@ -84,7 +84,7 @@ def read_noting(target: Target, groups: tuple[str, ...] = (), *, pin: bool = Tru
 
 
 def state_folder() -> Path | None:
-    """Returns the state folder, or None if there is none: a snapshot does not depend on it."""
+    """Returns the state folder, or None if there is none: a snapshot does not need it."""
     try:
         return state_home(os.environ)
     except UsageError:
@@ -109,10 +109,10 @@ def load_snapshot(path: Path) -> Snapshot:
     return parse_pasted(text, files.shown(path), written)
 
 
-def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _: None) -> Snapshot:
+def load_merged(paths: Sequence[Path], warn: Callable[[str], None] = lambda _: None) -> Snapshot:
     """Returns one snapshot merged from several places (`core.derive.merging`); a single file is returned unchanged.
 
-    `saying` receives the assumptions of the merge. Raises UsageError if the files do not fit together.
+    `warn` receives the assumptions of the merge. Raises UsageError if the files do not fit together.
     """
     if len(paths) == 1:
         return load_snapshot(paths[0])
@@ -124,7 +124,7 @@ def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _:
     snapshots = [_load_for_merge(path) for path in paths]
     merged = merge(snapshots)
     for sentence in taken_on_trust(snapshots):
-        saying(sentence)
+        warn(sentence)
     return merged
 
 
@@ -152,8 +152,8 @@ def read_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
     """Returns a snapshot of a cluster of the fleet, with groups and brokers from earlier snapshots.
 
     With `remember`, its groups and brokers are stored for the next one; the snapshot itself belongs to the run. Raises
-    as `read_cluster` does: another cluster than that of the entry's id, or than the one that commands of this host were
-    about under this name, is not collected under it.
+    as `read_cluster` does: the snapshot must be of the cluster with the entry's id, or with the id that this host has
+    stored for the name.
     """
     config = Path(entry.command_config) if entry.command_config else None
     controllers = entry.bootstrap_controller or None

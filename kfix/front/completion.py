@@ -51,12 +51,12 @@ def groups(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _environ(ctx: typer.Context) -> Mapping[str, str]:
-    # Not `the_app`, which loads what a live cluster needs.
+    # Not `the_app`: it loads what only a live cluster needs.
     return ctx.obj.environ if isinstance(ctx.obj, App) else os.environ
 
 
 def _cluster(ctx: typer.Context) -> str:
-    """Returns the name that the line has so far, before the command or after it, or KFIX_CLUSTER."""
+    """Returns the cluster's name: from the line before or after the command, or from KFIX_CLUSTER."""
     return str(ctx.params.get("cluster") or ctx.find_root().params.get("cluster") or "")
 
 

@@ -65,14 +65,14 @@ class HarmlessTable(Table):
 
 
 def console_on(file: TextIO) -> HarmlessConsole:
-    """Returns a console for this file. Piped text is as wide as COLUMNS says, 120 without it."""
+    """Piped text is as wide as COLUMNS, or 120 columns."""
     file = beneath(file)
     width = None if file.isatty() else pipe_width()
     return HarmlessConsole(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 
 def overwrite(console: Console, text: str, blanks: int = 0) -> None:
-    """Overwrites the current line, below rich, which does not support carriage returns."""
+    """Overwrites the current line, bypassing rich, which does not support carriage returns."""
     console.file.write(f"\r{one_line(text).ljust(blanks)}")
     console.file.flush()
 

@@ -13,9 +13,9 @@ DOCUMENT: Final = "kfix.document"
 
 @dataclass(slots=True)
 class OutputDocument:
-    """The document of a command: the program that reads it, the file that it goes to (None: standard output).
+    """The document of a command: the program that reads it, and its file (None: standard output).
 
-    `cluster` is the name by which that program knows the cluster. `done` is true once the document is written.
+    `cluster` is that program's name for the cluster. `done` is true once the document is written.
     """
 
     machine: Machine = Machine.NONE

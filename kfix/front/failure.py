@@ -1,4 +1,4 @@
-"""An error as JSON, `kfix.error/v1`: every command with `--json` prints it where it cannot print its own document.
+"""An error as JSON, `kfix.error/v1`: every command with `--json` prints it if it cannot print its own document.
 
 schema     "kfix.error/v1"
 exit_code  exit code of the command (docs/exit-codes.md)
@@ -36,7 +36,7 @@ _FORMAT: Final = "--format"
 
 
 def machine_output(args: Sequence[str]) -> Machine:
-    """Returns which program reads the output of a command line, also of one that cannot be parsed."""
+    """Returns which program reads the output of a command line, even if the line cannot be parsed."""
     options = args[: args.index("--")] if "--" in args else args
     for short, machine in _SHORT.items():
         if short in options:

@@ -11,7 +11,7 @@ from kfix.core.errors import UsageError
 #: The key of a context's `meta` under which the root keeps the `GivenName`.
 NAMED: Final = "kfix.named"
 VARIABLE: Final = "KFIX_CLUSTER"
-#: The metavar of `kfix.front.options.ClusterName`; that of a pattern of clusters is another one.
+#: The metavar of `kfix.front.options.ClusterName`; a pattern of clusters has another one.
 _ONE: Final = "NAME"
 #: Commands about the inventory itself take the name for what they show.
 _FREE: Final = "context"
@@ -19,14 +19,14 @@ _FREE: Final = "context"
 
 @dataclass(frozen=True, slots=True)
 class GivenName:
-    """A cluster by its name in the inventory, and what gave the name."""
+    """A cluster's name in the inventory, and the option or variable that gave it."""
 
     name: str
     by: str = "--cluster"
 
 
 def named_before(ctx: Any) -> GivenName:
-    """Returns the name that the root of all commands was given, on the command line or by KFIX_CLUSTER."""
+    """Returns the name that was given before the command, on the command line or by KFIX_CLUSTER."""
     source = ctx.get_parameter_source("cluster")
     by_variable = source is not None and source.name == "ENVIRONMENT"
     return GivenName(ctx.params["cluster"], VARIABLE) if by_variable else GivenName(ctx.params["cluster"])

@@ -74,7 +74,6 @@ Vantage = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
-# -- of the runbook commands
 
 RunbookName = Annotated[
     str,

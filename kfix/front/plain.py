@@ -1,6 +1,4 @@
-"""A console for lines of one style each, which is all that a diagnosis needs: rich would take as long as to load as to
-read 10 000 partitions.
-"""
+"""A console for lines of one style each, enough for a diagnosis: rich takes as long to load as 10 000 partitions."""
 
 from __future__ import annotations
 
@@ -20,10 +18,7 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 
 
 class PlainConsole:
-    """Writes lines to a file, with colours only on a terminal.
-
-    Where the reader of a pipe is gone, as `kfix.front.terminal.discard_rest`.
-    """
+    """Writes lines to a file, with colours only on a terminal, as `kfix.front.terminal` does for a closed pipe."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = beneath(file)
@@ -57,20 +52,19 @@ def _takes_colours(file: TextIO) -> bool:
     return file.isatty() if forced is None else forced != ""
 
 
-def wanted_width() -> int | None:
-    """Returns what COLUMNS says."""
-    wanted = os.environ.get("COLUMNS", "")
-    return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else None
+def columns_width() -> int | None:
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) > 0 else None
 
 
 def pipe_width() -> int:
-    """Returns the width of piped text: as COLUMNS says, 120 without it."""
-    return wanted_width() or _PIPE_WIDTH
+    """Returns the width of piped text: COLUMNS, or 120."""
+    return columns_width() or _PIPE_WIDTH
 
 
 def _width(file: TextIO) -> int:
-    if (wanted := wanted_width()) is not None:
-        return wanted
+    if (width := columns_width()) is not None:
+        return width
     if not file.isatty():
         return pipe_width()
     for stream in (file, sys.__stdin__):

@@ -1,4 +1,4 @@
-"""Which cluster a command is about: by its name in the inventory, or by its address."""
+"""Determines the cluster of a command: by its name in the inventory, or by its address."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENVIRONMENT: Final = "ENVIRONMENT"
 
 
 def named_outright(ctx: typer.Context, cluster: str | None) -> GivenName | None:
-    """Returns the name of this command line, before or after the command. Raises UsageError for two names."""
+    """Returns the name given before or after the command. Raises UsageError if they differ."""
     given = ctx.meta.get(NAMED)
     before = given if given is not None and given.by != VARIABLE else None
     if cluster is not None and before is not None and before.name != cluster:
@@ -26,13 +26,12 @@ def named_outright(ctx: typer.Context, cluster: str | None) -> GivenName | None:
 
 
 def typed(ctx: typer.Context, bootstrap_server: str | None) -> bool:
-    """Whether the address is one of the command line, and not of KFIX_BOOTSTRAP_SERVER."""
+    """Whether the address was given on the command line, and not by KFIX_BOOTSTRAP_SERVER."""
     source = ctx.get_parameter_source("bootstrap_server")
     return bootstrap_server is not None and (source is None or source.name != _ENVIRONMENT)
 
 
 def is_given(ctx: typer.Context, option: str) -> bool:
-    """Whether an option of this command was given, and is not its default."""
     source = ctx.get_parameter_source(option)
     return source is not None and source.name != "DEFAULT"
 
@@ -48,12 +47,11 @@ def access_of(
     *,
     of_a_plan: bool = False,
 ) -> Access:
-    """Returns the access of a command's options.
+    """Returns the access that the options of a command describe.
 
-    In this order: a name or an address of the command line, KFIX_CLUSTER, KFIX_BOOTSTRAP_SERVER, and the name that
-    `kfix context use` chose. With `of_a_plan`, the plan's own cluster counts more than the last of these.
-
-    What kfix does not use of the client properties is named on standard error.
+    The first of these counts: a name or an address on the command line, KFIX_CLUSTER, KFIX_BOOTSTRAP_SERVER, and the
+    choice of `kfix context use`. With `of_a_plan`, the plan's own cluster takes precedence over that choice. Client
+    properties that kfix does not use are named on standard error.
 
     Raises UsageError if both a name and an address are given, or no inventory has this name.
     """
@@ -86,7 +84,7 @@ def _access(
     if name is not None and address:
         raise UsageError("--cluster names a cluster of the inventory; leave out --bootstrap-server")
     if name is None:
-        # Client properties may have the address (bootstrap.servers): a cluster that was chosen once is not meant then.
+        # Client properties may contain bootstrap.servers; the cluster chosen by `kfix context use` is then not meant.
         if address or zookeeper or controllers or command_config:
             return by_address
         name = ctx.meta.get(NAMED) or _chosen(ctx, ask=not bootstrap_server and not of_a_plan)

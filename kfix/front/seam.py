@@ -1,4 +1,4 @@
-"""The application behind a command: what the caller passed as `obj`, an `App` or what makes one."""
+"""The application behind a command: the caller passes an `App`, or a function that makes one, as `obj`."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
 output, such as warnings of a library or a traceback, is escaped. Rich writes below the guard, since its colours are
 escape sequences; `kfix.front.console` escapes its text first. No other module of kfix prints.
 
-Where the reader of a pipe is gone, the rest of that stream goes nowhere. A command whose exit code is an answer, or
-that changes something, runs to its end (`run_on`); any other ends with ReaderGoneError.
+If the reader of a pipe is gone, the rest of that stream is discarded. A command whose exit code is an answer, or that
+changes something, runs to its end (`run_on`); any other ends with ReaderGoneError.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kfix.core.harmless import for_document, for_json, shown
 
 
 class ReaderGoneError(BrokenPipeError):
-    """The reader of standard output is gone, and the command does nothing but print.
+    """The reader of standard output is gone, and the command only prints.
 
     It has no errno, by which typer would end the process with its own exit code.
     """
 
 
 class _Pipe:
-    """What becomes of a command whose output has no reader any more."""
+    """What happens to a command whose output has no reader any more."""
 
     runs_on = False
     gone = False
@@ -116,7 +116,7 @@ def guarded() -> Iterator[None]:
 
 
 def run_on() -> None:
-    """Lets the command run to its end also without a reader of its output: its exit code is still its own."""
+    """Lets the command run to its end and keep its exit code, even without a reader of its output."""
     _Pipe.runs_on = True
 
 
@@ -136,7 +136,7 @@ def beneath(stream: TextIO) -> TextIO:
 
 
 def discard_rest(file: IO[str]) -> None:
-    """Lets the rest of a standard stream go nowhere: the reader of its pipe is gone.
+    """Discards the rest of a standard stream, because the reader of its pipe is gone.
 
     Raises ReaderGoneError if that is standard output and the command need not run to its end.
     """

@@ -6,7 +6,7 @@ from kfix.core.errors import UsageError
 
 
 def utf8(option: str, text: str) -> str:
-    """Returns the text. Raises UsageError for bytes that are no text: they would fail only when they are written."""
+    """Returns the text. Raises UsageError for bytes that are not UTF-8: they would fail only when they are written."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -15,7 +15,7 @@ def utf8(option: str, text: str) -> str:
 
 
 def a_reason(text: str) -> str:
-    """Returns the reason without spaces around it. Raises UsageError where there is none."""
+    """Returns the reason without surrounding spaces. Raises UsageError if it is empty."""
     reason = utf8("--reason", text).strip()
     if not reason:
         raise UsageError("--reason needs a reason")

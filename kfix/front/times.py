@@ -8,7 +8,7 @@ from kfix.core.errors import UsageError
 
 
 def moment(option: str, text: str | None) -> float | None:
-    """Returns seconds since the epoch; a time without a zone is UTC. Raises UsageError for what is no time."""
+    """Returns seconds since the epoch; a time without a zone is UTC. Raises UsageError if the text is not a time."""
     if text is None:
         return None
     try:

@@ -31,7 +31,7 @@ from kfix.incident.model import IncidentReport, SourceRow
 from kfix.incident.recordings import RecordedPeriod, event_of
 from kfix.incident.timeline.build import Material
 
-#: Without --since and --until, logs are read this many seconds before the first and after the last snapshot or run.
+#: Without --since and --until, seconds of logs that are read before the first and after the last snapshot or run.
 AROUND: Final = 3600.0
 _TAKEN_AT: Final = re.compile(r'"taken_at"\s*:\s*([0-9.eE+-]+)')
 _ENDINGS: Final = (".json", ".json.gz")
@@ -85,9 +85,6 @@ def _clock(zone: str) -> LogClock:
         ) from None
 
 
-# -- snapshots
-
-
 def _snapshots(material: Material, request: IncidentRequest, notify: Callable[[str], None]) -> None:
     """Adds the snapshots of files and recordings in order of time; each folder is a vantage, if there are several."""
     taken = _ordered(request, notify)
@@ -112,7 +109,7 @@ def _snapshots(material: Material, request: IncidentRequest, notify: Callable[[s
 
 
 def _of_recording(recording: RecordedPeriod, vantage: str) -> Iterator[_Piece]:
-    """Judges each snapshot with the one before it, as the watch did, so that an election is no finding."""
+    """Judges each snapshot with the previous one, as the watch did, so that an election is no finding."""
     judging = RoundJudge(JudgeOptions(every=_LONGEST_PAUSE, restart_grace=0.0))
     for record in recording.records():
         found = record.snapshot
@@ -121,8 +118,9 @@ def _of_recording(recording: RecordedPeriod, vantage: str) -> Iterator[_Piece]:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file to read. If `named`, the user named it, so it must be a snapshot. `vantage` is its folder, if there are
-    several.
+    """A file to read. If `named`, the user named it, so it must be a snapshot.
+
+    `vantage` is its folder, if there are several.
     """
 
     path: Path
@@ -136,7 +134,7 @@ _Piece = tuple[float, str, _File | Event | tuple[Snapshot, Diagnosis]]
 
 
 def _ordered(request: IncidentRequest, notify: Callable[[str], None]) -> list[_File]:
-    """Returns the files in the order in which the snapshots were taken, and reads each file for its time."""
+    """Returns the files in the order of their snapshots, and reads each file for its time."""
     times: dict[Path, float] = {}
     by_name = set()
     for path, named in _files(request.snapshots):
@@ -182,7 +180,7 @@ def _files(places: Sequence[str]) -> Iterator[tuple[Path, bool]]:
 
 
 def _taken_at(path: Path) -> float:
-    """Returns the time of a snapshot from the head of its file, where kfix writes it, else from the whole file."""
+    """Returns the time of a snapshot from the beginning of its file, where kfix writes it, else from the whole file."""
     text = files.read_text(path)
     head = _TAKEN_AT.search(text[:300]) if files.is_snapshot(text) else None
     with suppress(ValueError):
@@ -220,9 +218,6 @@ def _content(snapshot: Snapshot) -> str:
     return f"{answered}, {record}"
 
 
-# -- journals
-
-
 def _journal(material: Material, place: Path, request: IncidentRequest, notify: Callable[[str], None]) -> None:
     path = place / "journal.ndjson" if place.is_dir() else place
     if not path.is_file():
@@ -240,18 +235,15 @@ def _journal(material: Material, place: Path, request: IncidentRequest, notify: 
     material.add_journal(records, name, tuple(notes), _plan(path.parent / "plan.json", str(records[0].get("plan", ""))))
 
 
-def _plan(path: Path, wanted: str) -> Plan | None:
-    """Returns the plan stored beside the journal, or None where it cannot be read or is of another run."""
+def _plan(path: Path, plan_id: str) -> Plan | None:
+    """Returns the plan stored beside the journal, or None if it cannot be read or is another run's."""
     from kfix.heal.plan import planfile  # noqa: PLC0415 - only a report with a run pays for it
 
     try:
         plan = planfile.read(path)
     except KfixError:
         return None
-    return plan if wanted in {plan.plan_id, plan.short_id} else None
-
-
-# -- logs
+    return plan if plan_id in {plan.plan_id, plan.short_id} else None
 
 
 def _logs(material: Material, logs: tuple[Path, ...], clock: LogClock, request: IncidentRequest) -> None:

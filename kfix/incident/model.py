@@ -45,7 +45,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class CauseRow:
-    """A finding over all snapshots. `gone` is the time of the first snapshot without it, None if still there."""
+    """A finding over all snapshots. `gone` is the time of the first snapshot without it, None if there is none."""
 
     code: str
     obj: str
@@ -65,7 +65,7 @@ class CauseRow:
 class RunRow:
     """A run of a runbook: who ran it, what changed, who approved it, how it ended.
 
-    `ended` is None where it was killed or is still running. `stakes` has, for each change that was sent, the worst loss
+    `ended` is None if it was killed or is still running. `stakes` has, for each change that was sent, the worst loss
     that its plan states, and whether that is a number; changes without a possible loss are left out.
     """
 
@@ -104,9 +104,9 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The key moments; None where unknown.
+    """The key moments; None if unknown.
 
-    `restored` is the end of the last critical finding, `recovered` the end of the last finding of severity warning.
+    `restored` is the end of the last critical finding, `recovered` the end of the last warning.
     """
 
     verdict: str
@@ -122,9 +122,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Leaderless:
-    """Partitions that had no leader at some time; `longest` in seconds; `proved` is False where a
-    part is not proved.
-    """
+    """Partitions that had no leader at some time; `longest` in seconds; `proved` is False if a part is not proved."""
 
     partitions: tuple[TopicPartition, ...] = ()
     longest: float = 0.0
@@ -148,9 +146,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class IncidentReport:
-    """The whole report. `events` is complete; outputs that show fewer say so. `log_zone` is ""
-    where no log was read.
-    """
+    """The whole report. `events` is complete; outputs that show fewer state so. `log_zone` is "" if no log was read."""
 
     title: str
     cluster: str

@@ -26,11 +26,11 @@ class RecordedPeriod:
     def records(self) -> Iterator[RingRecord]:
         """Yields snapshots and remarks in the order of recording.
 
-        Of equal snapshots in a row only the first and the last are given: those between them add nothing.
+        Of equal snapshots in a row it yields only the first and the last: the others add nothing.
         """
         waiting: RingRecord | None = None
         for record in self._recording.records(self._since, self._until):
-            # The first snapshot of the period may be like one before it, and is given all the same.
+            # Yields the first snapshot of the period even if it equals the one before it.
             quiet = record.quiet and self._snapshots > 0
             if record.snapshot is not None:
                 self._snapshots += 1

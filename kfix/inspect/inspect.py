@@ -89,7 +89,7 @@ def _folder(replica: Replica, folders: Mapping[str, Path]) -> Path:
 
 
 def _measured(comparison: Comparison, folders: Mapping[str, Path]) -> Comparison:
-    """Counts the records that would be lost; each replica is read once for all possible leaders."""
+    """Counts the records that would be lost; reads each replica once for all possible leaders."""
     points: defaultdict[Replica, set[int]] = defaultdict(set)
     for loss in comparison.losses:
         points[loss.replica].add(loss.kept)

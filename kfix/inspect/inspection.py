@@ -13,7 +13,7 @@ from kfix.core.disk.model import Grade, LogDir, Oddity, StoredGroups
 
 @dataclass(frozen=True)
 class Inspection:
-    """All findings on disk; `groups` of the chosen replicas, `read_later` are remarks made while these were read."""
+    """All findings on disk; `groups` of the chosen replicas; `read_later` holds the remarks made while reading them."""
 
     dirs: tuple[LogDir, ...]
     comparisons: tuple[Comparison, ...]
@@ -22,7 +22,6 @@ class Inspection:
 
     @cached_property
     def cluster(self) -> str:
-        """Returns the cluster id; empty if no directory has it."""
         return next((d.cluster for d in self.dirs if d.cluster), "")
 
     @cached_property
@@ -41,7 +40,7 @@ class Inspection:
 
     @property
     def exit_code(self) -> int:
-        """Returns the exit code; records that only a losing replica has are critical, whatever could not be read."""
+        """Returns the exit code; records that only a losing replica has are critical, even with unread files."""
         if self.counts[Divergence.DIVERGENT]:
             return CRITICAL
         if self.graded(Grade.UNREAD):

@@ -1,7 +1,7 @@
 """Log directories as JSON, `kfix.logdirs/v1`: within v1, fields are added, never renamed or removed.
 
 schema          "kfix.logdirs/v1"
-cluster         id in meta.properties, "" where it is missing
+cluster         id in meta.properties, "" if it is missing
 exit_code       exit code of `kfix inspect log-dir`: 0, 20, 21, 22
 counts          partitions by verdict: divergent, behind, apart, same, alone
 directories     path, broker (null: unknown), clean (shut down cleanly), partitions

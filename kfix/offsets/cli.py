@@ -79,15 +79,15 @@ def save(
         raise UsageError(f"{output} exists and is not overwritten", hint="name another file")
     if not output.absolute().parent.is_dir():
         raise UsageError(f"{output}: no such folder", hint="create it first")
-    wanted = _wanted(partition or [], group or [], disks=bool(log_dir))
+    selection = _wanted(partition or [], group or [], disks=bool(log_dir))
     now, access = time.time(), None
     if log_dir:
         if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper or bootstrap_controller:
             raise UsageError("--log-dir reads this machine's disks: leave out --bootstrap-server, -c and --zookeeper")
-        rescued = save_from_disks(log_dir, wanted, now)
+        rescued = save_from_disks(log_dir, selection, now)
     else:
         access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
-        rescued = save_live(access, wanted, now)
+        rescued = save_live(access, selection, now)
     write_offsets(rescued.saved, output)
     if json_output:
         say_json(encode_offsets(rescued.saved), indent=2)
@@ -153,7 +153,7 @@ def restore(
 ) -> None:
     """Commit saved offsets again with the runbook restore-offsets: show the plan, ask, commit, and prove.
 
-    Only for groups without members, only where no offset or an older one is committed, and only within the log. With
+    Only for groups without members, only if no offset or an older one is committed, and only within the log. With
     --dry-run or -o nothing is changed; kfix runbook apply --plan carries a stored plan out.
     """
     params = [f"group={group}"] if group is not None else []

@@ -34,15 +34,15 @@ __all__ = ["Wanted", "encode_offsets", "read_offsets", "save_from_disks", "save_
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to save: partitions of the offsets topic, all of them, or the partitions of `groups` and only these."""
+    """What to save: the named partitions of the offsets topic, all of them, or the partitions of `groups`."""
 
     partitions: Collection[int] = ()
     every: bool = False
     groups: Collection[str] = ()
 
 
-def save_live(access: Access, wanted: Wanted, now: float) -> Rescued:
-    """Reads the partitions from brokers. Nothing is changed.
+def save_live(access: Access, selection: Wanted, now: float) -> Rescued:
+    """Reads the partitions from brokers. It changes nothing.
 
     Raises UsageError for a partition that does not exist, UnreachableError if no partition could be read.
     """
@@ -53,38 +53,38 @@ def save_live(access: Access, wanted: Wanted, now: float) -> Rescued:
         raise UnreachableError(
             f"the partitions of {OFFSETS_TOPIC} are unknown: the topic does not exist, or was not read"
         )
-    numbers = _numbers(wanted, count)
+    numbers = _numbers(selection, count)
     found: list[PartitionOffsets] = []
     unread: list[str] = []
     for number in numbers:
         try:
-            found.append(only_groups(read_partition(target, snapshot, number), wanted.groups))
+            found.append(only_groups(read_partition(target, snapshot, number), selection.groups))
         except UnreachableError as error:
             unread.append(str(error))
     if not found:
         raise UnreachableError(
             lines(*unread), hint="on a broker with a replica: kfix offsets save --partition P --log-dir DIR -o FILE"
         )
-    return _rescued(found, snapshot.cluster.id, now, wanted.groups, unread)
+    return _rescued(found, snapshot.cluster.id, now, selection.groups, unread)
 
 
-def _numbers(wanted: Wanted, count: int) -> list[int]:
-    high = [number for number in wanted.partitions if number >= count]
+def _numbers(selection: Wanted, count: int) -> list[int]:
+    high = [number for number in selection.partitions if number >= count]
     if high:
         raise UsageError(f"--partition {high[0]}: {OFFSETS_TOPIC} has partitions 0 to {count - 1}")
-    of_groups = {partition_of_group(group, count) for group in wanted.groups}
-    return sorted(range(count) if wanted.every else {*wanted.partitions, *of_groups})
+    of_groups = {partition_of_group(group, count) for group in selection.groups}
+    return sorted(range(count) if selection.every else {*selection.partitions, *of_groups})
 
 
-def save_from_disks(paths: Sequence[Path], wanted: Wanted, now: float) -> Rescued:
-    """Reads the partitions from log directories on this machine: of each one the replica that holds most.
+def save_from_disks(paths: Sequence[Path], selection: Wanted, now: float) -> Rescued:
+    """Reads the partitions from log directories on this machine: of each one the replica with the most records.
 
     Raises UsageError if a path is not a log directory or a partition is missing, RefusedError if the directories belong
     to different clusters.
     """
 
     def chosen(tp: TopicPartition) -> bool:
-        return tp.topic == OFFSETS_TOPIC and (wanted.every or tp.partition in wanted.partitions)
+        return tp.topic == OFFSETS_TOPIC and (selection.every or tp.partition in selection.partitions)
 
     dirs = tuple(read_log_dir(folder, chosen, Depth()) for folder in find_log_dirs(paths))
     clusters = sorted({each.cluster for each in dirs} - {""})
@@ -93,11 +93,11 @@ def save_from_disks(paths: Sequence[Path], wanted: Wanted, now: float) -> Rescue
             f"directories of different clusters: {', '.join(clusters)}", hint="read those of one cluster together"
         )
     compared = {each.tp: each.replicas for each in compare(dirs) if each.replicas}
-    missing = [f"{OFFSETS_TOPIC}-{n}" for n in wanted.partitions if TopicPartition(OFFSETS_TOPIC, n) not in compared]
+    missing = [f"{OFFSETS_TOPIC}-{n}" for n in selection.partitions if TopicPartition(OFFSETS_TOPIC, n) not in compared]
     if missing or not compared:
         raise UsageError(f"no replica of {', '.join(missing) or OFFSETS_TOPIC} in {', '.join(map(shown, paths))}")
-    read = [only_groups(_from_disk(replicas[0]), wanted.groups) for _, replicas in sorted(compared.items())]
-    return _rescued(read, clusters[0] if clusters else "", now, wanted.groups)
+    read = [only_groups(_from_disk(replicas[0]), selection.groups) for _, replicas in sorted(compared.items())]
+    return _rescued(read, clusters[0] if clusters else "", now, selection.groups)
 
 
 def _from_disk(replica: Replica) -> PartitionOffsets:

@@ -1,4 +1,4 @@
-"""What was saved, for people: where each partition was read from, and what is missing."""
+"""The saved offsets, for people: the source of each partition, and what is missing."""
 
 from __future__ import annotations
 

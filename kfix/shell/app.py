@@ -31,8 +31,8 @@ _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 class Boundary(LazyGroup):
     """The root of all commands.
 
-    It turns every error into one clear line on standard error, and into a whole document on standard output where a
-    machine reads it (`--json`, `--nagios`, `--format`). KFIX_DEBUG=1 shows the traceback, for developers.
+    It turns every error into one line on standard error, and into a document on standard output if a machine reads that
+    (`--json`, `--nagios`, `--format`). KFIX_DEBUG=1 shows the traceback, for developers.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -81,7 +81,7 @@ def _live() -> App:
 
 
 def _failed(bug: Exception, document: OutputDocument) -> Exception:
-    """Returns what to raise for an exception that is no error of kfix: an exit, or the exception itself."""
+    """Returns what to raise for an exception that is not an error of kfix: an exit, or the exception itself."""
     if isinstance(bug, OSError) and bug.errno in _OUTPUT_LOST:
         say(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)
         return typer.Exit(1)
@@ -97,7 +97,7 @@ def _failed(bug: Exception, document: OutputDocument) -> Exception:
 
 
 def _usage(error: Any) -> str:
-    """Returns what typer's own usage error says; typer prints it with the usage of the command."""
+    """Returns the text of typer's own usage error; typer prints it with the usage of the command."""
     return str(error.format_message()) if hasattr(error, "format_message") else str(error)
 
 

@@ -1,6 +1,6 @@
-"""The words that a shell offers: names that this host knows already. No cluster is contacted, and nothing is written.
+"""The words that a shell offers: names that this host already knows. It contacts no cluster and writes nothing.
 
-Topics are those of the last stored snapshot of the cluster that the command line names, or of the last one of all.
+Topics come from the last stored snapshot of the cluster that the command line names, or of any cluster.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ def context_names(environ: Mapping[str, str]) -> Iterable[str]:
 
 
 def codes() -> Iterable[str]:
-    """Returns the codes of all findings."""
     from kfix_diagnostics.catalogue import pages  # noqa: PLC0415 - only for codes
 
     return (check.code for check in pages())
@@ -59,7 +58,6 @@ def runs(environ: Mapping[str, str]) -> Iterable[str]:
 
 
 def incidents() -> Iterable[str]:
-    """Returns the incidents of the lab."""
     from kfix.lab import INCIDENTS  # noqa: PLC0415 - only for the lab
 
     return tuple(INCIDENTS)

@@ -76,7 +76,7 @@ def reach(
     ctx: typer.Context,
     name: _NameOrUsed = None,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="Default: that of the inventory.")
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="Default: the inventory's.")
     ] = None,
     accept: Annotated[
         bool, typer.Option("--accept-new-id", help="Accept the cluster that answers now under this name.")

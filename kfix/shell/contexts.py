@@ -90,8 +90,8 @@ def reached_lines(found: TestedContext) -> Iterator[str]:
     if snapshot.zookeeper is not None:
         yield f"  zookeeper    {snapshot.zookeeper.server} answered"
     if snapshot.quorum is not None:
-        asked = snapshot.quorum.controllers
-        yield f"  controllers  {sum(c.answered for c in asked)} of {len(asked)} answered"
+        controllers = snapshot.quorum.controllers
+        yield f"  controllers  {sum(c.answered for c in controllers)} of {len(controllers)} answered"
     yield f"  security     {_security(found.security)}"
     yield from (f"  not read     {source.name}: {source.error or 'no answer'}" for source in silent)
 

@@ -1,4 +1,4 @@
-"""What a command that fails prints for the program that reads its document."""
+"""Prints a document for a machine if a command fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kfix.front.terminal import nothing_printed, say, say_document
 def answered(document: OutputDocument, sentence: str, code: int, hint: str = "") -> int:
     """Writes the error for a machine, unless the command has written its document; returns the exit code.
 
-    It goes where the document would have gone: a file that is left as it was would pass for the result of today.
+    The error replaces the document in its file: a file left unchanged would pass for today's result.
     """
     if document.machine is not Machine.NONE:
         if document.output is not None and not document.done:
@@ -32,7 +32,7 @@ def _replace(path: str, text: str) -> None:
 
 
 def _failure(document: OutputDocument, sentence: str, code: int, hint: str) -> str:
-    # Each format is loaded only where it is used: this module is part of every start.
+    # Loaded late: this module is part of every start.
     if document.machine is Machine.SARIF:
         from kfix.diagnose.report.sarif import failure_sarif  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""`kfix schema`: the JSON Schemas of what kfix prints and reads."""
+"""`kfix schema`: the JSON Schemas of the files that kfix prints and reads."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def watch(
     view = _view(lines=lines, json=json_output, drawn=from_recorder is None)
     if from_recorder is not None:
         live = (zookeeper, bootstrap_controller, recorder, exporter, notify)
-        # What the environment names for other commands is not meant.
+        # Ignores the environment variables that are for other commands.
         if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or any(live):
             raise UsageError("--from-recorder reads a recording; leave out the options for a live cluster")
         period = (moment("--since", since), moment("--until", until))
@@ -148,11 +148,11 @@ def watch(
         name=access.name or bootstrap_server or zookeeper or "",
     )
     request = WatchRequest(options, recorder, size_of(keep_size), keep_hours, exporter, notify)
-    # A script reads 0 as healthy where it asked for that.
+    # A script that requested this reads 0 as healthy.
     signal.signal(signal.SIGTERM, partial(_end, HEALTHY if until is None else CANNOT_TELL))
-    said = partial(as_the_inventory_says, access=access)
+    in_context = partial(as_the_inventory_says, access=access)
     show = view.show if recorder or exporter or notify else _until_unread(view.show, healthy=until is not None)
-    raise typer.Exit(watch_cluster(the_app(ctx), access, request, [show], said))
+    raise typer.Exit(watch_cluster(the_app(ctx), access, request, [show], in_context))
 
 
 def _until_unread(show: Output, *, healthy: bool) -> Output:
@@ -168,7 +168,7 @@ def _until_unread(show: Output, *, healthy: bool) -> Output:
 
 
 def _view(*, lines: bool, json: bool, drawn: bool) -> WatchJson | WatchScreen | WatchLog:
-    """Returns what shows the states; it is `drawn` on a terminal. Raises UsageError for two forms at once."""
+    """Returns what shows the states; `drawn` on a terminal. Raises UsageError for --lines with --json."""
     if lines and json:
         raise UsageError("--lines is for people, and --json for programs", hint="give one of them")
     if json:
@@ -178,7 +178,7 @@ def _view(*, lines: bool, json: bool, drawn: bool) -> WatchJson | WatchScreen | 
 
 
 def size_of(text: str) -> int:
-    """Returns bytes. Raises UsageError for what is no size, and for one in which no recording fits."""
+    """Returns bytes. Raises UsageError if the text is not a size, or if no recording fits in it."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"--keep-size: {text!r} is not a size", hint="such as 256MB or 2GB")
@@ -189,5 +189,5 @@ def size_of(text: str) -> int:
 
 
 def _end(code: int, *_: Any) -> None:
-    """A service manager ends the watch; everything is closed as at Ctrl-C, and that is no failure."""
+    """Ends the watch for a service manager: closes everything as Ctrl-C does, and is no failure."""
     raise SystemExit(code)

@@ -1,4 +1,4 @@
-"""Serves `/metrics` over HTTP, on loopback unless an address says otherwise. Nothing can be changed through it."""
+"""Serves `/metrics` over HTTP, on loopback unless the address names another interface. It changes nothing."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MOST: Final = 16
 
 
 class Exporter:
-    """A server in threads of its own; `text` is called for each scrape.
+    """A server in its own threads; it calls `text` for each scrape.
 
-    Raises UsageError for an address that is none, or that cannot be bound.
+    Raises UsageError for an invalid address, or one that cannot be bound.
     """
 
     def __init__(self, address: str, text: Callable[[], str]) -> None:
@@ -44,7 +44,7 @@ class Exporter:
 
 
 class _Server(ThreadingHTTPServer):
-    """Serves few connections at once, and each for a short time: what a client holds open is missing elsewhere."""
+    """Serves few connections at once, and each for a short time: a client that holds one open would block others."""
 
     def __init__(self, *given: Any) -> None:
         self._free = threading.BoundedSemaphore(_MOST)
@@ -61,7 +61,7 @@ class _Server(ThreadingHTTPServer):
         over.daemon = True
         over.start()
         try:
-            with contextlib.suppress(Exception):  # a client that ends early, or is cut off, is no news
+            with contextlib.suppress(Exception):  # A client that ends early, or is cut off, is not logged.
                 super().finish_request(request, client_address)
         finally:
             over.cancel()
@@ -112,6 +112,6 @@ def _handler(text: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """A scrape every few seconds is no news."""
+            """Logs nothing: scrapes come every few seconds."""
 
     return _Scrape

@@ -1,6 +1,6 @@
 """The loop of `kfix watch`: read, record, judge, compare, show; then wait. It only reads the cluster.
 
-A cluster that does not answer ends nothing: the watch says so once, and tries again after the usual pause.
+If a cluster does not answer, the watch reports it once, and tries again after the usual pause.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kfix.core.recorder.ring import Recorder
 
 Output = Callable[[WatchState], None]
-#: Every diagnosis passes through one such function before anything of it is shown, counted or sent.
+#: Every diagnosis passes through this function before anything of it is shown, counted or sent.
 Passing = Callable[[Diagnosis], Diagnosis]
 
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
@@ -43,9 +43,10 @@ def unchanged(diagnosis: Diagnosis) -> Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """What is read and when to end: `until_healthy`, after `within` seconds, or after `most` snapshots (None: never).
+    """What the watch reads and when it ends: `until_healthy`, after `within` seconds, or after `most` snapshots (None:
+    never).
 
-    `name` is what the outputs call the cluster before it has answered.
+    `name` is the cluster's name in the outputs before it has answered.
     """
 
     judging: JudgeOptions
@@ -75,9 +76,9 @@ class ClusterWatch:
         self._watched = Watched()
         self._costs: dict[str, Traffic] = {}
         self._names: dict[str, str] = {}
-        #: {broker: when it answered last, by the clock that is never set}
+        #: {broker: time of its last answer, by the monotonic clock}
         self._answered: dict[int, float] = {}
-        #: When snapshots began to be missing in the recording, by the clock that is never set, and why.
+        #: When the recording began to lack snapshots, by the monotonic clock, and why.
         self._unrecorded: tuple[float, str] | None = None
         self._lost = False
         self._state = WatchState(
@@ -98,17 +99,17 @@ class ClusterWatch:
             left = None if options.within is None else options.within - (self._app.clock.monotonic() - began)
             if (left is not None and left <= 0) or self._state.snapshots + self._state.failures == options.most:
                 code = verdict_of(self._state)
-                # Nothing is wrong in what was judged, and it is not healthy: muted, in a window, or just changing.
+                # The snapshot has no warning, and yet is not healthy: muted, in a maintenance window, or just changing.
                 return CANNOT_TELL if options.until_healthy and code == HEALTHY else code
             self._app.clock.sleep(pause if left is None else min(pause, left))
 
     def _round(self) -> float:
-        """Takes one snapshot and returns after how many seconds another one would settle a doubt, 0 without one."""
+        """Takes one snapshot and returns the seconds after which another one would settle a doubt, or 0."""
         began = self._app.clock.monotonic()
         try:
             with without_collector():
-                wanted = SnapshotOptions(self._options.groups, keep=False)
-                snapshot = self._app.clusters.snapshot(self._access, wanted)
+                options = SnapshotOptions(self._options.groups, keep=False)
+                snapshot = self._app.clusters.snapshot(self._access, options)
                 again_in = self._judge(self._with_answers(snapshot, began))
         except KfixError as error:
             if not (isinstance(error, UnreachableError) or self._state.snapshots):
@@ -119,10 +120,10 @@ class ClusterWatch:
         return again_in
 
     def _with_answers(self, snapshot: Snapshot, began: float) -> Snapshot:
-        """Returns the snapshot with when each broker answered last, by the clock of this snapshot.
+        """Returns the snapshot with the last answer of each broker, by the clock of this snapshot.
 
-        The times are kept by the clock that is never set: one that is set during the watch makes no broker gone for
-        longer than since its last answer.
+        The times are kept by the monotonic clock: setting the clock during the watch does not make a broker seem gone
+        for longer.
         """
         alive = {broker: snapshot.taken_at - (began - at) for broker, at in self._answered.items()}
         self._answered |= dict.fromkeys(snapshot.views, began)
@@ -216,7 +217,7 @@ def recorder_state(recorder: Recorder) -> RecorderState:
 
 
 def resident() -> int:
-    """Returns the resident size of this process in bytes, 0 where the system does not say."""
+    """Returns the resident size of this process in bytes, 0 if the system does not report it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - read four times a minute
             return int(file.read().split()[1]) * _PAGE
@@ -227,7 +228,7 @@ def resident() -> int:
 def is_healthy(state: WatchState) -> bool:
     """Whether the last snapshot shows a healthy cluster: every source was read, and nothing has just changed.
 
-    Neither a maintenance window nor a muted finding of severity WARNING or worse makes it one.
+    A cluster in maintenance, or with a muted warning or critical finding, is not healthy.
     """
     diagnosis = state.diagnosis
     if diagnosis is None or not state.confirmed or state.watched.standing or diagnosis.could_not_read:
@@ -238,7 +239,7 @@ def is_healthy(state: WatchState) -> bool:
 
 
 def verdict_of(state: WatchState) -> int:
-    """Returns the exit code of a watch that ends: that of its last diagnosis, 22 where the cluster did not answer."""
+    """Returns the exit code of a watch that ends: the last diagnosis's, or 22 if the cluster did not answer."""
     return CANNOT_TELL if state.diagnosis is None or not state.confirmed else exit_code(state.diagnosis)
 
 

@@ -1,4 +1,4 @@
-"""What `kfix watch` knows from one snapshot to the next: which findings stand, and what has changed."""
+"""The state of `kfix watch` from one snapshot to the next: current findings, and changes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from enum import StrEnum
 
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
 
-#: The key of what is reported while no source of the cluster answers.
+#: The key of the state in which no source of the cluster answers.
 UNREACHABLE = "unreachable"
 
 
 class TurnKind(StrEnum):
-    """How a finding changed. `explained`: it is now a consequence of another finding, which is reported.
+    """How a finding changed. `explained`: it is now a consequence of another reported finding.
 
-    `lost` and `back` are of the cluster: no source answers, and one answers again.
+    `lost` and `back` concern the cluster: no source answers, and one answers again.
     """
 
     NEW = "new"
@@ -28,17 +28,18 @@ class TurnKind(StrEnum):
 
     @property
     def over(self) -> bool:
-        """Whether a snapshot shows that the fault has ended. One that became a consequence of another lasts."""
+        """Whether a snapshot shows that the fault has ended. A finding that became a consequence lasts."""
         return self in {TurnKind.FIXED, TurnKind.BACK}
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One change at one moment. `severity` is that after the change; where nothing is left, the one before.
+    """One change at one moment. `severity` is the severity after the change, or before it if nothing is left.
 
-    `worst` is the most severe that this finding was since it began. `since` is when it was first seen. `finding` is the
-    finding as it was last seen, None for `lost` and `back`; `text` is the reason of those, or the key of the finding
-    that explains this one.
+    - `worst`: the highest severity of this finding since it began
+    - `since`: when it was first seen
+    - `finding`: the finding as last seen, None for `lost` and `back`
+    - `text`: the reason of `lost` and `back`, or the key of the finding that explains this one
     """
 
     kind: TurnKind
@@ -53,7 +54,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A finding that was found and not yet seen to be gone. `worst` is the most severe that it was so far."""
+    """A finding that was seen and not yet seen to be gone. `worst` is its highest severity so far."""
 
     finding: Finding
     since: float
@@ -66,9 +67,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What stands after the snapshots so far, by key. `lost` is since when no source answers; None: one does.
+    """The findings that stand after the snapshots so far, by key. `lost` is since when no source answers; None: one
+    does.
 
-    `explained` is what stood and is now a consequence of another finding: it lasts, and ends when nothing shows it.
+    `explained` holds findings that are now a consequence of another one: each lasts until no snapshot shows it.
     """
 
     standing: Mapping[str, Standing] = field(default_factory=dict)
@@ -80,8 +82,8 @@ class Watched:
 class Notice:
     """A change in words, for receivers of notifications.
 
-    `cluster` is its id or address, `name` what people call it. `blocked`, `why` and `next` are the first lines of the
-    diagnosis of this finding; each is "" where there is nothing to say.
+    `cluster` is its id or address, `name` its name for people. `blocked`, `why` and `next` are the first lines of the
+    diagnosis of this finding; each is "" if there is nothing to report.
     """
 
     cluster: str
@@ -101,7 +103,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class ServerCost:
-    """What the watch has asked of one server since it began; bytes without TLS and TCP."""
+    """The requests of the watch to one server since it began; bytes without TLS and TCP."""
 
     name: str
     connections: int
@@ -112,7 +114,7 @@ class ServerCost:
 
 @dataclass(frozen=True, slots=True)
 class RecorderState:
-    """The ring: its folder, what it holds and its bounds. `paused` is why nothing is recorded, "" while it works."""
+    """The ring: its folder, its content and its bounds. `paused` is why nothing is recorded, "" while it works."""
 
     folder: str
     size: int
@@ -124,7 +126,7 @@ class RecorderState:
 
 @dataclass(frozen=True, slots=True)
 class ReceiverState:
-    """One receiver of notifications: messages delivered, given up and waiting; `error` is that of the last failure."""
+    """One receiver of notifications: messages delivered, given up and waiting; `error` is the last failure's."""
 
     name: str
     delivered: int
@@ -137,14 +139,16 @@ class ReceiverState:
 class WatchState:
     """Everything that the outputs of a watch show after a round.
 
-    `cluster` is its id or address once it has answered, `name` what people call it, and `target` the name or address
-    that the watch was started with, which is known even if the cluster never answers.
-
-    `diagnosis` is that of the last snapshot, None before the first and while the cluster does not answer, with the
-    reason in `error`. `confirmed`: it counts, otherwise a second snapshot is about to be taken. `complete_at` is the
-    time of the last snapshot without an unread source. `next_in` is the pause until the next snapshot, `cpu` the
-    processor time of this process, both in seconds; `memory` is its resident size in bytes. `maintenance` is the reason
-    of the maintenance window at this time, "" without one; it is known even while the cluster does not answer.
+    - `cluster`: its id or address once it has answered; `name`: its name for people; `target`: the name or address with
+      which the watch was started, known even if the cluster never answers
+    - `diagnosis`: the last snapshot's, None before the first and while the cluster does not answer, with the reason in
+      `error`
+    - `confirmed`: it counts; otherwise a second snapshot is about to be taken
+    - `complete_at`: the time of the last snapshot without an unread source
+    - `next_in`: the pause until the next snapshot, `cpu`: the processor time of this process, both in seconds;
+      `memory`: its resident size in bytes
+    - `maintenance`: the reason of the current maintenance window, "" without one; known even while the cluster does not
+      answer
     """
 
     name: str

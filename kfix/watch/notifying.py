@@ -1,7 +1,7 @@
-"""Turns the changes of a round into notices and hands them to the receivers; only changes are sent.
+"""Turns the changes of a round into notices and passes them to the receivers; only changes are sent.
 
-A maintenance window raises no alert: what begins or worsens in it is withheld, and sent when the window has ended, if
-it still stands. The end of what was sent before is sent in the window, too.
+A maintenance window raises no alert: a finding that begins or worsens in it is withheld, and sent after the window if
+it still stands. The end of a finding that was sent before is sent in the window, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kfix.watch.notify.delivery import ReceiverQueue
 from kfix.watch.notify.settings import Receiver
 from kfix.watch.turns import active
 
-#: How long a watch that ends waits for messages, in seconds.
+#: Seconds that a watch that ends waits for messages.
 _PATIENCE = 5.0
 
 
@@ -44,19 +44,19 @@ class Notifying:
             delivery.repeat(notices_of([t for t in lasting if t.severity >= least], state))
 
     def close(self) -> None:
-        until = time.monotonic() + _PATIENCE  # of all receivers together
+        until = time.monotonic() + _PATIENCE  # For all receivers together.
         for delivery in self._deliveries:
             delivery.close(until)
 
 
 class WithheldTurns:
-    """Decides which changes are sent: none that raises an alert in a maintenance window, but once after it.
+    """Decides which changes to send: in a maintenance window no new alert; after it, once, those that still stand.
 
-    A change that was withheld and ended before the window did was never sent, and its end is not sent either.
+    If a withheld change ends before the window does, neither is ever sent.
     """
 
     def __init__(self) -> None:
-        #: {key: its severity as it was sent last}, of what stands
+        #: {key: severity when it was last sent} of the standing findings
         self._sent: dict[str, Severity] = {}
         self._kept: dict[str, Turn] = {}
 
@@ -64,7 +64,7 @@ class WithheldTurns:
         return key in self._sent
 
     def due(self, state: WatchState) -> list[Turn]:
-        """Returns the changes of this round to send, and, when no window is open, what was withheld and stands."""
+        """Returns the changes of this round to send and, outside of a window, the withheld ones that stand."""
         due = [turn for turn in state.turns if self._is_due(turn, at_work=bool(state.maintenance))]
         if not state.maintenance and self._kept:
             due += self._released(state)
@@ -102,7 +102,7 @@ class WithheldTurns:
 
 
 def _concerns(turn: Turn, least: int) -> bool:
-    """Whether a receiver wants this change. That of what it was notified of is sent, however severe it is now."""
+    """Whether a receiver wants this change. After a notification it gets every later change of that finding."""
     milder = turn.kind.over or turn.kind in {TurnKind.BETTER, TurnKind.EXPLAINED}
     return (turn.worst if milder else turn.severity) >= least
 
@@ -115,7 +115,7 @@ def notices_of(turns: Sequence[Turn], state: WatchState) -> list[Notice]:
 def _notice(turn: Turn, cluster: str, state: WatchState) -> Notice:
     finding = turn.finding
     notice = Notice(
-        # What begins before the first answer has to end under the same name.
+        # A finding that begins before the first answer has to end under the same name.
         cluster=cluster if finding is not None else state.target or cluster,
         name=state.name,
         kind=turn.kind,

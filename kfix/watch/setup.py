@@ -1,4 +1,4 @@
-"""Puts a watch together from what its caller asked for, and takes it down again; also watches a recording."""
+"""Builds a watch from a request and closes it again; also watches a recording."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ SMALLEST_RING = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class WatchRequest:
-    """What else a watch does: `recorder` is the folder of its ring, bounded by `size` bytes and `hours`; `exporter` is
-    the address of its metrics, `notify` the file of receivers. None: not wanted.
+    """Further outputs of a watch; None: not requested.
+
+    `recorder` is the folder of its ring, bounded by `size` bytes and `hours`; `exporter` is the address of its metrics,
+    `notify` the file of receivers.
     """
 
     options: WatchOptions
@@ -39,18 +41,18 @@ class WatchRequest:
 def watch(
     app: App, access: Access, request: WatchRequest, views: Sequence[Output], passing: Passing = unchanged
 ) -> int:
-    """Watches a cluster until the request says so, or without end, and returns the exit code.
+    """Watches a cluster until a condition of the request holds, or forever, and returns the exit code.
 
     Raises UsageError for an unusable file, folder or address, and HeldError if another watch records in the folder.
     """
-    access.target()  # an address that is none is refused before anything is opened
+    access.target()  # Refuses an invalid address before it opens anything.
     latest = [WatchState(request.options.name, app.clock.now(), request.options.judging.every)]
     receivers: tuple[Receiver, ...] = ()
     if request.notify is not None:
         from kfix.watch.notify.settings import load_receivers  # noqa: PLC0415 - only who notifies
 
         receivers = load_receivers(request.notify, app.environ)
-    # What was opened first is closed last: the recording outlasts everything.
+    # Closed in reverse order: the recording outlasts everything.
     with ExitStack() as opened:
         recorder = None
         if request.recorder is not None:
@@ -92,7 +94,7 @@ def replay(
     period: tuple[float | None, float | None] = (None, None),
     passing: Passing = unchanged,
 ) -> int:
-    """Judges a recording as the watch judged it then, and returns the exit code of its last snapshot.
+    """Judges a recording as the watch judged it at the time, and returns the exit code of its last snapshot.
 
     `period` is (since, until) in seconds since the epoch. Raises UsageError if the folder holds no such recording.
     """
@@ -107,7 +109,7 @@ def replay(
             watched, turns = lose(watched, record.at, record.text)
             state = replace(state, at=record.at, diagnosis=None, error=record.text, turns=turns, watched=watched)
         else:
-            # As the watch judged it then: by the clock of then.
+            # Judged by the clock of that time, as the watch did.
             judged = judging.judge(replace(record.snapshot, taken_at=record.snapshot.taken_at - record.shift))
             diagnosis = passing(judged.diagnosis)
             turns = ()

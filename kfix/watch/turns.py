@@ -1,10 +1,12 @@
-"""Compares a diagnosis with what stood before: what is new, worse, better, explained by another finding, or fixed.
+"""Compares a diagnosis with the standing findings: new, worse, better, explained by another finding, or fixed.
 
-A finding is fixed only when a snapshot with all its sources does not show it: what was not read is unknown, so that a
-finding which merely cannot be seen keeps standing. Nor is one fixed that is still reported, if only as advice: it is
-better; or as a consequence of another finding: that is said once, and it lasts until nothing shows it. A finding that
-has just changed, and may pass by itself, is neither new nor fixed. So each change is returned once, however often the
-snapshots repeat it.
+Each change is returned once, however often the snapshots repeat it.
+
+- A finding is fixed only if a snapshot with all its sources does not show it. An unread source leaves it unknown, and
+  the finding stands.
+- A finding that is now reported only as advice is better, not fixed.
+- A finding that is now a consequence of another one is explained; it lasts until no snapshot shows it.
+- A finding that has just changed, and may pass by itself, is neither new nor fixed.
 """
 
 from __future__ import annotations
@@ -15,20 +17,20 @@ from dataclasses import replace
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.watch.model import UNREACHABLE, Standing, Turn, TurnKind, Watched
 
-#: How the engine marks a finding that has just changed, at the end of its key.
+#: The engine's mark at the end of a finding's key: it has just changed.
 _JUST_NOW = " (just now)"
 
 
 def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn, ...]]:
-    """Returns what stands after a confirmed diagnosis, and the changes, the most severe first."""
+    """Returns the standing findings after a confirmed diagnosis, and the changes, the most severe first."""
     at = diagnosis.taken_at
     known_before = {**before.explained, **before.standing}
     heads = {
         f.key: f
         for f in diagnosis.findings
-        if not f.unsettled and (f.worst > Severity.INFO or f.key in known_before)  # advice is no alarm by itself
+        if not f.unsettled and (f.worst > Severity.INFO or f.key in known_before)  # Advice by itself is no alarm.
     }
-    # What a muted finding explains is apart with it, and is there all the same.
+    # A muted finding also hides its consequences, which still exist.
     explained = {
         f.key: head.key
         for head in (*(muted.finding for muted in diagnosis.muted), *diagnosis.findings)
@@ -46,7 +48,7 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
     for key, finding in heads.items():
         known = known_before.get(key)
         standing[key] = _now(known, finding, at)
-        # What is no longer a consequence is new to whoever reads the changes, unless it is advice only.
+        # A former consequence is new to the reader, unless it is only advice.
         again = key in before.explained and finding.worst > Severity.INFO
         turns += _of_head(None if again else known, standing[key], key, at)
     for key, known in known_before.items():
@@ -64,7 +66,7 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
 
 
 def lose(before: Watched, at: float, error: str) -> tuple[Watched, tuple[Turn, ...]]:
-    """Returns what stands while no source answers: all that stood, since nothing was seen to be fixed."""
+    """Returns the standing findings while no source answers: all of them, since nothing was seen to be fixed."""
     if before.lost is not None:
         return before, ()
     turn = Turn(TurnKind.LOST, UNREACHABLE, at, at, Severity.CRITICAL, Severity.CRITICAL, text=error)
@@ -72,7 +74,7 @@ def lose(before: Watched, at: float, error: str) -> tuple[Watched, tuple[Turn, .
 
 
 def active(watched: Watched) -> Iterator[Turn]:
-    """Yields everything that stands, in the form of a change, for receivers that forget what is not repeated."""
+    """Yields every standing finding as a change, for receivers that forget what is not repeated."""
     if watched.lost is not None:
         at = watched.lost
         yield Turn(TurnKind.LOST, UNREACHABLE, at, at, Severity.CRITICAL, Severity.CRITICAL)
@@ -81,7 +83,7 @@ def active(watched: Watched) -> Iterator[Turn]:
 
 
 def _rank(turn: Turn) -> tuple[bool, int, str]:
-    """Orders changes: what there is to act on comes first."""
+    """Orders changes: those that need action come first."""
     return turn.kind.over or turn.kind is TurnKind.EXPLAINED, -turn.severity, turn.key
 
 
@@ -102,7 +104,7 @@ def _of_head(known: Standing | None, now: Standing, key: str, at: float) -> Iter
 
 
 def _by_itself(known: Standing, key: str, diagnosis: Diagnosis) -> Standing:
-    """Returns what ends, under its own name: as last seen, `brokers 2, 3` may name others of its code that last."""
+    """Returns the ending finding under its own name: as last seen, `brokers 2, 3` may name others that last."""
     if all(finding.code != known.finding.code for finding in diagnosis.walk()):
         return known
     return replace(known, finding=replace(known.finding, obj=key.partition(":")[2]))

@@ -1,4 +1,4 @@
-"""What would lessen the risk of one failure, with commands to paste; none of them changes anything by itself."""
+"""Remedies that reduce the risk of one failure, with commands to paste; none of them changes anything by itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kfix.core.diagnosis.finding import Remedy
 from kfix.core.diagnosis.forecast import FailureForecast, Forecast, LatentRisk, LatentRiskKind
 from kfix.core.wording import brokers_named, several
 
-#: Topics with a command of their own, per kind of risk; the others are in the text.
+#: Topics with a command of their own, per kind of risk; the text names the others.
 _MOST_COMMANDS: Final = 3
 
 

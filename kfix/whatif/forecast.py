@@ -1,4 +1,4 @@
-"""What would stop if brokers went down: of a live cluster, or of saved snapshots. Nothing is changed."""
+"""What would stop if brokers went down: in a live cluster, or in saved snapshots. It changes nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kfix.diagnose.snapshots import load_merged
 
 
 def forecast_live(app: App, access: Access, down: str | None, options: DiagnoseOptions) -> Forecast:
-    """Returns the forecast of a live cluster; a moment that may be an ordinary election is read again, as `diagnose`.
+    """Returns the forecast of a live cluster; as in a diagnosis, a second snapshot settles an ordinary election.
 
     `down` names one failure (`broker=3`, `broker=3,4`, `rack=b`), whose partitions are listed; None: every broker,
     every rack, and every pair of brokers in a small cluster. Raises UsageError for an unknown broker or rack, and
@@ -26,9 +26,9 @@ def forecast_live(app: App, access: Access, down: str | None, options: DiagnoseO
     return forecast_of(app.clusters.diagnose(access, options)[1], down)
 
 
-def forecast_saved(paths: Sequence[Path], down: str | None, saying: Callable[[str], None]) -> Forecast:
-    """As `forecast_live`, of saved snapshots; `saying` receives the assumptions of merging several."""
-    return forecast_of(load_merged(paths, saying), down)
+def forecast_saved(paths: Sequence[Path], down: str | None, warn: Callable[[str], None]) -> Forecast:
+    """As `forecast_live`, from saved snapshots; `warn` receives the assumptions of a merge."""
+    return forecast_of(load_merged(paths, warn), down)
 
 
 def forecast_of(snapshot: Snapshot, down: str | None) -> Forecast:

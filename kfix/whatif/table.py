@@ -25,7 +25,7 @@ _STOP, _DEGRADE, _FINE, _UNKNOWN = "bold red", "bold yellow", "bold green", "bol
 
 
 def exit_code(forecast: Forecast) -> int:
-    """Returns 21 if something stops whatever is unknown; otherwise what is unknown decides."""
+    """Returns 21 if something stops, even if other facts are unknown; otherwise 22 if something is unknown."""
     if any(f.something_stops for f in forecast.failures):
         return CRITICAL
     if forecast.unknown or any(f.unjudged for f in forecast.failures):
@@ -34,7 +34,7 @@ def exit_code(forecast: Forecast) -> int:
 
 
 def print_forecast(forecast: Forecast, console: Console, *, chosen: bool) -> None:
-    """`chosen`: one failure was asked for, and its partitions are named."""
+    """Prints the forecast; `chosen`: one failure was requested, and its partitions are named."""
     print_lines(chosen_lines(forecast) if chosen else overview_lines(forecast), console)
 
 
@@ -57,9 +57,6 @@ def _at(forecast: Forecast) -> str:
 def _judged(forecast: Forecast) -> Line:
     partitions = f"{several(forecast.partitions, 'partition')} of {several(forecast.topics, 'topic')}"
     return Line(f"judged {partitions} on {several(len(forecast.brokers), 'live broker')}", style="dim", hang=STEP)
-
-
-# --- every failure -------------------------------------------------------------------------------------------------
 
 
 def overview_lines(forecast: Forecast) -> Iterator[Line]:
@@ -127,9 +124,6 @@ def _option(failure: Failure) -> str:
     return (
         f"rack={','.join(failure.racks)}" if failure.racks else f"broker={','.join(map(str, sorted(failure.brokers)))}"
     )
-
-
-# --- one failure ---------------------------------------------------------------------------------------------------
 
 
 def chosen_lines(forecast: Forecast) -> Iterator[Line]:

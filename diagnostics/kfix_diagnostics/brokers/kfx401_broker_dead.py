@@ -7,16 +7,16 @@ Why it matters
 
 How kfix knows
     The id is in an assignment but not in /brokers/ids (without ZooKeeper: most brokers do not report it as alive), and
-    it does not respond to kfix either. Other brokers' restarts rewrite the records that lack it, so these show only for
-    how long it has been out of sync at least. When it left is bounded by the last change of /brokers/ids and by the
+    it does not respond to kfix either. Other brokers' restarts rewrite the records that lack it, so these show only the
+    least time for which it has been out of sync. When it left is bounded by the last change of /brokers/ids and by the
     last snapshot that had its answer. A broker that a witness shows to be gone for less than the restart grace, while
     no client is blocked, may be restarting: that is advice, not an alarm. A broker whose address accepts connections
     but never answers is frozen: its session has ended, its process has not. A broker whose address answers for another
     cluster was started there as a broker of that cluster (KFX817).
 
 Remedies, safest first
-    Start it; its replicas catch up and rejoin by themselves. If it is frozen, kill its process first: it holds the
-    port and the disks. Once it is certain that it cannot come back, reassign its replicas to the other brokers.
+    Start it; its replicas catch up and rejoin by themselves. If it is frozen, kill its process first: it holds the port
+    and the disks. Once it is certain that it cannot come back, reassign its replicas to the other brokers.
 
 Do not
     Do not restart other brokers because of it. Do not remove the dead replica from a partition that has no leader.

@@ -10,7 +10,7 @@ How kfix knows
     while other brokers did. This is only the view from kfix's host: whether other hosts reach it is unknown.
 
 Remedies, safest first
-    Where its host name does not resolve, or nothing listens at its address: correct advertised.listeners, or start it.
+    If its host name does not resolve, or nothing listens at its address: correct advertised.listeners, or start it.
     Otherwise check from another host first: a firewall in front of kfix has the same effect. If it is frozen, kill it;
     its session then ends and its partitions get other leaders. Then find the reason: stop signals, disk, garbage
     collection.

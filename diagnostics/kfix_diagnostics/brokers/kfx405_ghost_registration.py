@@ -9,7 +9,7 @@ How kfix knows
     Kafka 4.0 and later report brokers that are registered and fenced. Before 4.0, only the active controller shows such
     a broker: it lists the last fetch of metadata for 5 minutes, and nothing afterwards. The broker does not answer
     kfix, is no voter of the quorum, and no replica is assigned to it. Its last fetch, or its last answer in an earlier
-    snapshot, bounds for how long it has been gone, and so whether it may be restarting.
+    snapshot, bounds the time for which it has been gone, and so shows whether it may be restarting.
 
 Remedies, safest first
     If it is to come back, start it. If it is gone for good, unregister it: kfix checks again that nothing needs it, and

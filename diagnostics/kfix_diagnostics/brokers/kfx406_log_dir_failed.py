@@ -13,9 +13,9 @@ How kfix knows
     fails ends by itself.
 
 Remedies, safest first
-    Repair the disk, then restart the broker: it reads its log directories only when it starts. Where the failed
-    directory has the only in-sync replica of a partition, the old data must be there again; elsewhere an empty disk
-    serves as well, since the replicas are copied from their leaders.
+    Repair the disk, then restart the broker: it reads its log directories only when it starts. If the failed directory
+    has the only in-sync replica of a partition, the old data must be there again; elsewhere an empty disk serves as
+    well, since the replicas are copied from their leaders.
 
 Do not
     Do not restart the broker with an empty disk while it has the only in-sync replica of a partition: an empty replica

@@ -5,10 +5,10 @@ Why it matters
     lost. Records that acks=1 producers write from now on exist on few disks.
 
 How kfix knows
-    Size of the ISR against the topic's min.insync.replicas, or the leader's default where the topic sets none. A leader
-    of Kafka 3.7 or newer never requires more than all replicas, however high the setting. Where no source shows the
-    release of the brokers, a full ISR below the setting is a warning. Partitions without a leader are not counted here;
-    they have findings of their own.
+    Size of the ISR against the topic's min.insync.replicas, or the leader's default if the topic sets none. A leader of
+    Kafka 3.7 or newer never requires more than all replicas, however high the setting. If no source shows the release
+    of the brokers, a full ISR below the setting is a warning. Partitions without a leader are not counted here; they
+    have findings of their own.
 
 Remedies, safest first
     Bring the missing replicas back: start the dead broker, repair the lagging one. While a reassignment adds the

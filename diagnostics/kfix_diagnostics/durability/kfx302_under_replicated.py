@@ -10,8 +10,8 @@ How kfix knows
     the restart grace ago is catching up.
 
 Remedies, safest first
-    Dead broker: start it. Alive but lagging behind one leader only: repair the link between the two. Lagging behind
-    all leaders: check its disk, its garbage collection, and throttles left over from a reassignment.
+    Dead broker: start it. Alive but lagging behind one leader only: repair the link between the two. Lagging behind all
+    leaders: check its disk, its garbage collection, and throttles left over from a reassignment.
 
 Do not
     Do not trigger an election, and do not restart the brokers that are in sync.

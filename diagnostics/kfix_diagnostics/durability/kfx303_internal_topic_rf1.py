@@ -6,8 +6,8 @@ Why it matters
     service (KFX104). The shipped server.properties sets 1, and the setting takes effect only when the topic is created.
 
 How kfix knows
-    The actual assignments of the topic, not the setting: fewer than 3 replicas, or fewer than there are brokers where
-    there are less than 3.
+    The actual assignments of the topic, not the setting: fewer than 3 replicas, or fewer than there are brokers if
+    there are fewer than 3.
 
 Remedies, safest first
     A reassignment that raises the replication factor to 3: the current replica first, spread over racks, preferred

@@ -9,13 +9,13 @@ Why it matters
     reads records again, or begins where auto.offset.reset points.
 
 How kfix knows
-    Size of the ISR against min.insync.replicas of the topic, or the leader's default where the topic sets none. Blocked
+    Size of the ISR against min.insync.replicas of the topic, or the leader's default if the topic sets none. Blocked
     groups are those known by name that hash to these partitions: a probe cannot show it, because reading works. A
     leader that returns no offsets of its own log (OFFSET_NOT_AVAILABLE), although the log has records, serves none of
     those above the high watermark that it took over with.
 
 Remedies, safest first
-    Bring the missing replicas back. Where the replication factor itself is below min.insync.replicas: raise the
+    Bring the missing replicas back. If the replication factor itself is below min.insync.replicas: raise the
     replication factor by a reassignment.
 
 Do not

@@ -6,7 +6,7 @@ Why it matters
 
 How kfix knows
     All replicas are in one rack while the racks of all of them are known and the cluster has more than one (warning),
-    or there are fewer than 3 replicas where 3 brokers exist (advice). Internal topics have a finding of their own
+    or there are fewer than 3 replicas although 3 brokers exist (advice). Internal topics have a finding of their own
     (KFX303).
 
 Remedies, safest first

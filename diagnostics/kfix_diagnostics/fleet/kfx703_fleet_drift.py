@@ -6,7 +6,7 @@ Why it matters
 
 How kfix knows
     The settings that most brokers of each cluster have, compared over all clusters that share a tag of the inventory.
-    Where more than half of them agree, the others are reported; where no value has the majority, all are.
+    If more than half of them agree, the others are reported; if no value has the majority, all are.
 
 Remedies, safest first
     Give it the settings of the other clusters by a rolling change, or another tag if it is meant to differ.

@@ -3,7 +3,7 @@
 Why it matters
     A cluster that is counted twice hides one that is not counted at all: an address was copied, and the intended
     cluster is never audited. A name that has become another cluster was re-created, with all its data and offsets gone,
-    or its address was changed; its history is then that of another cluster.
+    or its address was changed; its history is then another cluster's.
 
 How kfix knows
     The cluster id that Kafka gave itself at its first start (/cluster/id), against the other names of this run and

@@ -6,8 +6,8 @@ Why it matters
 
 How kfix knows
     The time of each snapshot against the beginning and the end of its run, by the clock of the host of the run. More
-    than five minutes after the end means another clock (that of a Spark worker). A run that was interrupted and resumed
-    has older snapshots, so up to six hours before the beginning are no finding.
+    than five minutes after the end means another clock (a Spark worker's). A run that was interrupted and resumed has
+    older snapshots, so up to six hours before the beginning are no finding.
 
 Remedies, safest first
     NTP on the host that collected it.

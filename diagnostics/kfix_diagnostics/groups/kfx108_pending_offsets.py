@@ -15,8 +15,8 @@ How kfix knows
 Remedies, safest first
     Start the producer's application again with the same transactional.id, which aborts the transaction within a second.
     Or wait: the brokers abort it after its transaction.timeout.ms, which is 1 minute by default and at most
-    transaction.max.timeout.ms, 15 minutes by default. The previous offset is then valid again. If neither is
-    possible, the runbook abort-transaction has the same effect as that start.
+    transaction.max.timeout.ms, 15 minutes by default. The previous offset is then valid again. If neither is possible,
+    the runbook abort-transaction has the same effect as that start.
 
 Do not
     Do not restart brokers and do not elect another leader: the transaction is in the log and stays open. Do not delete

@@ -8,9 +8,9 @@ How kfix knows
     Up to Kafka 3.x, a coordinator that cannot read one record of its offsets partition drops everything that it loaded
     from it and serves the partition as if it were empty. Its groups are then missing from every list. kfix compares the
     partitions of the listed groups with those that have records, reads the end of the log only where no listed group is
-    (the last 250 records at most), and asks the coordinator for the offsets that it finds there. A plain diagnosis
-    does not notice a partition where groups have committed again since: `kfix diagnose --group G` always reads the
-    log of the group's partition (the last 20 000 records at most).
+    (the last 250 records at most), and asks the coordinator for the offsets that it finds there. A plain diagnosis does
+    not notice a partition where groups have committed again since: `kfix diagnose --group G` always reads the log of
+    the group's partition (the last 20 000 records at most).
 
 Remedies, safest first
     Stop the group's consumers before they commit new positions. Save the offsets from the log with `kfix offsets save`;

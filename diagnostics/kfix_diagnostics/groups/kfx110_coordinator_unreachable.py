@@ -15,8 +15,8 @@ Remedies, safest first
     set with kafka-configs.sh, and a restart of that one broker where it is in server.properties.
 
 Do not
-    Do not move the partition to another broker to get another coordinator: the other groups of the broker stay cut
-    off. Do not restart brokers before the address is corrected.
+    Do not move the partition to another broker to get another coordinator: the other groups of the broker stay cut off.
+    Do not restart brokers before the address is corrected.
 
 Sources
     FindCoordinator names the listener on which it was asked. Reproduced on real brokers of 2.7.1. See

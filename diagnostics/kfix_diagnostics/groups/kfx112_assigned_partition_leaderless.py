@@ -6,8 +6,8 @@ Why it matters
 
 How kfix knows
     `kfix diagnose --group G` reads which partitions are assigned to the members of the group or have a committed
-    offset, and finds some of them among the partitions without a leader. The finding of the partition itself (KFX101
-    to KFX107) has the cause and the remedies; this one is shown under it.
+    offset, and finds some of them among the partitions without a leader. The finding of the partition itself (KFX101 to
+    KFX107) has the cause and the remedies; this one is shown under it.
 
 Remedies, safest first
     Apply the remedies of the partition's own finding. The consumers continue by themselves as soon as it has a leader.

@@ -7,7 +7,7 @@ Why it matters
     that.
 
 How kfix knows
-    DescribeLogDirs gives the size of each replica. Where the leader's is three segments or more (segment.bytes of the
+    DescribeLogDirs gives the size of each replica. If the leader's is three segments or more (segment.bytes of the
     topic, 100 MB by default), kfix reads a piece of the log that has about 80 % of its bytes behind it: a healthy
     cleaner leaves at most 2/3 of a log uncompacted, and every key occurs once in the rest. If there are at least two
     records for each key there, and the last of them is older than an hour, the cleaner does not run there. The log
@@ -18,8 +18,8 @@ How kfix knows
 Remedies, safest first
     Move the leadership to a copy that is compacted, if there is one: each replica is compacted on its own. Otherwise
     restore the cleaner, first on a broker that leads none of these partitions, which has nothing to load when it
-    restarts; then move the leadership there, and do the same on the former leader. Where a setting of the topic or an
-    open transaction holds the cleaner back, no restart helps: remove the setting, or end the transaction.
+    restarts; then move the leadership there, and do the same on the former leader. If a setting of the topic or an open
+    transaction holds the cleaner back, no restart helps: remove the setting, or end the transaction.
 
 Do not
     Do not restart the leader and do not move the leadership to a copy of the same size before that: the next
@@ -27,8 +27,8 @@ Do not
     committed offsets.
 
 Sources
-    Tried on 2.7.1. See docs/facts/consumer-groups.md. The statement that an open transaction holds the cleaner
-    back is from the source code of 2.7.1 (`LogCleanerManager.cleanableOffsets`).
+    Tried on 2.7.1. See docs/facts/consumer-groups.md. The statement that an open transaction holds the cleaner back is
+    from the source code of 2.7.1 (`LogCleanerManager.cleanableOffsets`).
 """
 
 from __future__ import annotations

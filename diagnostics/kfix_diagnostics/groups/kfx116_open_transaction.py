@@ -7,8 +7,8 @@ Why it matters
 
 How kfix knows
     kfix asks the leaders for the high watermark and the last stable offset of each partition that a group has committed
-    an offset for, of 500 groups and 5000 partitions at most, and of what is assigned to the group of `--group`. Where
-    the latter is lower, it reads the batch there, which names the producer id and its epoch, and searches the log of
+    an offset for, of 500 groups and 5000 partitions at most, and of what is assigned to the group of `--group`. If the
+    latter is lower, it reads the batch there, which names the producer id and its epoch, and searches the log of
     `__transaction_state` for the transactional.id, its timeout, and the state that the coordinator has. The same
     transaction must hold the same offset in two snapshots, and must be older than 60 s (`--transaction-grace`), or than
     half of its timeout if that is shorter: ordinary transactions last for less than a second, and the default timeout,

@@ -2,18 +2,19 @@
 
 Why it matters
     The error of one client names what blocks it: a group without a coordinator waits for the leader of its partition of
-    `__consumer_offsets`, a producer for the leader or the ISR of its topic. The log of a broker that stopped names why.
+    `__consumer_offsets`, a producer for the leader or the ISR of its topic. The log of a stopped broker names the
+    reason.
 
 How kfix knows
-    The text has an error in the wording of a broker, a controller or a client, with what it is about. A name comes only
-    from where that client prints names. `kafka-consumer-groups` prints no group, so kfix takes the one in its command.
-    A group hashes to one of the partitions that the text states for the topic, otherwise of 50, Kafka's default. An
-    error that a later line settles is the past, and one that the same text explains by a partition is reported with the
-    partition only. An error that a diagnosis of the cluster has a finding for, such as a failed log directory (KFX406)
-    or a lost quorum (KFX811), is reported with the code of that finding.
+    The text has an error in the wording of a broker, a controller or a client, and names its subject. A name comes only
+    from the place where that client prints names. `kafka-consumer-groups` prints no group, so kfix takes the one in its
+    command. A group hashes to one of the partitions that the text states for the topic, otherwise of 50, Kafka's
+    default. An error that a later line settles does not count, and an error that the same text explains by a partition
+    is reported with the partition only. An error that a diagnosis of the cluster has a finding for, such as a failed
+    log directory (KFX406) or a lost quorum (KFX811), is reported with the code of that finding.
 
 Remedies, safest first
-    Check what is named, or diagnose the cluster itself: `kfix diagnose --group GROUP`.
+    Check the named object, or diagnose the cluster itself: `kfix diagnose --group GROUP`.
 
 Do not
     Do not restart the clients: a group without a coordinator would only wait again.

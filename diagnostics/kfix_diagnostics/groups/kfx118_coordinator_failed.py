@@ -14,8 +14,8 @@ How kfix knows
 Remedies, safest first
     Save the committed offsets from the log, which stays readable. Then the runbook `coordinator-failed` deletes the
     record, has every replica compacted, and moves the leadership; the committed offsets stay. It recognizes one cause:
-    a single key of the consumer protocol whose records contradict a classic group. It is refused otherwise, and where
-    a replica is not in sync, is the only one, or is on a broker without a log cleaner.
+    a single key of the consumer protocol whose records contradict a classic group. It is refused otherwise, and if a
+    replica is not in sync, is the only one, or is on a broker without a log cleaner.
 
     By hand: the leader's log names the group and the offset of the record that the load failed on. Write a tombstone
     for its key, have every replica compacted (temporarily segment.ms=1000, min.cleanable.dirty.ratio=0,

@@ -7,21 +7,21 @@ Why it matters
 How kfix knows
     No member of the ISR is registered, and at least one other assigned replica is. A member that runs, and is fenced or
     not registered, is not dead (KFX814, KFX403): it leads again once that is repaired. kfix asks each live replica for
-    its own log end, which works without a leader. An empty ISR (Kafka 4) counts only where the broker with the newest
-    metadata shows that no replica is eligible to lead; otherwise KFX119 names the broker to start. Where that was not
+    its own log end, which works without a leader. An empty ISR (Kafka 4) counts only if the broker with the newest
+    metadata shows that no replica is eligible to lead; otherwise KFX119 names the broker to start. If that was not
     read, a dead replica may hold every record.
 
 Remedies, safest first
-    Where unclean.leader.election.enable is true or unknown on KRaft, set it to false on the topic first: otherwise
-    Kafka elects a live replica within 5 minutes, or when any other broker starts. Start a member of the ISR: nothing is
-    lost. Only if none can come back, trigger an unclean election. Its winner is the first live replica in assignment
-    order, not the one with the longest log: put the best replica first by a reassignment of the same replicas, then
-    elect. Whatever the winner lacks is lost; committed offsets can be saved before from the disk of an in-sync replica
-    (`kfix offsets save --log-dir`) and restored afterwards. The dead leader may have held records that no live broker
-    knows of, so every figure is "at least". Restart transactional clients afterwards. Where it was not read which
-    replicas are eligible: start the dead ones with their old disks and diagnose again; no unclean election before.
-    Where Kafka forgot which are (an empty ISR, and no eligible replica), no start elects a leader: start the dead ones
-    all the same, so that the unclean election that is left can choose the longest of all logs.
+    If unclean.leader.election.enable is true or unknown on KRaft, set it to false on the topic first: otherwise Kafka
+    elects a live replica within 5 minutes, or when any other broker starts. Start a member of the ISR: nothing is lost.
+    Only if none can come back, trigger an unclean election. Its winner is the first live replica in assignment order,
+    not the one with the longest log: put the best replica first by a reassignment of the same replicas, then elect.
+    Whatever the winner lacks is lost; committed offsets can be saved before from the disk of an in-sync replica (`kfix
+    offsets save --log-dir`) and restored afterwards. The dead leader may have held records that no live broker knows
+    of, so every figure is "at least". Restart transactional clients afterwards. If the eligible replicas were not read:
+    start the dead ones with their old disks and diagnose again; no unclean election before. If Kafka forgot them (an
+    empty ISR, and no eligible replica), no start elects a leader: start the dead ones all the same, so that the
+    remaining unclean election can choose the longest of all logs.
 
 Do not
     Do not set unclean.leader.election.enable on the topic, do not delete or re-create the topic, do not start the dead

@@ -10,12 +10,12 @@ How kfix knows
     started a second time (KFX814, KFX403).
 
 Remedies, safest first
-    Where unclean.leader.election.enable is true, set it to false on the topic first: otherwise Kafka elects the replica
-    that starts first, even if it lacks records. Start one of the assigned brokers, preferably one in the ISR. Where
-    Kafka 4 forgot which replicas are eligible to lead, start all of them: the longest log is then elected (KFX103).
+    If unclean.leader.election.enable is true, set it to false on the topic first: otherwise Kafka elects the replica
+    that starts first, even if it lacks records. Start one of the assigned brokers, preferably one in the ISR. If Kafka
+    4 forgot which replicas are eligible to lead, start all of them: the longest log is then elected (KFX103).
     Afterwards raise the replication factor to 3 by a reassignment: the current replica first, spread over racks,
-    preferred leaders rotated; raise the replication factor before min.insync.replicas.
-    offsets.topic.replication.factor takes effect only when the topic is created.
+    preferred leaders rotated; raise the replication factor before min.insync.replicas. offsets.topic.replication.factor
+    takes effect only when the topic is created.
 
 Do not
     Do not trigger an unclean election, do not delete the topic or its log directories, do not start a broker with that

@@ -6,11 +6,10 @@ Why it matters
 
 How kfix knows
     The id is not registered, and one of two signs shows that it will not return: its former address (from earlier
-    snapshots, or its registration on KRaft, which stays) now answers under another id, which makes it likely; or a
+    snapshots, or from its registration, which KRaft keeps) now answers under another id, which makes it likely; or a
     broker without any replica has registered since the id was lost, which makes it possible, and which KRaft does not
-    show. Each lost id has a replacement of its own, by address, host, or the order
-    of ids; where several brokers may be it, an operator has to say which. Without such a sign kfix
-    reports a dead broker (KFX401).
+    show. Each lost id has its own replacement, by address, host, or the order of ids; if several brokers may be it, an
+    operator has to name it. Without such a sign kfix reports a dead broker (KFX401).
 
 Remedies, safest first
     Start a broker with the old id and the old disk; all its replicas recover without further action. If the id is gone

@@ -5,10 +5,10 @@ Why it matters
     loading the partition, may have failed to load it, or its broker hangs.
 
 How kfix knows
-    FindCoordinator, then OffsetFetch sent to the broker it names, for one group of each offsets partition; where no
-    group is known, for one that does not exist, which creates nothing. Error 14 means loading, 15 no coordinator, 16
-    another broker is the coordinator; no answer means a hung broker or a network cut. An authorization error is an
-    answer, and no sign of a fault.
+    FindCoordinator, then OffsetFetch sent to the broker it names, for one group of each offsets partition; if no group
+    is known, for one that does not exist, which creates nothing. Error 14 means loading, 15 no coordinator, 16 another
+    broker is the coordinator; no answer means a hung broker or a network cut. An authorization error is an answer, and
+    no sign of a fault.
 
 Remedies, safest first
     While it loads: wait, minutes for a large partition, and diagnose again. If loading does not end: move the

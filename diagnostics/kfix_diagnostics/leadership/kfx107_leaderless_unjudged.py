@@ -11,8 +11,8 @@ How kfix knows
 
 Remedies, safest first
     Start the broker that can lead without loss: a member of the ISR first, otherwise of the ELR (KRaft), otherwise the
-    broker with the only replica. Where such a broker is likely alive, diagnose the cluster itself: a clean election
-    helps. `kfix diagnose --bootstrap-server HOST:PORT` shows which brokers are registered.
+    broker with the only replica. If such a broker is likely alive, diagnose the cluster itself: a clean election helps.
+    `kfix diagnose --bootstrap-server HOST:PORT` shows which brokers are registered.
 
 Do not
     Do not trigger an unclean election: a broker that has all records may be alive, or can be started.

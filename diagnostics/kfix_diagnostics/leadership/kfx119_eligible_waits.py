@@ -2,8 +2,8 @@
 
 Why it matters
     Producers and consumers of the partition are blocked. Metadata shows an empty ISR, as if every copy were lost; but
-    Kafka remembers which replicas hold every record that was committed (the ELR), and who led last. An unclean
-    election takes the first live replica in the order of the assignment instead, and loses records.
+    Kafka remembers which replicas hold every record that was committed (the ELR), and who led last. An unclean election
+    takes the first live replica in the order of the assignment instead, and loses records.
 
 How kfix knows
     DescribeTopicPartitions of the broker with the newest metadata names the eligible and the last known leaders of a
@@ -13,14 +13,14 @@ How kfix knows
 Remedies, safest first
     Start the eligible brokers with their old disks. One that was shut down is elected at once. If all of them were
     killed, the ELR is empty once they are back, and the last known leader is elected automatically, if it is alive. One
-    that runs and is fenced (KFX814) is not started a second time; where all are alive, the quorum is to be diagnosed.
+    that runs and is fenced (KFX814) is not started a second time; if all are alive, diagnose the quorum.
 
 Do not
     Do not trigger a preferred election: it is refused. Do not set min.insync.replicas on the topic, not even to the
     same value: that removes the eligible and the last known leaders, and only an unclean election is left. Do not set
-    unclean.leader.election.enable=true: when the last leader registers, another broker is elected first. Where it is
-    already true, or unknown, set it to false on the topic before anything is started, restarted or repaired, also where
-    no replica is alive: the first one that registers may be elected. The active controller's setting counts, not the
+    unclean.leader.election.enable=true: when the last leader registers, another broker is elected first. If it is
+    already true, or unknown, set it to false on the topic before anything is started, restarted or repaired, even if no
+    replica is alive: the first one that registers may be elected. The active controller's setting counts, not the
     brokers'.
 
 Sources

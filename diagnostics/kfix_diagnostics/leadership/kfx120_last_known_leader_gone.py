@@ -2,8 +2,8 @@
 
 Why it matters
     Producers and consumers of the partition are blocked. Worse, when the dead replica is started, the controller fails
-    on its registration: it resigns, the next controller fails as well, and no change of the cluster
-    succeeds while that broker keeps trying. The broker never registers, so all its partitions stay without it.
+    on its registration: it resigns, the next controller fails as well, and no change of the cluster succeeds while that
+    broker keeps trying. The broker never registers, so all its partitions stay without it.
 
 How kfix knows
     DescribeTopicPartitions names a last known leader that is not among the replicas of the partition. Kafka gets there
@@ -17,8 +17,8 @@ Remedies, safest first
     that one, too. If the records of the topic do not matter, deleting the topic also lets the broker register.
 
 Do not
-    Do not start the dead replica before that. If it runs already, stop it: then the controllers are stable again.
-    Do not reassign it: without a leader, the reassignment hangs.
+    Do not start the dead replica before that. If it runs already, stop it: then the controllers are stable again. Do
+    not reassign it: without a leader, the reassignment hangs.
 
 Sources
     Kafka 4.3.1: `Replica 3 is not assigned to this partition` in `registerBroker`; seen on real brokers, where the

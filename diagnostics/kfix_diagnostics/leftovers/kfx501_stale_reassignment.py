@@ -8,19 +8,19 @@ How kfix knows
     kfix compares the list of reassignments under way with the registrations. Progress means that the new replicas grow:
     kfix remembers their log ends. It reports a reassignment whose new replicas have not gained a record for ten minutes
     while no other reassignment to these brokers has, or for an hour: under a throttle, replicas are copied one after
-    the other. With ZooKeeper the age of the partition's state shows it, too, where no log end is known. One snapshot
-    does not show progress, and on KRaft nothing has a date: there, a reassignment is found only if an earlier snapshot
-    on this host shows it. Diagnose again, or keep `kfix watch` running. A reassignment that adds and removes the same
+    the other. With ZooKeeper the age of the partition's state shows it, too, if no log end is known. One snapshot does
+    not show progress, and on KRaft nothing has a date: there, a reassignment is found only if an earlier snapshot on
+    this host shows it. Diagnose again, or keep `kfix watch` running. A reassignment that adds and removes the same
     replica is KFX504: starting a broker does not end it.
 
 Remedies, safest first
     Start the broker it waits for. If that broker will not come back, reassign again to live brokers, or cancel, which
-    is proposed only where an original replica is alive and in sync. Without progress: look for a throttle, then at the
+    is proposed only if an original replica is alive and in sync. Without progress: look for a throttle, then at the
     broker's disk.
 
 Do not
-    Do not cancel where the original replicas are dead: the partition is left without a leader (KAFKA-14424). Do not
-    delete /admin/reassign_partitions.
+    Do not cancel if the original replicas are dead: the partition is left without a leader (KAFKA-14424). Do not delete
+    /admin/reassign_partitions.
 
 Sources
     Kafka 2.7.1: KafkaController.isReassignmentComplete; KAFKA-14424. See docs/facts/operations.md.

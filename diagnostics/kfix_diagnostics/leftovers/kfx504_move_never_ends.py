@@ -17,7 +17,7 @@ Remedies, safest first
 
 Do not
     Do not wait, and do not restart brokers for it. Do not send the same reassignment again, nor one to all of the
-    present replicas: Kafka accepts both, but nothing changes. Do not cancel where the original replicas are dead: with
+    present replicas: Kafka accepts both, but nothing changes. Do not cancel if the original replicas are dead: with
     unclean elections allowed, Kafka deletes the only live copy (KAFKA-14424).
 
 Sources

@@ -5,11 +5,11 @@ Why it matters
     The next failure then hits a partition that is one replica short.
 
 How kfix knows
-    The log ends of replica and leader are the same, the replica is registered, and the ISR was last written long ago:
-    a healthy leader adds a replica to the ISR within a second.
+    The log ends of replica and leader are the same, the replica is registered, and the ISR was last written long ago: a
+    healthy leader adds a replica to the ISR within a second.
 
 Remedies, safest first
-    Restart the leader with a clean shutdown: another in-sync replica is elected and computes a new ISR. Where it is the
+    Restart the leader with a clean shutdown: another in-sync replica is elected and computes a new ISR. If it is the
     only one, the partition has no leader until it is back; unclean elections have to be forbidden before.
 
 Do not

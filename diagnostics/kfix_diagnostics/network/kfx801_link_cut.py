@@ -7,8 +7,8 @@ Why it matters
 How kfix knows
     Both are registered, all brokers agree on controller and leaders, and the ISR of partitions that one of the two
     leads lacks exactly the other, removed while it was registered. With two snapshots, the log end of the removed
-    replica did not move: that of a slow replica does. A replica that only one side removed is in sync with another
-    leader, but never with this one. The ISR of idle partitions never shrinks.
+    replica did not move; a slow replica's does. A replica that only one side removed is in sync with another leader,
+    but never with this one. The ISR of idle partitions never shrinks.
 
 Remedies, safest first
     Repair the network between the two. The ISR is complete again within seconds, without further action.

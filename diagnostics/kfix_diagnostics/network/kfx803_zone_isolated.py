@@ -15,8 +15,8 @@ Remedies, safest first
     14 to 17 s.
 
 Do not
-    Do not trigger elections or reassignments, do not restart: nothing is wrong with Kafka. Do not delay the repair
-    where two leaders accept records: each second adds to the loss.
+    Do not trigger elections or reassignments, do not restart: nothing is wrong with Kafka. Do not delay the repair if
+    two leaders accept records: each second adds to the loss.
 
 Sources
     Kafka 2.7.1, three zones: session over 4.8 to 5.4 s after the cut at 6 s; leader epoch + 1; 676 records truncated,

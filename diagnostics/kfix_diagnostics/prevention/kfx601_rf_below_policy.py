@@ -7,11 +7,11 @@ Why it matters
 
 How kfix knows
     The assignments, not the settings: fewer replicas than expected (3, or `expected_rf` of the inventory), while no
-    reassignment is under way. The internal topics have a finding of their own (KFX303). All topics with the same
-    number of replicas are one finding.
+    reassignment is under way. The internal topics have a finding of their own (KFX303). All topics with the same number
+    of replicas are one finding.
 
 Remedies, safest first
-    A reassignment that adds replicas, topic by topic, throttled; afterwards min.insync.replicas. Where the cluster has
+    A reassignment that adds replicas, topic by topic, throttled; afterwards min.insync.replicas. If the cluster has
     fewer brokers than replicas are required: more brokers.
 
 Do not

@@ -7,8 +7,8 @@ Why it matters
 
 How kfix knows
     The value in force: the topic's own, otherwise the default of its leader. Below what is expected (2, or
-    `expected_min_isr` of the inventory) where the partition has more than one replica. A setting that was not read is
-    not judged.
+    `expected_min_isr` of the inventory) if the partition has more than one replica. A setting that was not read is not
+    judged.
 
 Remedies, safest first
     Set it on the topic, or as the default of all brokers (KFX605), where every topic it applies to has more replicas

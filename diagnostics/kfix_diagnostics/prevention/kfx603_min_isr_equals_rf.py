@@ -1,15 +1,15 @@
 """KFX603 min-isr-equals-rf: every replica must be in sync, so no broker can be taken down.
 
 Why it matters
-    Where min.insync.replicas equals the replication factor, one broker that restarts, lags or dies blocks every
-    producer with acks=all. Rolling restarts become outages, and tools that respect min.insync.replicas refuse them.
+    If min.insync.replicas equals the replication factor, one broker that restarts, lags or dies blocks every producer
+    with acks=all. Rolling restarts become outages, and tools that respect min.insync.replicas refuse them.
 
 How kfix knows
     The value in force against the number of replicas, both above 1, while no reassignment is under way. A value above
     the number of replicas is not a latent risk: producers fail already (KFX301).
 
 Remedies, safest first
-    Add one replica, or, where there are three or more replicas, lower min.insync.replicas by one, which moves no data.
+    Add one replica, or, if there are three or more replicas, lower min.insync.replicas by one, which moves no data.
 
 Do not
     Do not lower it to 1 for maintenance: from then on one copy is enough for an acknowledgement. Do not take a broker

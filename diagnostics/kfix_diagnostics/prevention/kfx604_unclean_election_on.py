@@ -7,8 +7,8 @@ Why it matters
 
 How kfix knows
     unclean.leader.election.enable as it is in force: the topic's own value, otherwise the default of its leader, on
-    KRaft that of the active controller, whatever the brokers have. Partitions with one replica are left out: there is
-    no other replica to elect. A setting that was not read is not judged.
+    KRaft the active controller's, whatever the brokers have. Partitions with one replica are left out: there is no
+    other replica to elect. A setting that was not read is not judged.
 
 Remedies, safest first
     Turn it off: on the topic, or in the default of the brokers, on KRaft of the controllers (KFX605). An unclean

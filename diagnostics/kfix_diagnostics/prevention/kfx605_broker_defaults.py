@@ -8,9 +8,9 @@ Why it matters
 How kfix knows
     Each broker's own settings: default.replication.factor, offsets.topic.replication.factor,
     transaction.state.log.replication.factor, transaction.state.log.min.isr, the two of share groups (Kafka 4:
-    share.coordinator.state.topic.*), min.insync.replicas and unclean.leader.election.enable. The last one is on KRaft
-    that of the controllers, since they elect; a broker's has no effect there. kfix does not require more replicas than
-    there are brokers. Where the internal topic exists already its setting is advice only: the topic itself counts
+    share.coordinator.state.topic.*), min.insync.replicas and unclean.leader.election.enable. On KRaft the controllers'
+    value of the last one counts, since they elect; a broker's has no effect there. kfix does not require more replicas
+    than there are brokers. If the internal topic exists already its setting is advice only: the topic itself counts
     (KFX303).
 
 Remedies, safest first
@@ -22,8 +22,8 @@ Do not
     fail at once, and with an offsets topic of one replica every group fails.
 
 Sources
-    Kafka: KIP-115 (the offsets topic is not created before there are enough brokers), config/server.properties,
-    dynamic broker configurations (KIP-226). See docs/facts/defaults.md.
+    Kafka: KIP-115 (the offsets topic is not created before there are enough brokers), config/server.properties, dynamic
+    broker configurations (KIP-226). See docs/facts/defaults.md.
 """
 
 from __future__ import annotations

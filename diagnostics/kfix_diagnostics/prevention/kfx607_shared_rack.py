@@ -5,13 +5,13 @@ Why it matters
     min.insync.replicas=2, the loss of one zone blocks producers with acks=all although two zones are healthy.
 
 How kfix knows
-    Fewer racks than replicas, where the racks of all replicas are known and the cluster has more than one. It is advice
-    where there are more replicas than racks, because then it is unavoidable. All replicas of a topic in one rack is
-    KFX305; for an internal topic it is reported here.
+    Fewer racks than replicas, if the racks of all replicas are known and the cluster has more than one. It is advice if
+    there are more replicas than racks, because then it is unavoidable. All replicas of a topic in one rack is KFX305;
+    for an internal topic it is reported here.
 
 Remedies, safest first
-    A reassignment over the racks, where there are enough racks. Otherwise add a rack, or plan for the loss of one zone
-    as the loss of several copies.
+    A reassignment over the racks, if there are enough racks. Otherwise add a rack, or plan for the loss of one zone as
+    the loss of several copies.
 
 Do not
     Do not lower the replication factor to the number of racks. Do not move everything at once.

@@ -11,8 +11,8 @@ How kfix knows
     else.
 
 Remedies, safest first
-    Where other brokers are preferred: return the leadership to them, which loses nothing (runbook leader-balance).
-    Where the preferred leaders themselves are uneven: another order of the replicas, which copies no data.
+    If other brokers are preferred: return the leadership to them, which loses nothing (runbook leader-balance). If the
+    preferred leaders themselves are uneven: another order of the replicas, which copies no data.
 
 Do not
     Do not restart the busy broker to move its leaders away: they come back the same way, or do not come back at all.

@@ -10,7 +10,7 @@ How kfix knows
     while every broker is present and none has just started.
 
 Remedies, safest first
-    Where other brokers are preferred: return the leadership to them. Where the topic has too few replicas: raise the
+    If other brokers are preferred: return the leadership to them. If the topic has too few replicas: raise the
     replication factor, with the preferred leaders rotated (KFX303). Otherwise use another order of the replicas.
 
 Do not

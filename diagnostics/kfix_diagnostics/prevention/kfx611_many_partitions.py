@@ -17,8 +17,8 @@ Do not
     Do not create topics with many partitions for a throughput that may come one day: the number cannot be lowered.
 
 Sources
-    Kafka's blog, "Apache Kafka Supports 200K Partitions Per Cluster" (2018, since 1.1): up to 4000 per broker and
-    200 000 per cluster as a rule of thumb. See docs/facts/defaults.md.
+    Kafka's blog, "Apache Kafka Supports 200K Partitions Per Cluster" (2018, since 1.1): up to 4000 per broker and 200
+    000 per cluster as a rule of thumb. See docs/facts/defaults.md.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ Remedies, safest first
     defaults of the Java client since 3.0, not before; librdkafka has acks=all and no idempotence.
 
 Do not
-    Do not take a clean report for durable producers. Do not use retries without idempotence where duplicates matter.
+    Do not take a clean report for durable producers. Do not use retries without idempotence if duplicates matter.
 
 Sources
     Kafka: KIP-679 (defaults of 3.0; idempotence really on since 3.0.1, 3.1.1 and 3.2.0, KAFKA-13598). Seen on 2.7.1

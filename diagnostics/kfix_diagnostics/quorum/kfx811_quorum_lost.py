@@ -8,11 +8,11 @@ Why it matters
 
 How kfix knows
     kfix asks every controller at its own listener (DescribeQuorum): exactly the active one answers without an error.
-    None does: each voter answers that it is not active, or refuses the connection. Where controllers cannot be reached
-    from kfix's host, it takes two signs together: the same question through a broker gets no answer, and no broker
+    None does: each voter answers that it is not active, or refuses the connection. If controllers cannot be reached
+    from kfix's host, it takes two signs together: the same request through a broker gets no answer, and no broker
     applies any new metadata, of which an active controller writes two records a second. An election takes seconds, so
-    it must persist. No answer shows when the quorum was lost. If an earlier snapshot on this host found the
-    metadata at the same offset, it has not advanced since then.
+    it must persist. No answer shows when the quorum was lost. If an earlier snapshot on this host found the metadata at
+    the same offset, it has not advanced since then.
 
 Remedies, safest first
     Start controllers until a majority of the voters is alive; the process of a frozen one must be killed first. The

@@ -6,7 +6,7 @@ Why it matters
     A controller at whose address nothing listens still votes, but could not be reached if it became the active one.
 
 How kfix knows
-    The active controller reports when each voter last fetched the metadata log, and how far it has come. kfix also asks
+    The active controller reports when each voter last fetched the metadata log, and up to which offset. kfix also asks
     each controller at its own listener: one that fetches is alive, even if kfix cannot reach it. In a dynamic quorum
     (KIP-853) a voter is a node with the directory id of its disk: after the disk was replaced or formatted again, the
     node fetches with a new directory id as an observer, and the voter with the old one is dead.

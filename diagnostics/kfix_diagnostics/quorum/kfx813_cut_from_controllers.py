@@ -17,8 +17,8 @@ How kfix knows
 Remedies, safest first
     Stop the producers that write to it with acks=0 or 1, and copy its logs if the records matter: consumers cannot read
     them. Repair the network between this broker and the controllers, and change nothing in Kafka: it catches up and
-    truncates within a second. A broker whose heartbeats still reach the controllers is not cut off: then its log
-    shows why it does not apply the metadata.
+    truncates within a second. A broker whose heartbeats still reach the controllers is not cut off: then its log shows
+    why it does not apply the metadata.
 
 Do not
     Do not trigger elections or reassignments in the meantime. Do not restart it: without the controllers it does not

@@ -7,8 +7,8 @@ Why it matters
 
 How kfix knows
     The broker responds to kfix, the other brokers do not list it as alive, and it has applied the metadata of the
-    active controller, or fetched it within the last second. So its heartbeats are what is missing: they are sent over
-    a connection of their own. A broker that has just started is also fenced until it has caught up: the state must
+    active controller, or fetched it within the last second. So its heartbeats are what is missing: they are sent over a
+    connection of their own. A broker that has just started is also fenced until it has caught up: the state must
     persist, and if an earlier snapshot shows a restart, the finding is only advice.
 
 Remedies, safest first

@@ -15,8 +15,8 @@ How kfix knows
 
 Remedies, safest first
     Read the logs of the controllers: why the active one resigns, or why it does not reach the others. Pauses, a slow
-    disk and a bad link are the usual reasons; before Kafka 4.0 one voter that the active controller does not
-    reach deposes it. A controller that fails on a record resigns each time it is elected.
+    disk and a bad link are the usual reasons; before Kafka 4.0 one voter that the active controller does not reach
+    deposes it. A controller that fails on a record resigns each time it is elected.
 
 Do not
     Do not restart the controllers one after the other: each restart is another election.

@@ -8,9 +8,9 @@ Why it matters
 
 How kfix knows
     ZooKeeper has `/migration` since a KRaft controller was first started for the migration, and `/controller` names
-    that controller once it has taken over. Each broker reports its settings, and the active controller which brokers
-    fetch from it. A controller that still has the settings of the migration reports that. Where kfix reads a broker on
-    KRaft, it does not ask ZooKeeper, and the beginning of the step is unknown.
+    that controller once it has taken over. Each broker reports its settings, and the active controller reports which
+    brokers fetch from it. A controller that still has the settings of the migration reports that. If kfix reads a
+    broker on KRaft, it does not ask ZooKeeper, and the beginning of the step is unknown.
 
 Remedies, safest first
     Complete the step: give the brokers that are named the settings of the migration, one after the other. Once the

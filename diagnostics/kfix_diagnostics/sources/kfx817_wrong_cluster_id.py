@@ -7,13 +7,13 @@ Why it matters
 
 How kfix knows
     Every broker reports the id of its cluster with its metadata, and every controller (Kafka 3.7 and later) at its own
-    listener. kfix reads the cluster that most of the bootstrap servers belong to, or else that of the first one to
-    answer, and nothing from the others: two clusters are never mixed in one record. The address of a broker that is
-    missing here is known from the quorum (Kafka 4.0 and later), or from an earlier snapshot.
+    listener. kfix reads the cluster that most of the bootstrap servers belong to, or else the cluster of the first
+    server that answers, and nothing from the others: two clusters are never mixed in one record. The address of a
+    broker that is missing here is known from the quorum (Kafka 4.0 and later), or from an earlier snapshot.
 
 Remedies, safest first
-    If the address is that of a broker of this cluster: stop what runs there and start the broker with its own disk and
-    settings. Find out first whether clients have written there. Otherwise correct the list of bootstrap servers or
+    If the address belongs to a broker of this cluster: stop the process there and start the broker with its own disk
+    and settings. Find out first whether clients have written there. Otherwise correct the list of bootstrap servers or
     controllers, in the clients as well.
 
 Do not

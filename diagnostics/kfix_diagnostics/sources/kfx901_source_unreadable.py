@@ -1,9 +1,8 @@
 """KFX901 source-unreadable: a source did not answer, so something is unknown.
 
 Why it matters
-    "Not "
-    "read" is not "healthy". A cluster of which half could not be read is not reported as healthy: the exit code is 22
-    unless something critical was found anyway.
+    "Not read" is not "healthy". A cluster half of which could not be read is not reported as healthy: the exit code is
+    22 unless something critical was found anyway.
 
 How kfix knows
     kfix records the outcome of every request to every broker, to ZooKeeper and to coordinators. This finding does not

@@ -6,8 +6,8 @@ Why it matters
     not.
 
 How kfix knows
-    kfix asks every broker for its own metadata. A broker is stale where its leader epochs are lower than others', where
-    it misses partitions, or where, at the same epoch, its ISR differs from ZooKeeper's record or it reports no leader
+    kfix asks every broker for its own metadata. A broker is stale if its leader epochs are lower than others', if it
+    misses partitions, or if, at the same epoch, its ISR differs from ZooKeeper's record or it reports no leader
     although the leader is alive. A broker that names itself leader where the newer epoch names another is one of two
     leaders.
 

@@ -3,27 +3,27 @@
 Why it matters
     Clients notice nothing, and no metric changes. But the controller forgets a topic whose znode is gone: its leaders
     cannot change their ISR, and when one of them fails, no election follows. Its partitions stay without a leader for
-    good. Where the replicas differ, the next controller takes those of ZooKeeper.
+    good. If the replicas differ, the next controller takes ZooKeeper's.
 
 How kfix knows
     The partitions and replicas that each broker reports against the topics in ZooKeeper, while ZooKeeper is the
-    authority. Exempt are topics under deletion, replicas under reassignment, and what kfix could not read. It counts in
-    two snapshots, since a topic may be created between two reads. What only brokers without a replica know is stale
-    metadata (KFX203).
+    authority. Topics under deletion, replicas under reassignment, and sources that kfix could not read are exempt. Two
+    snapshots must show it, since a topic may be created between two reads. A partition that only brokers without a
+    replica know is stale metadata (KFX203).
 
 Remedies, safest first
     While its leaders are alive, copy the topic's records to a new topic. Or restore its znodes from a backup of
-    ZooKeeper, topic and states in one transaction, then have another controller elected: it reads them. Where the
-    replicas differ, reassign the partition to those that it should have: the controller writes the list again.
+    ZooKeeper, topic and states in one transaction, then have another controller elected: it reads them. If the replicas
+    differ, reassign the partition to those that it should have: the controller writes the list again.
 
 Do not
-    Do not restart the leaders of such a topic before that: each restart leaves their partitions without a leader. Where
+    Do not restart the leaders of such a topic before that: each restart leaves their partitions without a leader. If
     the replicas differ, do not have another controller elected before they are written again, unless the controller
     does not act.
 
 Sources
-    Kafka 2.7.1: KafkaController.processTopicChange removes a topic without a znode from its memory and sends nothing
-    to the brokers; PartitionModifications takes up new partitions only. Tried on real brokers. See
+    Kafka 2.7.1: KafkaController.processTopicChange removes a topic without a znode from its memory and sends nothing to
+    the brokers; PartitionModifications takes up new partitions only. Tried on real brokers. See
     docs/facts/zookeeper.md.
 """
 

@@ -21,8 +21,8 @@ from kfix.core.target import Target
 class Bootstrapped:
     """The first bootstrap server that responded. `metadata` has no partitions.
 
-    `broker` is the id behind the connection, or None where the broker list has no such address, as with a load
-    balancer; then its `configs` cannot be read.
+    `broker` is the id behind the connection, or None if the broker list lacks its address, as with a load balancer;
+    then its `configs` cannot be read.
     """
 
     metadata: MetadataResponse
@@ -41,7 +41,7 @@ class _Race:
         self._won = threading.Lock()
 
     def ask(self, endpoint: Endpoint) -> tuple[int | None, str, Bootstrapped | None]:
-        """Returns the id of the broker and of its cluster; only the first one is read any further."""
+        """Returns the ids of the broker and of its cluster; only the first server is read any further."""
         connection = BrokerConnection(endpoint, self._target.security, ledger=self._ledger)
         try:
             metadata = ask_brokers(connection, self._deadline)
@@ -72,7 +72,7 @@ class Bootstrap:
         }
 
     def first(self) -> Bootstrapped | None:
-        """Returns the first response, or None where no bootstrap server responds; the errors are in the sources."""
+        """Returns the first response, or None if no bootstrap server responds; the errors are in the sources."""
         for task in as_finished(self._tasks.values(), self._deadline):
             answer = task.result(self._deadline)
             if answer is not None and answer[2] is not None:
@@ -109,9 +109,8 @@ class Bootstrap:
     def keep_hung(self, known: Collection[Endpoint], patience: Deadline) -> None:
         """Keeps the failure of each server that neither answers nor refuses at an address not in `known`.
 
-        Something may run there that no source names: a frozen broker without replicas loses its session and is then
-        in no list of brokers, but clients that begin at its address hang. Waits for pending requests at such
-        addresses.
+        A broker may run there that no source names: a frozen broker without replicas loses its session and is then in
+        no list of brokers, but clients that start at its address hang. Waits for pending requests at such addresses.
         """
         self._retract()
         for endpoint, task in self._tasks.items():
@@ -121,14 +120,14 @@ class Bootstrap:
                     self._questions.retract(task.name)
 
     def unanswered(self, known: Collection[Endpoint]) -> dict[str, str]:
-        """Returns {address: error} of those that led to no broker. Waits for pending requests."""
-        asked = {e: task for e, task in self._tasks.items() if e not in known}
-        lost = {e: task for e, task in asked.items() if task.result(self._deadline) is None}
+        """Returns {address: error} of the addresses without a broker. Waits for pending requests."""
+        tasks = {e: task for e, task in self._tasks.items() if e not in known}
+        lost = {e: task for e, task in tasks.items() if task.result(self._deadline) is None}
         self._retract()
         return {str(e): task.error.removeprefix(f"{task.name}: ") for e, task in lost.items()}
 
     def _retract(self) -> None:
-        """Removes the errors: every broker is read again by its own address, and `keep_hung` keeps the others."""
+        """Removes the errors: every broker is read again at its own address, and `keep_hung` keeps the others."""
         for task in self._tasks.values():
             self._questions.retract(task.name)
 

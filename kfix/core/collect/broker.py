@@ -61,7 +61,7 @@ BROKER_KEYS = (
 #: UNKNOWN_TOPIC_OR_PARTITION: the topic was deleted meanwhile.
 _UNKNOWN_TOPIC = 3
 TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
-#: Settings that matter only where a topic has them of its own, besides those above.
+#: Settings that matter only if a topic itself has them, in addition to those above.
 _OWN_KEYS = (
     "leader.replication.throttled.replicas",
     "follower.replication.throttled.replicas",
@@ -70,15 +70,15 @@ _OWN_KEYS = (
     "min.cleanable.dirty.ratio",
     "min.compaction.lag.ms",
 )
-#: The source of a setting that a topic has of its own, in DescribeConfigs.
+#: The source of a topic's own setting in DescribeConfigs.
 _OF_THE_TOPIC = 1
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerAnswers:
-    """The responses of one broker. `groups` is None where it refused to list them; `problems` lists refused parts.
+    """The responses of one broker. `groups` is None if it refused to list them; `problems` lists refused parts.
 
-    `features` was answered before the metadata; None if it was not asked, as in ZooKeeper mode.
+    `features` was read before the metadata; None if it was not requested, as in ZooKeeper mode.
     """
 
     view: BrokerView
@@ -95,7 +95,7 @@ def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> MetadataRes
 
 
 def ask_configs(connection: BrokerConnection, broker: int, deadline: Deadline) -> Mapping[str, str]:
-    """Returns the configs of a broker; empty where it refuses."""
+    """Returns the configs of a broker; empty if it refuses."""
     described = connection.call(_configs_of(broker), deadline)
     return next((_settings(c) for c in described if not c.error), {})
 
@@ -143,7 +143,7 @@ def ask_broker(
 def ask_topic_configs(
     connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline
 ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]], str]:
-    """Returns the effective topic configs, those that the topics have of their own, and why some are missing.
+    """Returns the effective topic configs, the topics' own configs, and why some are missing.
 
     A default is the broker's.
     """

@@ -1,4 +1,4 @@
-"""Takes a snapshot: which source is read when, and how the responses become one `Snapshot`."""
+"""Takes a snapshot: the order in which sources are read, and how the responses become one `Snapshot`."""
 
 from __future__ import annotations
 
@@ -42,31 +42,31 @@ from kfix.core.zookeeper.connect import Connect
 _FIRST_ROUND = 0.6
 #: Timeout in seconds for brokers that are not registered: most are dead, and a dead host does not respond at all.
 _UNLISTED_SECONDS = 1.5
-#: Timeout in seconds that is left at least for the cluster that is meant, where the servers are of several.
+#: Least timeout in seconds for the intended cluster, if the servers belong to several.
 _LEAST_SECONDS = 1.0
 
 
-def collect(target: Target, wanted: CollectOptions | None = None) -> Snapshot:
+def collect(target: Target, options: CollectOptions | None = None) -> Snapshot:
     """Returns a snapshot of the cluster within `target.timeout` seconds; failed sources are listed in `sources`.
 
     Raises UnreachableError only if no broker and no ZooKeeper server responds.
     """
-    wanted = wanted or CollectOptions()
-    first, servers = _collect_once(target, wanted)
+    options = options or CollectOptions()
+    first, servers = _collect_once(target, options)
     cluster = meant(servers, first.cluster.id, target.expected_id)
     if not first.cluster.id or cluster == first.cluster.id:
         return first
-    # The first server to answer is of another cluster than the one that is meant.
+    # The first server that answered belongs to another cluster than the intended one.
     left = max(_LEAST_SECONDS, target.timeout - first.seconds)
-    second, _ = _collect_once(replace(target, bootstrap=tuple(servers[cluster]), timeout=left), wanted)
+    second, _ = _collect_once(replace(target, bootstrap=tuple(servers[cluster]), timeout=left), options)
     others = {str(e): other for other, of in servers.items() if other != cluster for e in of}
-    given = replace(second.cluster, bootstrap=target.bootstrap_text)
-    return replace(second, cluster=given, foreign=dict(sorted((others | dict(second.foreign)).items())))
+    identity = replace(second.cluster, bootstrap=target.bootstrap_text)
+    return replace(second, cluster=identity, foreign=dict(sorted((others | dict(second.foreign)).items())))
 
 
-def _collect_once(target: Target, wanted: CollectOptions) -> tuple[Snapshot, Mapping[str, Sequence[Endpoint]]]:
-    """Returns a snapshot of the cluster of the first server to answer, and {cluster id: its bootstrap servers}."""
-    collection = _Collection(target, wanted)
+def _collect_once(target: Target, options: CollectOptions) -> tuple[Snapshot, Mapping[str, Sequence[Endpoint]]]:
+    """Returns a snapshot of the cluster of the first server that answers, and {cluster id: its bootstrap servers}."""
+    collection = _Collection(target, options)
     try:
         return collection.run(), collection.servers
     finally:
@@ -74,9 +74,9 @@ def _collect_once(target: Target, wanted: CollectOptions) -> tuple[Snapshot, Map
 
 
 class _Collection:
-    def __init__(self, target: Target, wanted: CollectOptions) -> None:
+    def __init__(self, target: Target, options: CollectOptions) -> None:
         self._target = target
-        self._wanted = wanted
+        self._options = options
         self._questions = Questions()
         self._names = PartitionNames()
         self._ledger = Ledger()
@@ -122,14 +122,14 @@ class _Collection:
         self._gather()
         taken_over = authority.view is not None and authority.view.controller.is_kraft
         if mode is Mode.ZOOKEEPER and (configs := kraft_settings(self._answers.values(), taken_over=taken_over)):
-            # The brokers decide: a ZooKeeper that is left over after a migration says nothing about them.
+            # The brokers decide: a ZooKeeper that is left over after a migration shows nothing about them.
             mode, _ = self._ask_authority(configs)
             self._questions.retract(f"zookeeper {authority.connect}")
             authority = ZooKeeperAnswer("", None, "")
         self._one_cluster(self._id(authority), bootstrapped)
         self._ask_unlisted(bootstrap, authority)
         self._one_cluster(self._id(authority), bootstrapped)
-        if not self._wanted.vantage:  # A vantage records all addresses that it does not reach.
+        if not self._options.vantage:  # A vantage records all addresses that it does not reach.
             patience = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
             bootstrap.keep_hung(self._addresses.values(), patience)
         if not self._answers and authority.view is None:
@@ -145,10 +145,10 @@ class _Collection:
         self.servers = bootstrap.servers()
         foreign = bootstrap.foreign() | dict(controllers) | self._foreign
         snapshot = replace(snapshot, foreign=dict(sorted(foreign.items())))
-        if self._wanted.vantage:
+        if self._options.vantage:
             tried = {broker_called(b): why for b, why in self._dead.items()}
             tried |= bootstrap.unanswered(self._addresses.values())
-            snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._wanted.vantage, tried),))
+            snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._options.vantage, tried),))
         return replace(snapshot, seconds=round(time.time() - taken_at, 3), traffic=self._ledger.totals())
 
     def _ask(self, brokers: Mapping[int, Endpoint], bootstrapped: Bootstrapped | None = None) -> None:
@@ -183,7 +183,7 @@ class _Collection:
         return self._ask_authority(bootstrapped.configs) if bootstrapped is not None else (Mode.UNKNOWN, None)
 
     def _named_by_others(self) -> tuple[Mode, ZooKeeperQuestion | None]:
-        """Uses the first broker that responds, where the bootstrap server has no configs, such as a load balancer."""
+        """Uses the first broker that responds if the bootstrap server has no configs, such as a load balancer."""
         silent = []
         for task in as_finished(self._tasks.values(), self._first):
             answer = task.result(self._first)
@@ -233,7 +233,7 @@ class _Collection:
             self._first = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
             self._ask(found)
             self._gather()
-            # A broker that does not list this id belongs to an address that has been reused.
+            # If a broker does not list this id, its address has been reused.
             for broker in [b for b in found if b in self._answers and not self._is_itself(b)]:
                 del self._answers[broker]
                 self._tasks[broker].error = f"another broker responds at {found[broker]}"
@@ -246,7 +246,7 @@ class _Collection:
 
     def _recalled(self, cluster_id: str) -> Memory:
         if self._memory is None:
-            self._memory = self._wanted.recall(cluster_id) if cluster_id else Memory()
+            self._memory = self._options.recall(cluster_id) if cluster_id else Memory()
         return self._memory
 
     def _gather(self) -> None:
@@ -260,7 +260,7 @@ class _Collection:
                     self._questions.failed(problem.partition(":")[0], problem)
 
     def _id(self, authority: ZooKeeperAnswer) -> str:
-        """Returns the id of the cluster: that of ZooKeeper, or on KRaft that of the first broker that answered."""
+        """Returns the id of the cluster: ZooKeeper's, or on KRaft the id that the first broker answered."""
         return authority.cluster_id or (self._cluster_id if self._quorum is not None else "")
 
     def _one_cluster(self, cluster_id: str, bootstrapped: Bootstrapped | None) -> None:
@@ -301,7 +301,7 @@ class _Collection:
         listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
         cluster_id = self._id(authority) or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
         memory = self._recalled(cluster_id)
-        round_ = SecondRound(self._questions, lines, self._deadline, self._wanted, views, record)
+        round_ = SecondRound(self._questions, lines, self._deadline, self._options, views, record)
         read = round_.read(live, listed, memory, taken_at)
         reassignments = None
         if self._quorum is None:
@@ -348,7 +348,7 @@ class _Collection:
             log_ends=read.log_ends,
             visible=read.visible,
             epoch_ends=read.epoch_ends,
-            samples=(self._wanted.before,) if self._wanted.before is not None else (),
+            samples=(self._options.before,) if self._options.before is not None else (),
             addresses=dict(sorted(self._addresses.items())),
             silent=self._frozen
             | {b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers},

@@ -1,6 +1,6 @@
-"""The settings of a KRaft controller that decide over elections, asked at its own listener (docs/facts/kraft.md).
+"""The settings of a KRaft controller that decide elections, read at its own listener (docs/facts/kraft.md).
 
-A broker answers with its own settings and defaults, which decide over none.
+A broker answers with its own settings and defaults, which decide no election.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.snapshot import Endpoint
 
-#: Begin of the name of the source where a controller refused them.
+#: Start of the source's name if a controller refused them.
 SOURCE = "settings of controller"
-#: Seconds that the answer of the active controller, and those of the others, may take after all else was read.
+#: Seconds for the answers of the active controller, and of the others, after everything else was read.
 _LAST, _OTHERS = 1.0, 0.25
 _KEYS = ("min.insync.replicas", UNCLEAN)
 
@@ -44,7 +44,7 @@ class ControllerSettings:
                 )
 
     def answers(self, leader: int) -> dict[int, dict[str, str]]:
-        """Returns {controller: settings} of those that have answered; the active one is waited for longest."""
+        """Returns {controller: settings} of those that have answered; waits longest for the active one."""
         if leader in self._asked:
             self._asked[leader].result(self._deadline.within(_LAST))
         for _ in as_finished(self._asked.values(), self._deadline.within(_OTHERS)):
@@ -52,7 +52,7 @@ class ControllerSettings:
         return {node: found for node, task in self._asked.items() if (found := task.answer_so_far)}
 
     def why_unread(self, leader: int) -> str:
-        """Returns why the settings of the active controller, which was asked, are unknown; "" if they are not."""
+        """Returns why the settings of the active controller, which was asked, are unknown, or ""."""
         return self._asked[leader].error if leader in self._asked else ""
 
     def _of(self, node: int, endpoint: Endpoint) -> dict[str, str]:
@@ -61,7 +61,7 @@ class ControllerSettings:
 
 
 def ask_controller_settings(line: BrokerConnection, node: int, deadline: Deadline) -> dict[str, str]:
-    """Returns {key: value in force, also by a dynamic default}; empty where it has no such request (KIP-919).
+    """Returns {key: value in force, including dynamic defaults}; empty before KIP-919, which added the request.
 
     Raises UnreachableError if the controller refuses, or is another node.
     """

@@ -65,7 +65,7 @@ class Details:
     def topic_configs(
         self, topics: tuple[str, ...], deadline: Deadline
     ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]] | None:
-        """Returns the effective configs, and those that the topics have of their own; None if no broker answered."""
+        """Returns the effective configs, and the topics' own configs; None if no broker answered."""
         for broker in self._connections:
             found = self._each("topic configs", [broker], lambda _, line: ask_topic_configs(line, topics, deadline))
             if broker in found:
@@ -96,7 +96,7 @@ class Details:
         return self._each("reassignments", [controller], ask).get(controller)
 
     def probes(self, groups: Mapping[str, CoordinatorProbe]) -> tuple[CoordinatorProbe, ...]:
-        """Returns one probe per group; empty where no group is known, which shows neither health nor a problem."""
+        """Returns one probe per group; empty if no group is known, which shows neither health nor a problem."""
         if not groups:
             return ()
         task = self._questions.start(
@@ -126,13 +126,13 @@ class Details:
         refused = [p for p in finished if _is_refused(p)]
         for probe in [p for p in refused if not p.made_up][:1]:
             self._questions.failed("coordinator probe", f"coordinator of group {probe.group}: {_error_of(probe)}")
-        # No right to ask for a group that does not exist says nothing about its coordinator: that is unknown then.
+        # A refusal to ask about a group that does not exist shows nothing about its coordinator: its state is unknown.
         self._say_unasked(refused, {p.partition for p in finished if not _is_refused(p)})
         kept = (p for p in finished if not (p.made_up and _is_refused(p)))
         return tuple(sorted(kept, key=lambda p: (p.partition, p.group)))
 
     def _say_unasked(self, refused: Sequence[CoordinatorProbe], asked: Collection[int]) -> None:
-        """Notes the offsets partitions of which no group may be asked for, so that their coordinators are unknown."""
+        """Notes the offsets partitions without any group that kfix may read: their coordinators' state is unknown."""
         left = {p.partition: p for p in refused if p.partition not in asked}
         if left and (probe := left[min(left)]).made_up:
             what = f"coordinators of {several(len(left), 'offsets partition')}, by groups that do not exist"
@@ -142,12 +142,12 @@ class Details:
         self,
         places: Mapping[TopicPartition, tuple[int, tuple[int, ...]]],
         listed: Collection[int],
-        wanted: Collection[int],
+        requested: Collection[int],
     ) -> tuple[OffsetsLog, ...]:
         """Returns the logs of the offsets partitions that leave a doubt; usually there are none.
 
-        `places` is {partition: (leader, replicas)}, `listed` are the partitions of listed groups, `wanted` those of the
-        groups that were asked for.
+        `places` is {partition: (leader, replicas)}, `listed` are the partitions of listed groups, `requested` the
+        partitions of the requested groups.
         """
         led: dict[int, list[TopicPartition]] = {}
         orphaned = []
@@ -160,7 +160,7 @@ class Details:
         def ask(
             broker: int, line: BrokerConnection
         ) -> tuple[list[OffsetsLog], list[TopicPartition], list[TopicPartition]]:
-            parts, strange, withheld = ask_parts(line, tuple(led[broker]), listed, wanted, self._deadline)
+            parts, strange, withheld = ask_parts(line, tuple(led[broker]), listed, requested, self._deadline)
             return read_parts(line, broker, parts, self._deadline, compare=True), strange, withheld
 
         found: list[OffsetsLog] = []
@@ -173,12 +173,12 @@ class Details:
         if orphaned:
             found += self._orphaned({tp: places[tp][1] for tp in orphaned[:MOST_ORPHANED]})
         for broker, tps in refused.items():
-            # What the coordinator serves cannot be compared with its log then: unknown is not healthy. Noted last: the
+            # The coordinator's offsets cannot be compared with the log then: unknown is not healthy. Noted last: the
             # logs of other partitions are read under the same name.
             why = f"{tps[0]}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
             self._questions.failed(f"offsets log broker {broker}", why)
         for log in found:
-            # Which groups are stored there, or wait for the transaction, is unknown: they may be blocked.
+            # The groups stored there, or waiting for the transaction, are unknown: they may be blocked.
             if log.error == name_of(TOPIC) and log.stable >= 0 and _in_doubt(log, listed):
                 self._questions.failed(f"offsets log {log.partition}", f"{OFFSETS_TOPIC}-{log.partition}: {log.error}")
         kept_back = {tp.partition: broker for broker, tps in refused.items() for tp in tps}
@@ -210,9 +210,9 @@ class Details:
                     found[tp] = log
         return list(found.values())
 
-    def log_ends(self, wanted: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, dict[int, LogEnd]]:
+    def log_ends(self, assigned: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, dict[int, LogEnd]]:
         hosted: dict[int, list[TopicPartition]] = {}
-        for tp, replicas in wanted.items():
+        for tp, replicas in assigned.items():
             for broker in replicas:
                 hosted.setdefault(broker, []).append(tp)
         answers = self._each("log ends", hosted, lambda b, line: ask_log_ends(line, tuple(hosted[b]), self._deadline))
@@ -223,14 +223,17 @@ class Details:
         return found
 
     def claimed(
-        self, wanted: Mapping[TopicPartition, tuple[int, ...]], views: Mapping[int, BrokerView], *, apart: bool = False
+        self,
+        replicas: Mapping[TopicPartition, tuple[int, ...]],
+        views: Mapping[int, BrokerView],
+        *,
+        apart: bool = False,
     ) -> tuple[dict[TopicPartition, dict[int, int]], dict[TopicPartition, EpochEnd]]:
         """Returns high watermarks at every broker that claims leadership, and epoch ends at the newer of two leaders.
 
-        With `apart`, the end of the previous epoch is also read: from another place, a leader of that epoch may be
-        seen.
+        With `apart`, also reads the end of the previous epoch: another place may see a leader of that epoch.
         """
-        claimed = claims(wanted, views)
+        claimed = claims(replicas, views)
         led: dict[int, list[TopicPartition]] = {}
         for tp, leaders in claimed.items():
             for broker in leaders:
@@ -248,12 +251,10 @@ class Details:
         return visible, ended
 
     def epoch_ends(
-        self, name: str, asked: Mapping[int, Mapping[TopicPartition, int]]
+        self, name: str, epochs: Mapping[int, Mapping[TopicPartition, int]]
     ) -> dict[TopicPartition, EpochEnd]:
-        """Reads where leader epochs ended; `asked` is {broker: {partition: epoch}}, `name` is the
-        name of the source.
-        """
-        found_ends = self._each(name, asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
+        """Reads where leader epochs ended; `epochs` is {broker: {partition: epoch}}, `name` is the source's name."""
+        found_ends = self._each(name, epochs, lambda b, line: ask_epoch_ends(line, b, epochs[b], self._deadline))
         return {tp: end for found in found_ends.values() for tp, end in found.items()}
 
 
@@ -266,5 +267,5 @@ def _error_of(probe: CoordinatorProbe) -> str:
 
 
 def _in_doubt(log: OffsetsLog, listed: Collection[int]) -> bool:
-    """Whether the log was read for what it holds, and not only for a group that was asked for."""
+    """Whether the log was read for its content, and not only for a requested group."""
     return log.stable < log.log_end or log.partition not in listed

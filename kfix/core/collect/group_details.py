@@ -1,7 +1,7 @@
-"""Reads consumer groups: one in depth, its coordinator's address, members, offsets, and their logs; of others offsets.
+"""Reads consumer groups: one in depth (coordinator's address, members, offsets, their logs), the others' offsets.
 
-In depth at most `MOST_PARTITIONS` partitions of a group; each question fails on its own, and its error is kept. The
-offsets of all groups take one request a group, pipelined to its coordinator, and three a leader: two round trips.
+In depth it reads at most `MOST_PARTITIONS` partitions of a group; each request fails alone, and its error is kept. The
+offsets of all groups take one request per group, pipelined to its coordinator, and three per leader: two round trips.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 MOST_PARTITIONS = 1000
 #: Most groups whose offsets a plain snapshot reads, most of their partitions, and most rebalancing ones read in depth.
 MOST_GROUPS, MOST_POSITIONS, MOST_REBALANCING = 500, 5000, 5
-#: Timeout in seconds for a connection to the address of a coordinator, which a firewall may never answer.
+#: Timeout in seconds for a connection to a coordinator's address, which a firewall may never answer.
 _CONNECT_SECONDS = 1.5
 _UNREAD = CommittedOffset(0, -1)
 _EACH = ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
@@ -41,7 +41,7 @@ _Bounds = tuple[PartitionOffset | None, ...]
 def leaders_of(
     tps: Iterable[TopicPartition], record: ClusterRecord | None, views: Mapping[int, BrokerView]
 ) -> dict[TopicPartition, int]:
-    """Returns {partition: leader}, by the record or by the newest metadata; partitions without a leader are missing."""
+    """Returns {partition: leader}, from the record or the newest metadata; partitions without a leader are missing."""
     found = {}
     for tp in tps:
         state = record.states.get(tp) if record is not None else None
@@ -55,7 +55,7 @@ def leaders_of(
 
 @dataclass(slots=True)
 class GroupQuestions:
-    """Asks about groups over the connections of a snapshot, `connections` by broker."""
+    """Requests about groups over the connections of a snapshot, `connections` by broker."""
 
     questions: Questions
     connections: Mapping[int, BrokerConnection]
@@ -65,7 +65,7 @@ class GroupQuestions:
     def read(
         self, group: str, leaders: Callable[[Iterable[TopicPartition]], Mapping[TopicPartition, int]]
     ) -> GroupReading:
-        """Returns what was answered about the group; `leaders` returns the leaders of partitions."""
+        """Returns the answers about the group; `leaders` returns the leaders of partitions."""
         self._errors = {}
         taken_at = time.time()
         named = self._named(group)
@@ -106,7 +106,7 @@ class GroupQuestions:
     ) -> tuple[GroupReading, ...]:
         """Returns the committed offsets of groups and the ends of their logs; `coordinators` are {group: broker}.
 
-        State and members are not read. A group that was not answered for has its error, and `partitions` is None.
+        State and members are not read. A group without an answer has its error, and `partitions` is None.
         """
         taken_at = time.time()
         offsets, errors = self._all_offsets(coordinators)
@@ -136,15 +136,15 @@ class GroupQuestions:
     def _all_offsets(
         self, coordinators: Mapping[str, int]
     ) -> tuple[dict[str, dict[TopicPartition, CommittedOffset]], dict[str, str]]:
-        """Returns the committed offsets of each group, and why they are unknown of the others."""
+        """Returns the committed offsets of each group, and why the other groups' offsets are unknown."""
         led: dict[int, list[str]] = {}
         for name, broker in coordinators.items():
             led.setdefault(broker, []).append(name)
 
         def ask(broker: int) -> Callable[[], list[tuple[int, dict[TopicPartition, CommittedOffset]]]]:
-            asked = [group_messages.offset_fetch(name) for name in led[broker]]
+            fetches = [group_messages.offset_fetch(name) for name in led[broker]]
             line = self.connections[broker]
-            return lambda: line.call_many(asked, self.deadline)
+            return lambda: line.call_many(fetches, self.deadline)
 
         tasks = {b: self.questions.start(f"group offsets broker {b}", ask(b)) for b in led if b in self.connections}
         found: dict[str, dict[TopicPartition, CommittedOffset]] = {}
@@ -162,7 +162,7 @@ class GroupQuestions:
         return found, errors
 
     def _asked(self, name: str, ask: Callable[[], T]) -> T | None:
-        """Returns the answer, or None, with the error in `_errors`."""
+        """Returns the answer, or None with the error in `_errors`."""
         task = self.questions.start(name, ask)
         answer = task.result(self.deadline)
         if task.error:
@@ -189,7 +189,7 @@ class GroupQuestions:
         return self._asked("group coordinator", ask)
 
     def _unconnected(self, endpoint: Endpoint) -> str:
-        """Returns why the address does not accept a connection, "" if it does; resolving its name is bounded, too."""
+        """Returns why the address does not accept a connection, or ""; resolving its name has a timeout, too."""
 
         def ask() -> str:
             try:
@@ -213,7 +213,7 @@ class GroupQuestions:
     def _offsets(
         self, line: BrokerConnection, group: str, described: GroupDescription | None
     ) -> dict[TopicPartition, CommittedOffset] | None:
-        """Returns the committed offsets, with those of assigned partitions; stable where the broker can tell."""
+        """Returns the committed offsets, including assigned partitions; stable ones if the broker can return them."""
 
         def ask() -> dict[TopicPartition, CommittedOffset]:
             error, found = line.call(group_messages.offset_fetch(group), self.deadline)
@@ -222,24 +222,24 @@ class GroupQuestions:
             assigned = (
                 {tp for member in described.members or () for tp in member.assigned} if described is not None else set()
             )
-            wanted = dict.fromkeys(sorted(assigned | found.keys()), _UNREAD) | found
-            named = tuple(sorted(wanted)[:MOST_PARTITIONS])
+            committed = dict.fromkeys(sorted(assigned | found.keys()), _UNREAD) | found
+            named = tuple(sorted(committed)[:MOST_PARTITIONS])
             if not line.supports(group_messages.OFFSET_FETCH, group_messages.STABLE_OFFSETS, self.deadline):
                 self._errors["stable offsets"] = "brokers before 2.5 cannot be asked for stable offsets"
             elif named:
                 request = group_messages.stable_offset_fetch(group, named)
                 error, stable = line.call(request, self.deadline)
                 # An offset that is refused with 88 was committed before; it stays known.
-                refused = {tp: CommittedOffset(s.error, wanted[tp].offset) for tp, s in stable.items() if s.error}
-                wanted |= {} if error else refused
+                refused = {tp: CommittedOffset(s.error, committed[tp].offset) for tp, s in stable.items() if s.error}
+                committed |= {} if error else refused
                 if error:
                     self._errors["stable offsets"] = f"OffsetFetch: {name_of(error)}"
-            return {tp: wanted[tp] for tp in sorted(wanted)}
+            return {tp: committed[tp] for tp in sorted(committed)}
 
         return self._asked("group offsets", ask)
 
     def _start_offsets(self, line: BrokerConnection, group: str) -> dict[TopicPartition, CommittedOffset] | None:
-        """Returns where a share group begins to read; it commits no offsets."""
+        """Returns where a share group starts to read; it commits no offsets."""
 
         def ask() -> dict[TopicPartition, CommittedOffset]:
             error, found = line.call(describe_share_offsets(group), self.deadline)
@@ -269,20 +269,20 @@ class GroupQuestions:
         self, stable: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OpenBatch]:
         """Returns the batches at these last stable offsets, of at most `MOST_HELD` partitions."""
-        asked: dict[int, dict[TopicPartition, int]] = {}
+        starts: dict[int, dict[TopicPartition, int]] = {}
         for tp in sorted(stable)[:MOST_HELD]:
-            asked.setdefault(leaders[tp], {})[tp] = stable[tp]
+            starts.setdefault(leaders[tp], {})[tp] = stable[tp]
         tasks = {
             b: self.questions.start(
                 f"open transactions broker {b}",
-                lambda b=b: ask_open_batches(self.connections[b], asked[b], self.deadline),  # type: ignore[misc]
+                lambda b=b: ask_open_batches(self.connections[b], starts[b], self.deadline),  # type: ignore[misc]
             )
-            for b in asked
+            for b in starts
         }
         found: dict[TopicPartition, OpenBatch] = {}
         for broker, task in tasks.items():
             answer = task.result(self.deadline)
-            unread = {tp: OpenBatch(offset, -1, -1, -1, task.error) for tp, offset in asked[broker].items()}
+            unread = {tp: OpenBatch(offset, -1, -1, -1, task.error) for tp, offset in starts[broker].items()}
             found |= unread if answer is None else answer
         return found
 
@@ -299,7 +299,7 @@ class GroupQuestions:
 def _within(
     offsets: Mapping[str, Mapping[TopicPartition, CommittedOffset]], most: int
 ) -> dict[str, dict[TopicPartition, CommittedOffset]]:
-    """Returns so many partitions of the groups, the first groups first; a group is left out where none is left."""
+    """Returns at most this many partitions of the groups, first groups first; a group without any is left out."""
     left, found = most, dict[str, dict[TopicPartition, CommittedOffset]]()
     for name, committed in offsets.items():
         if committed and left <= 0:

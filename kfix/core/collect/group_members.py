@@ -1,4 +1,4 @@
-"""The members of one group as its coordinator lists them, and those of its last generation by the log."""
+"""The members of one group as its coordinator lists them, and the members of its last generation from the log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_last_generation(line: BrokerConnection, group: str, tp: TopicPartition,
             raise UnreachableError(f"{line.endpoint}: {tp}: {error}")
         recorded = found.groups.get(group)
         if recorded is not None and recorded.member_ids and end >= part.log_end and not error:
-            # A list that was cut off would exclude members of the generation.
+            # A truncated list would exclude members of the generation.
             every = len(recorded.member_ids) == recorded.members
             return LastGeneration(recorded.generation, frozenset(recorded.member_ids if every else ()))
     return LastGeneration()

@@ -1,4 +1,4 @@
-"""What a snapshot reads of a KRaft cluster besides its brokers, and when: the quorum first, what is forwarded last."""
+"""The sources of a KRaft cluster besides its brokers, and their order: the quorum first, forwarded requests last."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kfix.core.target import Target
 
 
 class KraftReading:
-    """The quorum of one snapshot. `answers` and `addresses` are filled by the collector, as brokers answer."""
+    """The quorum of one snapshot. The collector fills `answers` and `addresses` as brokers answer."""
 
     def __init__(
         self,
@@ -48,12 +48,12 @@ class KraftReading:
         self._old_leaders: dict[TopicPartition, OldLeader] = {}
 
     def fenced(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> dict[int, Endpoint]:
-        """Returns the brokers that are registered and not alive, by the broker with the newest metadata."""
+        """Returns the registered brokers that are not alive, from the broker with the newest metadata."""
         newest = self._newest()
         if newest is None:
             return {}
-        asked = self._questions.start("fenced brokers", lambda: ask_fenced(lines[newest], deadline))
-        self._fenced = asked.result(deadline)
+        task = self._questions.start("fenced brokers", lambda: ask_fenced(lines[newest], deadline))
+        self._fenced = task.result(deadline)
         return {b: e for b, e in (self._fenced or {}).items() if b not in self._addresses}
 
     @property
@@ -62,30 +62,30 @@ class KraftReading:
         return self._quorum.foreign
 
     def alive(self) -> frozenset[int]:
-        """Returns the brokers that count as alive, and starts what only a doubt about the quorum needs."""
+        """Returns the brokers that count as alive, and starts the requests that only a doubt about the quorum needs."""
         offsets = self._offsets()
         self._quorum.ask_again({b: self._addresses[b] for b in self._answers}, offsets)
         views = {b: answer.view for b, answer in self._answers.items()}
         return listed_alive(views, self._quorum.seen(offsets)) or frozenset(views)
 
     def record(self) -> ClusterRecord | None:
-        """Returns the record by the broker with the newest metadata, as far as it is known before the last requests."""
+        """Returns the record from the broker with the newest metadata, as far as known before the last requests."""
         views = {b: answer.view for b, answer in self._answers.items()}
         return recorded_by(None, self._quorum.seen(self._offsets()), views)
 
     def ask_eligible(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
-        """Reads who may lead where there is no leader, from the broker with the newest metadata."""
+        """Reads which replicas may lead partitions without a leader, from the broker with the newest metadata."""
         newest = self._newest()
         if newest is None:
             return
         view = self._answers[newest].view
-        # With an ISR, too: a last known leader that is no replica makes the start of a broker fail (KFX120).
+        # Also with an ISR: a last known leader that is no replica makes the start of a broker fail (KFX120).
         doubtful = {tp for tp, each in view.partitions.items() if each.leader == NO_LEADER}
-        # Half of the time is left for what is read afterwards.
+        # Half of the time remains for later requests.
         self._eligible = read_eligible(self._questions, lines[newest], doubtful, deadline.within(deadline.left / 2))
 
     def ask_old_leaders(self, lines: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
-        """Asks the brokers whose metadata is of an older moment whether they know the leaders that succeeded them."""
+        """Asks the brokers with older metadata whether they know the leaders that succeeded them."""
         newest, seen = self._newest(), self._quorum.seen(self._offsets())
         if newest is None or not seen.read:
             return
@@ -104,9 +104,9 @@ class KraftReading:
     def last(
         self, settings: Mapping[str, Mapping[str, str]] | None
     ) -> tuple[QuorumView, dict[TopicPartition, Assignment] | None]:
-        """Returns the quorum and the reassignments; nothing that is read before this waits for a controller.
+        """Returns the quorum and the reassignments; no earlier request waits for a controller.
 
-        `settings` are {topic: the settings that it has of its own}, None if they were not read.
+        `settings` are {topic: its own settings}, None if they were not read.
         """
         on_kraft = [a for a in self._answers.values() if a.features is not None and not _of_zookeeper(a)]
         features = next((a.features.finalized for a in on_kraft if a.features is not None), {})
@@ -149,14 +149,14 @@ def _of_zookeeper(answer: BrokerAnswers) -> bool:
     return bool(answer.configs) and not answer.configs.get("process.roles")
 
 
-#: Most partitions of which one broker is asked whether it leads them still: the first ones prove it.
+#: Most partitions about which one broker is asked whether it still leads them: the first ones prove it.
 _MOST_OLD_LEADERS = 200
 
 
 def succeeded(
     broker: int, own: Mapping[TopicPartition, PartitionView], current: Mapping[TopicPartition, PartitionView]
 ) -> dict[TopicPartition, int]:
-    """Returns {partition: newer leader epoch} of those that it leads by its own, older metadata."""
+    """Returns {partition: newer leader epoch} of the partitions that the broker leads by its own, older metadata."""
     found = {}
     for tp, view in own.items():
         newer = current.get(tp)
@@ -170,7 +170,7 @@ def succeeded(
 def ask_old_leader(
     line: BrokerConnection, broker: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
 ) -> dict[TopicPartition, OldLeader]:
-    """Returns what the broker answers to the leader epochs of its successors, which it knows if it has stepped down."""
+    """Returns the broker's answers to the leader epochs of its successors, which it knows if it has stepped down."""
     answers = line.call(requests.epoch_ends(epochs, current=True), deadline)
     return {
         tp: OldLeader(broker, epochs[tp], name_of(each.error) if each.error else "")

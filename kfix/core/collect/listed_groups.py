@@ -24,18 +24,18 @@ def describe_listed(line: BrokerConnection, listed: Sequence[ListedGroup], deadl
     typed = {kind: [each.name for each in chosen if each.type == kind] for kind in _OTHERS}
     rest = tuple(each.name for each in chosen if each.type not in {*_OTHERS, STREAMS_GROUP})
     found = line.call(group_messages.describe_groups(rest), deadline) if rest else []
-    # A broker that lists no types may have groups of the consumer protocol all the same (3.7).
+    # A broker that lists no types may still have groups of the consumer protocol (3.7).
     untyped = {each.name for each in chosen if not each.type}
     doubtful = [each.name for each in found if not each.error and each.state == DEAD and each.name in untyped]
     found = [each for each in found if not each.error]
     for kind in _OTHERS:
-        wanted = [*typed[kind], *doubtful]
-        described = ask_typed(line, kind, wanted, deadline) if wanted else None
+        names = [*typed[kind], *doubtful]
+        described = ask_typed(line, kind, names, deadline) if names else None
         answered = {each.name: each for each in described or () if not each.error}
         found = [each for each in found if each.name not in answered]
         found += [_plain(each) for each in answered.values()]
         refused = {each.name for each in described or () if each.error not in {0, NOT_FOUND}}
-        # What kfix may not read as this type is unknown, not dead.
+        # A group that kfix may not read as this type is unknown, not dead.
         found = [each for each in found if each.name not in refused]
     return found
 
@@ -49,7 +49,7 @@ def _plain(group: GroupDescription) -> DescribedGroup:
 def as_groups(
     listed: Mapping[int, Sequence[ListedGroup]], described: Mapping[str, DescribedGroup]
 ) -> tuple[Group, ...]:
-    """Returns every listed group, sorted by name, with state and members where it was described."""
+    """Returns every listed group, sorted by name, with state and members if it was described."""
     listers: dict[str, list[int]] = {}
     types: dict[str, str] = {}
     for broker, groups in listed.items():

@@ -117,7 +117,7 @@ def _doubt_of(
 def _parted(
     record: ClusterRecord | None, views: Mapping[int, BrokerView]
 ) -> list[tuple[TopicPartition, tuple[int, ...]]]:
-    """Partitions with an unreachable preferred leader first, then by name, so that two places choose the same ones."""
+    """Returns partitions with an unreachable preferred leader first, then by name: two places choose the same ones."""
     if record is not None:
         known = [(tp, a.replicas) for tp, a in record.assignments.items()]
     else:
@@ -166,8 +166,8 @@ def epochs_before(
 def newly_led(
     before: Sample | None, at_risk: Mapping[TopicPartition, AtRisk], record: ClusterRecord | None
 ) -> dict[int, dict[TopicPartition, int]]:
-    """Returns {current leader: {partition: previous leader epoch}} for partitions with an election since `before`, or
-    since they were remembered at risk.
+    """Returns {leader: {partition: previous epoch}} for partitions elected since `before` or since they were at
+    risk.
     """
     found: dict[int, dict[TopicPartition, int]] = {}
     if record is None:
@@ -182,13 +182,13 @@ def newly_led(
 
 
 def replicas_of(
-    record: ClusterRecord | None, wanted: Collection[TopicPartition] | None
+    record: ClusterRecord | None, partitions: Collection[TopicPartition] | None
 ) -> dict[TopicPartition, tuple[int, ...]]:
-    """Returns the replicas of these partitions, or with None of all, at most `MOST_OF_ALL`."""
+    """Returns the replicas of these partitions, or with None the replicas of all, at most `MOST_OF_ALL`."""
     if record is None:
         return {}
-    if wanted is not None:
-        return {tp: record.assignments[tp].replicas for tp in wanted if tp in record.assignments}
+    if partitions is not None:
+        return {tp: record.assignments[tp].replicas for tp in partitions if tp in record.assignments}
     return {tp: each.replicas for tp, each in islice(record.assignments.items(), MOST_OF_ALL)}
 
 

@@ -1,4 +1,4 @@
-"""Chooses between clusters, where the bootstrap servers that were given are of several."""
+"""Chooses between clusters if the given bootstrap servers belong to several."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from kfix.core.snapshot.snapshot import Endpoint
 
 
 def meant(servers: Mapping[str, Sequence[Endpoint]], read: str, expected: str = "") -> str:
-    """Returns the id of the cluster that is meant by bootstrap servers of these clusters.
+    """Returns the id of the intended cluster among the clusters of these bootstrap servers.
 
-    It is `expected`, which an inventory names, or that of most servers; `read`, the cluster of the first one to answer,
-    where another one has no more of them.
+    It is `expected`, from an inventory, or the cluster of most servers. If no other cluster has more servers, it is
+    `read`, the cluster of the first server that answered.
     """
     if expected in servers:
         return expected

@@ -1,4 +1,4 @@
-"""What the KRaft controllers report while the brokers that were read still run with ZooKeeper, as in a migration."""
+"""The reports of the KRaft controllers while the brokers still run with ZooKeeper, as in a migration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ask_migration(
 ) -> QuorumView | None:
     """Returns the quorum that the settings of the brokers name; None if ZooKeeper records no migration.
 
-    Brokers with ZooKeeper do not know DescribeQuorum, so that each controller is asked itself. One that does not
+    Brokers with ZooKeeper do not know DescribeQuorum, so each controller is asked itself. A controller that does not
     respond is a fact about the migration, not a failed source.
     """
     if view is None or not view.migrating:

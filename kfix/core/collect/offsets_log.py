@@ -1,5 +1,5 @@
-"""Reads the end of the log of an offsets partition where a cheaper answer leaves a doubt, and compares it with what
-the coordinator serves.
+"""Reads the end of an offsets partition's log if a cheaper answer leaves a doubt, and compares it with the
+coordinator's offsets.
 
 Which partitions are in doubt, and what a plain diagnosis does not see: docs/adr/019-the-offsets-log-only-in-doubt.md.
 """
@@ -43,7 +43,7 @@ _MOST_NAMES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What to read of one partition: from offset `first` on, at most `most_bytes`. `stable` is -1 at a follower."""
+    """A part to read of one partition: from offset `first` on, at most `most_bytes`. `stable` is -1 at a follower."""
 
     tp: TopicPartition
     start: int
@@ -58,7 +58,7 @@ def coordinators(
 ) -> dict[TopicPartition, tuple[int, tuple[int, ...]]]:
     """Returns {offsets partition: (its leader, its replicas with the members of the ISR first)} of `count` partitions.
 
-    The record counts where it was read, otherwise the metadata with the newest leader epoch.
+    The record counts if it was read, otherwise the metadata with the newest leader epoch.
     """
     found: dict[TopicPartition, tuple[int, tuple[int, ...]]] = {}
     for tp in (TopicPartition(OFFSETS_TOPIC, number) for number in range(count)):
@@ -84,12 +84,12 @@ def ask_parts(
     line: BrokerConnection,
     tps: tuple[TopicPartition, ...],
     listed: Collection[int],
-    wanted: Collection[int],
+    requested: Collection[int],
     deadline: Deadline,
 ) -> tuple[list[Part], list[TopicPartition], list[TopicPartition]]:
-    """Returns (what to read at this leader, partitions that it does not serve, those of them that it withholds).
+    """Returns (parts to read at this leader, partitions that it does not serve, those of them that it withholds).
 
-    A new leader withholds its offsets for a moment, until it knows the high watermark; they are asked for again.
+    A new leader withholds its offsets until it knows the high watermark; they are requested again.
     """
     starts, ends, stables = _ask_offsets(line, tps, deadline)
     again = deadline.within(min(_SETTLING_SECONDS, deadline.left / 4))
@@ -105,11 +105,11 @@ def ask_parts(
             strange.append(tp)
             continue
         start, end, stable = starts[tp].offset, ends[tp].offset, stables[tp].offset
-        most, limit = _WANTED if tp.partition in wanted or stable < end else _UNLISTED
+        most, limit = _WANTED if tp.partition in requested or stable < end else _UNLISTED
         first = max(start, end - most)
-        if stable < end and tp.partition not in wanted:
+        if stable < end and tp.partition not in requested:
             first = max(start, stable)
-        if start < end and (stable < end or tp.partition in wanted or tp.partition not in listed):
+        if start < end and (stable < end or tp.partition in requested or tp.partition not in listed):
             parts.append(Part(tp, start, stable, end, min(first, stable), limit))
     return parts, strange, list(withheld)
 
@@ -134,7 +134,7 @@ def orphaned_part(tp: TopicPartition, end: LogEnd) -> Part:
 def read_parts(
     line: BrokerConnection, broker: int, parts: Iterable[Part], deadline: Deadline, *, compare: bool
 ) -> list[OffsetsLog]:
-    """Reads these parts from one broker; with `compare`, it is their coordinator and is asked what it serves."""
+    """Reads these parts from one broker; with `compare`, it is their coordinator, whose offsets are compared."""
     return [_read(line, broker, part, deadline, compare=compare) for part in parts]
 
 
@@ -171,7 +171,7 @@ def _named(found: GroupRecords) -> tuple[LoggedGroup, ...]:
 
 
 def _compared(line: BrokerConnection, log: OffsetsLog, found: GroupRecords, deadline: Deadline) -> OffsetsLog:
-    """Returns the log with what the coordinator serves of it; a newer broker than 2.4 is needed for that."""
+    """Returns the log with the coordinator's offsets; needs a newer broker than 2.4."""
     held: dict[str, set[TopicPartition]] = {}
     for transaction in found.open.values():
         for group, places in transaction.offsets().items():
@@ -180,13 +180,13 @@ def _compared(line: BrokerConnection, log: OffsetsLog, found: GroupRecords, dead
     names = [name for name in dict.fromkeys((*held, *logged)) if held.get(name) or logged.get(name)][:_MOST_GROUPS]
     if not names or not line.supports(group_messages.OFFSET_FETCH, group_messages.STABLE_OFFSETS, deadline):
         return log
-    asked = {name: tuple(sorted(held.get(name, set()) | logged.get(name, set()))) for name in names}
+    partitions = {name: tuple(sorted(held.get(name, set()) | logged.get(name, set()))) for name in names}
     answers = line.call_many(
-        [group_messages.stable_offset_fetch(name, tps) for name, tps in asked.items()],
+        [group_messages.stable_offset_fetch(name, tps) for name, tps in partitions.items()],
         deadline,
     )
     groups = {g.name: g for g in log.groups}
-    for name, (error, offsets) in zip(asked, answers, strict=True):
+    for name, (error, offsets) in zip(partitions, answers, strict=True):
         if error:
             continue
         pending = tuple(tp for tp, each in offsets.items() if each.error == UNSTABLE)

@@ -1,4 +1,4 @@
-"""Reads the whole log of an offsets partition as a coordinator loads it, and looks for one key in that of a replica."""
+"""Reads the whole log of an offsets partition as a coordinator loads it, and searches a replica's log for one key."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kfix.core.snapshot.offsets import SavedSource
 from kfix.core.snapshot.snapshot import TopicPartition
 
 _PIECE = 1 << 20
-#: Bytes of one log that are read at most. Without a compaction that works, a log is larger, and then nothing heals it.
+#: Most bytes of one log that are read. Without a working compaction a log is larger, and then nothing heals it.
 _MOST_BYTES = 256 << 20
 
 
 def replay_partition(line: BrokerConnection, tp: TopicPartition, timeout: float) -> OffsetsReplay:
-    """Returns the partition as its leader holds it. Raises UnreachableError if the leader does not answer."""
+    """Returns the partition from its leader. Raises UnreachableError if the leader does not answer."""
     found = LoadReplay()
     log = ask_log_ends(line, (tp,), Deadline.after(timeout))[tp]
     if log.error:
@@ -46,7 +46,7 @@ def replay_partition(line: BrokerConnection, tp: TopicPartition, timeout: float)
 def find_key(line: BrokerConnection, tp: TopicPartition, key: bytes, first: int, until: int, timeout: float) -> KeyLeft:
     """Returns the records with this key from offset `first` on; unknown unless the replica serves all before `until`.
 
-    Any replica serves what is below its high watermark.
+    Any replica serves records below its high watermark.
     """
     found = KeyLeft()
 

@@ -33,7 +33,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class PartitionOffsets:
-    """What was read of one offsets partition. `tried` has a sentence for each replica that served less."""
+    """The content of one offsets partition. `tried` has a sentence for each replica that served less."""
 
     source: SavedSource
     groups: tuple[SavedGroup, ...]
@@ -51,9 +51,9 @@ def partition_count(snapshot: Snapshot) -> int:
 def read_partition(target: Target, snapshot: Snapshot, partition: int) -> PartitionOffsets:
     """Returns the offsets from the leader, else from the replica that serves most records; ISR members first.
 
-    Those of a replica that is not in the ISR are never complete.
+    The offsets of a replica outside the ISR are never complete.
 
-    Raises UnreachableError, with what each replica answered, if no replica serves a record and one holds some.
+    Raises UnreachableError, with the answer of each replica, if no replica serves a record and one holds some.
     """
     tp = TopicPartition(OFFSETS_TOPIC, partition)
     leader, replicas = coordinators(record_of(snapshot), snapshot.views, partition + 1).get(tp, (-1, ()))
@@ -147,7 +147,7 @@ def not_served(at: int, high: int, source: SavedSource) -> str:
 
 
 def saved(source: SavedSource, found: GroupRecords) -> PartitionOffsets:
-    """Returns the groups with a committed offset. Adds to the source what the records leave open."""
+    """Returns the groups with a committed offset. Adds the gaps in the records to the source."""
     unknown = [
         f"{name} {topic}-{number}"
         for name, group in sorted(found.groups.items())

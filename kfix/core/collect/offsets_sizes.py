@@ -1,7 +1,7 @@
-"""Reads how large the replicas of the offsets partitions are, and a piece of those that should be compacted.
+"""Reads the sizes of the replicas of the offsets partitions, and a piece of each log that should be compacted.
 
-The offsets of a log do not show it: its log start offset stays 0 whether it is compacted or not. Keys that repeat do,
-since compaction leaves one record of each key (docs/adr/021-an-uncompacted-log-by-repeated-keys.md).
+The log start offset stays 0 whether a log is compacted or not. Repeated keys show it, since compaction leaves one
+record of each key (docs/adr/021-an-uncompacted-log-by-repeated-keys.md).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from kfix.core.kafka.rights import with_right
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
 
-#: Most logs of a broker of which a piece is read, largest first.
+#: Most logs per broker of which a piece is read, largest first.
 MOST_SAMPLED = 10
-#: A piece is a small part of the log. A Fetch ends at the end of a segment, so that it may take several.
+#: A piece is a small part of the log. A Fetch ends at the end of a segment, so a piece may take several.
 _PIECE_BYTES, _PARTS, _PIECES, _ENOUGH = 1 << 19, 16, 3, 1_000
 _TAIL_RECORDS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What one broker is asked: the offsets partitions that it hosts, and those of them that it leads."""
+    """The requests to one broker: the offsets partitions that it hosts, and those of them that it leads."""
 
     tps: tuple[TopicPartition, ...]
     led: tuple[TopicPartition, ...]
@@ -48,47 +48,47 @@ def read_sizes(
     principal: str,
     deadline: Deadline,
 ) -> tuple[OffsetsLogSize, ...]:
-    """Returns the sizes; of a broker that refuses or fails, rows with the error for the partitions that it leads.
+    """Returns the sizes; if a broker refuses or fails, rows with the error for the partitions that it leads.
 
     `places` is {partition: (leader, replicas)}; the error names the right that `principal` lacks.
     """
-    # Questions of their own: only the checks of latent risks need the answers, so no source of the cluster has failed.
+    # Separate requests: only the checks of latent risks need the answers, so no source of the cluster has failed.
     questions, hosted = Questions(), dict[int, list[TopicPartition]]()
     for tp, (_, replicas) in places.items():
         for broker in replicas:
             hosted.setdefault(broker, []).append(tp)
-    asked = {
+    by_broker = {
         b: _Asked(tuple(tps), tuple(tp for tp in tps if places[tp][0] == b), segment_bytes, principal)
         for b, tps in hosted.items()
         if b in connections
     }
     tasks = {
         b: questions.start(f"broker {b}", partial(_read, connections[b], b, each, deadline))
-        for b, each in asked.items()
+        for b, each in by_broker.items()
     }
     found: list[OffsetsLogSize] = []
     for b, task in tasks.items():
         answer = task.result(deadline)
-        found += _unknown(b, asked[b], task.error or "no answer") if answer is None else answer
+        found += _unknown(b, by_broker[b], task.error or "no answer") if answer is None else answer
     return tuple(sorted(found))
 
 
-def _unknown(broker: int, asked: _Asked, error: str) -> list[OffsetsLogSize]:
-    return [OffsetsLogSize(tp.partition, broker, -1, error=error) for tp in asked.led]
+def _unknown(broker: int, sought: _Asked, error: str) -> list[OffsetsLogSize]:
+    return [OffsetsLogSize(tp.partition, broker, -1, error=error) for tp in sought.led]
 
 
-def _read(line: BrokerConnection, broker: int, asked: _Asked, deadline: Deadline) -> list[OffsetsLogSize]:
-    tps, segment = asked.tps, asked.segment_bytes
+def _read(line: BrokerConnection, broker: int, sought: _Asked, deadline: Deadline) -> list[OffsetsLogSize]:
+    tps, segment = sought.tps, sought.segment_bytes
     _, dirs = line.call(requests.describe_log_dirs(with_room=False, tps=tps), deadline)
-    if not dirs:  # version 1 has no error of its own
-        return _unknown(broker, asked, with_right(name_of(CLUSTER), requests.DESCRIBE_LOG_DIRS, asked.principal))
+    if not dirs:  # Version 1 has no error field.
+        return _unknown(broker, sought, with_right(name_of(CLUSTER), requests.DESCRIBE_LOG_DIRS, sought.principal))
     hosted = frozenset(tps)
     sizes = {tp: size for each in dirs if not each.error for tp, size in each.sizes.items() if tp in hosted}
-    large = [tp for tp in asked.led if should_be_compacted(sizes.get(tp, 0), segment)]
+    large = [tp for tp in sought.led if should_be_compacted(sizes.get(tp, 0), segment)]
     sampled = sorted(large, key=lambda tp: -sizes[tp])[:MOST_SAMPLED]
     found = {tp: OffsetsLogSize(tp.partition, broker, size) for tp, size in sizes.items()}
     found |= {
-        tp: OffsetsLogSize(tp.partition, broker, -1, error="no size of its log") for tp in asked.led if tp not in sizes
+        tp: OffsetsLogSize(tp.partition, broker, -1, error="no size of its log") for tp in sought.led if tp not in sizes
     }
     if not sampled:
         return list(found.values())
@@ -98,12 +98,12 @@ def _read(line: BrokerConnection, broker: int, asked: _Asked, deadline: Deadline
     )
     for tp in sampled:
         try:
-            start, end = (_offset(each.get(tp), asked.principal) for each in (starts, ends))
-            found[tp] = _sampled(_Log(line, tp, start, end, asked.principal), found[tp], deadline)
+            start, end = (_offset(each.get(tp), sought.principal) for each in (starts, ends))
+            found[tp] = _sampled(_Log(line, tp, start, end, sought.principal), found[tp], deadline)
         except UnreachableError as error:
             found[tp] = found[tp]._replace(error=str(error))
     if all(found[tp].error for tp in sampled):
-        # What refuses or fails for the largest does so for the others.
+        # A refusal or failure for the largest log holds for the others.
         found |= {tp: found[tp]._replace(error=found[sampled[0]].error) for tp in large}
     return list(found.values())
 
@@ -117,7 +117,7 @@ def _offset(answer: requests.PartitionOffset | None, principal: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """The log of a partition at its leader, with its first offset and the one behind its last."""
+    """The log of a partition at its leader, with its first offset and the offset after its last one."""
 
     line: BrokerConnection
     tp: TopicPartition
@@ -129,8 +129,8 @@ class _Log:
 def _sampled(log: _Log, size: OffsetsLogSize, deadline: Deadline) -> OffsetsLogSize:
     """Reads a piece of the log that the cleaner of a healthy broker has compacted. Raises UnreachableError.
 
-    Behind its first part, a log that is not compacted is dense: as many records as offsets. So the size of a record at
-    the end of the log leads from the end to the offset behind which SAMPLED_SHARE of the bytes are, if all are dense.
+    After its first part, a log that is not compacted is dense: as many records as offsets. So the size of a record at
+    the end of the log gives the offset after which SAMPLED_SHARE of the bytes are, if all are dense.
     """
     most = min(_PIECE_BYTES, size.size // _PARTS)
     tail = _piece(log, max(log.start, log.end - _TAIL_RECORDS), most, deadline)

@@ -1,4 +1,4 @@
-"""What a caller may have a snapshot read beyond the default."""
+"""Options of a snapshot: what to read beyond the default."""
 
 from __future__ import annotations
 

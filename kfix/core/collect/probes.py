@@ -18,17 +18,17 @@ from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.snapshot import CoordinatorProbe
 
 
-def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: int) -> dict[str, CoordinatorProbe]:
-    """Returns {group: a probe without an answer}: one group per offsets partition, plus every group in `wanted`.
+def representatives(groups: Iterable[str], requested: Iterable[str], partitions: int) -> dict[str, CoordinatorProbe]:
+    """Returns {group: a probe without an answer}: one group per offsets partition, plus every group in `requested`.
 
-    All groups of an offsets partition have the same coordinator, so one of them is enough. Where none is known, its
-    name is made up: a coordinator that failed no longer lists its groups.
+    All groups of an offsets partition have the same coordinator, so one of them is enough. If none is known, kfix makes
+    up its name: a coordinator that failed no longer lists its groups.
     """
     chosen: dict[int, str] = {}
     for group in groups:
         chosen.setdefault(partition_of_group(group, partitions), group)
     named = {group: partition for partition, group in chosen.items()}
-    named |= {g: partition_of_group(g, partitions) for g in wanted}
+    named |= {g: partition_of_group(g, partitions) for g in requested}
     made_up = made_up_groups(set(range(partitions)) - set(named.values()), partitions)
     return {
         group: CoordinatorProbe(group, partition, None, None, None, made_up=group in made_up)
@@ -39,7 +39,7 @@ def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: in
 def find_coordinators(
     askers: Iterable[BrokerConnection], groups: Mapping[str, CoordinatorProbe], deadline: Deadline
 ) -> dict[str, CoordinatorProbe]:
-    """Asks one broker for the coordinators of all groups, and the others for those that are still unknown."""
+    """Asks one broker for the coordinators of all groups, and the others for the coordinators still unknown."""
     found: dict[str, CoordinatorProbe] = {}
     for asker in askers:
         open_questions = [g for g in groups if g not in found or found[g].find_error != 0]

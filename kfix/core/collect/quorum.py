@@ -1,7 +1,8 @@
-"""Reads the quorum of a KRaft cluster: every controller at its own listener, and how far each broker has come.
+"""Reads the quorum of a KRaft cluster: every controller at its own listener, and the metadata offset of each broker.
 
-Exactly the active controller answers DescribeQuorum, the others with NOT_LEADER_OR_FOLLOWER (docs/facts/kraft.md). What
-a broker would forward goes last, over a connection and with a timeout of its own: a lost quorum never answers it.
+Only the active controller answers DescribeQuorum, the others with NOT_LEADER_OR_FOLLOWER (docs/facts/kraft.md).
+Requests that a broker would forward go last, over a separate connection with its own timeout: a lost quorum never
+answers them.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from kfix.core.target import Target
 
 SOURCE = "KRaft quorum"
 _NOT_ACTIVE = 6
-#: Seconds that the brokers' metadata waits for the active controller, so that its high watermark is the older one.
+#: Seconds that reading the brokers' metadata waits for the active controller, so that its high watermark is older.
 _FIRST = 0.25
-#: Seconds until a controller that has just been elected is asked again.
+#: Seconds until a newly elected controller is asked again.
 _SETTLES = 0.02
 #: Timeout in seconds for a request that a broker forwards to the active controller.
 _FORWARDED = 1.5
@@ -48,7 +49,7 @@ Offsets = dict[int, int]
 class QuorumQuestion:
     """The requests to the controllers, all started at once; `configs` are the settings of any broker.
 
-    `cluster_id` is that of the brokers, "" if it is unknown. A controller of another cluster counts for nothing.
+    `cluster_id` is the brokers', "" if it is unknown. Answers of controllers of another cluster are ignored.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class QuorumQuestion:
         self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
         self._settings = ControllerSettings(partial(self._line, controller=True), deadline)
         named = [*self._voters.values(), *(e for e in listed if e is not None)]
-        #: Those of the option alone, which may be of another cluster; the brokers' own settings name no other.
+        #: Addresses of the option alone, maybe of another cluster; the brokers' own settings name no other.
         self._doubtful = frozenset(target.controllers) - frozenset(named)
         self._ask([*named, *target.controllers])
         self._active: DescribedQuorum | None = None
@@ -79,11 +80,11 @@ class QuorumQuestion:
         self._began = 0.0
 
     def wait_for_active(self) -> None:
-        """Waits shortly for the active controller: a broker's metadata that is read after that is newer."""
+        """Waits briefly for the active controller: a broker's metadata that is read after that is newer."""
         self._find_active(self._deadline.within(_FIRST))
 
     def ask_again(self, brokers: Mapping[int, Endpoint], offsets: Offsets) -> None:
-        """Starts what only a doubt needs: a question through a broker, and the metadata offsets a second time."""
+        """Starts the requests that only a doubt needs: one through a broker, and the metadata offsets a second time."""
         self._began = time.monotonic()
         self._find_active(self._deadline.within(_FIRST))
         self._settings.ask(self._answering())
@@ -97,7 +98,7 @@ class QuorumQuestion:
             self._later = self._aside.start("metadata offsets", lambda: self._offsets_later(again))
 
     def seen(self, offsets: Offsets) -> QuorumView:
-        """Returns the view of what has answered by now."""
+        """Returns the view of all answers so far."""
         return self._view(offsets)
 
     def answer(
@@ -107,7 +108,7 @@ class QuorumQuestion:
         fenced: tuple[int, ...] | None,
         supported: Mapping[int, int],
     ) -> QuorumView:
-        """Returns the view of everything that has answered, after the requests of `ask_again` have ended.
+        """Returns the view of all answers, after the requests of `ask_again` have ended.
 
         `supported` are {broker: the highest level of metadata.version that its software supports}.
         """
@@ -147,13 +148,13 @@ class QuorumQuestion:
         )
 
     def settings_unread(self, leader: int) -> str:
-        """Returns why the active controller, which answered itself, did not report its settings, "" if it did."""
+        """Returns why the active controller, which answered itself, did not report its settings, or ""."""
         return self._settings.why_unread(leader)
 
     def reassignments(self, view: QuorumView, brokers: Mapping[int, Endpoint]) -> dict[TopicPartition, Assignment]:
-        """Returns the reassignments, from the active controller itself where it can be reached.
+        """Returns the reassignments, from the active controller itself if it can be reached.
 
-        Raises UnreachableError where it cannot: a broker would hold the request until its controller answers.
+        Raises UnreachableError if it cannot: a broker would hold the request until its controller answers.
         """
         active = self._active_answers()
         own = max(active, key=lambda e: active[e].epoch, default=None)
@@ -188,14 +189,14 @@ class QuorumQuestion:
             return found
 
     def _features_of_controller(self, endpoint: Endpoint) -> Features:
-        """Asked apart: nothing waits for it."""
+        """Requests the features separately: nothing waits for them."""
         with self._line(endpoint, controller=True) as line:
             return line.call(kraft_messages.describe_features(), self._deadline)
 
     def _refuse_another_cluster(self, endpoint: Endpoint, line: BrokerConnection) -> None:
-        """Asked only where it is in doubt: a controller reports its cluster only to a client with `Alter` on it.
+        """Asks for the cluster id only in case of doubt: a controller reports it only to a client with `Alter` on it.
 
-        Raises UnreachableError if the controller is of another cluster, or if it does not report which it is of.
+        Raises UnreachableError if the controller belongs to another cluster, or does not report its cluster.
         """
         version = kraft_messages.OWN_CLUSTER
         if not self._cluster_id or not line.supports(kraft_messages.DESCRIBE_CLUSTER, version, self._deadline):
@@ -209,7 +210,7 @@ class QuorumQuestion:
             raise UnreachableError(f"{endpoint}: is a controller of another cluster, {found.cluster_id}")
 
     def _through(self, brokers: Mapping[int, Endpoint]) -> tuple[int, DescribedQuorum]:
-        """Asks the broker with the newest metadata: the others forward the request to the same controller."""
+        """Asks the broker with the newest metadata: every broker would forward the request to the same controller."""
         broker, endpoint = next(iter(brokers.items()))
         with self._line(endpoint) as line:
             return broker, describe_at(line, self._deadline.within(_FORWARDED))
@@ -243,7 +244,7 @@ class QuorumQuestion:
             self._ask(endpoint for node, endpoint in self._active.nodes if node in voters)
 
     def _active_answers(self) -> dict[Endpoint, DescribedQuorum]:
-        """Returns the answers as the active controller: two, where one was deposed a moment ago."""
+        """Returns the answers of active controllers: two if one was deposed a moment ago."""
         found = {e: task.answer_so_far for e, task in self._asked.items() if _is_active(task)}
         return {e: answer for e, answer in found.items() if answer is not None}
 
@@ -252,14 +253,14 @@ class QuorumQuestion:
         return [e for e, answer in answers.items() if answer is not None and just_elected(answer)]
 
     def _elected_meanwhile(self) -> None:
-        """Asks those again that answered as not active: an election takes as long as a snapshot."""
+        """Asks the controllers that were not active again: an election takes as long as a snapshot."""
         for endpoint in [e for e, task in self._asked.items() if task.answer_so_far is not None]:
             del self._asked[endpoint]
             self._ask([endpoint])
         self._find_active(self._deadline.within(_FIRST))
 
     def _named(self) -> dict[Endpoint, int]:
-        """Returns {address: node} of the controllers, by the brokers' settings and by the active controller."""
+        """Returns {address: node} of the controllers, from the brokers' settings and from the active controller."""
         named = {endpoint: node for node, endpoint in self._voters.items()}
         return named | {endpoint: node for node, endpoint in (self._active.nodes if self._active is not None else ())}
 
@@ -301,9 +302,9 @@ class QuorumQuestion:
 
 
 def kraft_settings(answers: Iterable[BrokerAnswers], *, taken_over: bool) -> Mapping[str, str] | None:
-    """Returns the settings of a broker of KRaft if every broker that reports its settings is one, otherwise None.
+    """Returns the settings of a KRaft broker if every broker that reports its settings is one, otherwise None.
 
-    One suffices where a KRaft controller has taken over: a broker of KRaft is not registered in ZooKeeper.
+    After a KRaft controller has taken over, one broker suffices: a KRaft broker is not registered in ZooKeeper.
     """
     known = [a.configs for a in answers if a.configs]
     kraft = [configs for configs in known if configs.get("process.roles")]

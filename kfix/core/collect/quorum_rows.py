@@ -1,4 +1,4 @@
-"""The replicas of the metadata log as a snapshot has them: ages instead of times, and directory ids in Kafka's text."""
+"""The replicas of the metadata log for a snapshot: ages instead of times, and directory ids in Kafka's text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def last_fetch(active: DescribedQuorum, node: int) -> float | None:
 def replica_rows(
     states: Sequence[VoterState], now_ms: int, by_directory: Collection[int] | None = None
 ) -> tuple[QuorumReplica, ...]:
-    """`by_directory` are the nodes whose directory ids matter; None: those of all."""
+    """`by_directory` are the nodes whose directory ids matter; None: all nodes."""
 
     def age(at_ms: int) -> float:
         return round(max(now_ms - at_ms, 0) / 1000, 3) if at_ms >= 0 and now_ms >= 0 else -1.0

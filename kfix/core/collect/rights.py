@@ -1,7 +1,7 @@
-"""The rights that a snapshot lacks: what the brokers refuse, and what they leave out without an error.
+"""The rights that a snapshot lacks: requests that brokers refuse, and topics that they leave out without an error.
 
 With an authorizer, a broker leaves topics that the client may not describe out of its metadata. The log directories,
-which need a right on the cluster alone, name them (docs/security.md).
+which need only a right on the cluster, name them (docs/security.md).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from kfix.core.kafka.rights import with_right
 from kfix.core.snapshot.snapshot import HIDDEN_TOPICS, BrokerView, Source
 
 AUTHORIZER = "authorizer.class.name"
-#: Most topics that are named, and most that are asked for.
+#: Most topics that a message names, and most that are requested.
 _MOST = 3
 _MOST_ASKED = 100
-#: {begin of a source: the request that was refused}, where it needs another right than Describe.
+#: {start of a source: the refused request}, if it needs another right than Describe.
 _REQUESTS = {
     "configs of broker": requests.DESCRIBE_CONFIGS,
     "settings of controller": requests.DESCRIBE_CONFIGS,
@@ -42,7 +42,7 @@ def note_hidden_topics(
 ) -> None:
     """Records a failed source for each broker that has replicas of topics which its metadata leaves out.
 
-    `known` returns the topics of the metadata. Nothing is asked of a cluster without an authorizer.
+    `known` returns the topics of the metadata. A cluster without an authorizer gets no request.
     """
     if not any(each.get(AUTHORIZER) for each in configs):
         return
@@ -60,19 +60,19 @@ def topics_of(views: Mapping[int, BrokerView]) -> frozenset[str]:
 
 
 def with_rights(sources: Iterable[Source], principal: str) -> tuple[Source, ...]:
-    """Returns the sources; where a right was missing, the error ends with the right and the command that grants it."""
+    """Returns the sources; if a right was missing, the error ends with the right and the command that grants it."""
     return tuple(source if source.ok else replace(source, error=_explained(source, principal)) for source in sources)
 
 
 def refuse_hidden(line: BrokerConnection, known: frozenset[str], deadline: Deadline) -> None:
-    """Raises UnreachableError if the broker has other topics than the known ones, or does not tell them."""
+    """Raises UnreachableError if the broker has other topics than the known ones, or does not report them."""
     _, dirs = line.call(requests.describe_log_dirs(with_room=False), deadline)
-    if not dirs:  # version 1 has no error of its own
+    if not dirs:  # Version 1 has no error field.
         raise UnreachableError(f"log directories: {name_of(CLUSTER)}")
     unknown = {tp.topic: tp for each in dirs for tp in each.sizes if tp.topic not in known}
     if not unknown:
         return
-    # A topic that was created meanwhile is not hidden.
+    # A topic that was created in the meantime is not hidden.
     ends = ask_log_ends(line, tuple(unknown[topic] for topic in sorted(unknown)[:_MOST_ASKED]), deadline)
     hidden = [tp.topic for tp, end in sorted(ends.items()) if end.error == name_of(TOPIC)]
     if hidden:
@@ -81,5 +81,5 @@ def refuse_hidden(line: BrokerConnection, known: frozenset[str], deadline: Deadl
 
 
 def _explained(source: Source, principal: str) -> str:
-    asked = next((api for begin, api in _REQUESTS.items() if source.name.startswith(begin)), requests.METADATA)
-    return with_right(source.error, asked, principal)
+    refused = next((api for begin, api in _REQUESTS.items() if source.name.startswith(begin)), requests.METADATA)
+    return with_right(source.error, refused, principal)

@@ -1,4 +1,4 @@
-"""The second round of a snapshot: what is asked once brokers, topics and groups are known."""
+"""The second round of a snapshot: requests that need the brokers, topics and groups."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _Settings = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class SecondAnswers:
-    """What the round has read, as the fields of a snapshot."""
+    """The answers of the round, as the fields of a snapshot."""
 
     groups: tuple[Group, ...]
     probes: tuple[CoordinatorProbe, ...]
@@ -66,7 +66,7 @@ class SecondRound:
     questions: Questions
     lines: Mapping[int, BrokerConnection]
     deadline: Deadline
-    wanted: CollectOptions
+    options: CollectOptions
     views: Mapping[int, BrokerView]
     record: ClusterRecord | None
     _details: Details = field(init=False)
@@ -86,19 +86,19 @@ class SecondRound:
         taken_at: float,
     ) -> SecondAnswers:
         """Reads groups, logs and coordinators; `listed` are the groups by broker."""
-        details, views, record, wanted = self._details, self.views, self.record, self.wanted
+        details, views, record, options = self._details, self.views, self.record, self.options
         groups = details.groups(listed)
-        doubtful = suspicious(record, views, live, apart=bool(wanted.vantage))
-        changed = newly_led(wanted.before, memory.at_risk, record)
+        doubtful = suspicious(record, views, live, apart=bool(options.vantage))
+        changed = newly_led(options.before, memory.at_risk, record)
         elected = {tp for tps in changed.values() for tp in tps}
-        doubtful |= replicas_of(record, None if wanted.every_log_end else elected)
+        doubtful |= replicas_of(record, None if options.every_log_end else elected)
         # Log end offsets before high watermarks: a high watermark that is read later and is still lower is stuck.
         log_ends = details.log_ends(doubtful)
-        visible, epoch_ends = details.claimed(doubtful, views, apart=bool(wanted.vantage))
+        visible, epoch_ends = details.claimed(doubtful, views, apart=bool(options.vantage))
         epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
         # FindCoordinator would create a missing offsets topic, so it is not sent then.
         known = (*(g.name for g in groups), *memory.groups)
-        probes = details.probes(representatives(known, wanted.groups, self._count)) if self._count else ()
+        probes = details.probes(representatives(known, options.groups, self._count)) if self._count else ()
         offsets_logs = self._offsets_logs(groups)
         group_readings = self._group_readings(groups) if self._count else ()
         producers = open_producers(offsets_logs, group_readings, taken_at)
@@ -118,11 +118,11 @@ class SecondRound:
         return self._details.reassignments(controller)
 
     def topic_configs(self, mode: Mode, defaults: Mapping[str, str]) -> tuple[_Settings, _Settings | None]:
-        """Returns the effective configs of all topics, and the settings that topics have of their own; None: unread.
+        """Returns the effective configs of all topics, and the topics' own settings; None: unread.
 
-        They are of the record where it has them: a broker needs 0.5 ms per topic. `defaults` are those of a broker.
-        Only a broker on KRaft is asked. With ZooKeeper a broker reads them from there, and while it has lost ZooKeeper,
-        each such request blocks one of its request handlers for good, until no client gets an answer (tried on 2.7.1).
+        They come from the record if it has them: a broker needs 0.5 ms per topic. `defaults` are a broker's. Only a
+        KRaft broker is asked. With ZooKeeper a broker reads them from there, and while it has lost ZooKeeper, each such
+        request blocks one of its request handlers for good, until no client gets an answer (tried on 2.7.1).
         """
         topics = tuple(sorted({tp.topic for partitions in distinct(self.views)[0] for tp in partitions}))
         own = self.record.topic_settings if self.record is not None else None
@@ -138,9 +138,9 @@ class SecondRound:
         return ({}, None) if found is None else found
 
     def offsets_sizes(self, own: _Settings | None, principal: str) -> tuple[OffsetsLogSize, ...]:
-        """Returns the sizes of the logs of the offsets topic; `own` are the settings that topics have of their own.
+        """Returns the sizes of the logs of the offsets topic; `own` are the topics' own settings.
 
-        `principal` is named where it lacks a right.
+        An error names the right that `principal` lacks.
         """
         segment = segment_bytes_of((own or {}).get(OFFSETS_TOPIC, {}).get("segment.bytes", ""))
         return read_sizes(self.lines, self._places, segment, principal, self.deadline)
@@ -149,18 +149,18 @@ class SecondRound:
         places = self._places
         if not places:
             return ()
-        # A broker that led a partition until just now still lists its groups, as one that was left behind does.
+        # A broker that has just lost a partition's leadership still lists its groups, and so does an isolated one.
         homes = ((TopicPartition(OFFSETS_TOPIC, partition_of_group(g.name, len(places))), g) for g in groups)
         listed = {tp.partition for tp, g in homes if tp in places and places[tp][0] in g.listed_by}
-        wanted = {partition_of_group(name, len(places)) for name in self.wanted.groups}
-        return self._details.offsets_logs(places, listed, wanted)
+        requested = {partition_of_group(name, len(places)) for name in self.options.groups}
+        return self._details.offsets_logs(places, listed, requested)
 
     def _group_readings(self, groups: tuple[Group, ...]) -> tuple[GroupReading, ...]:
-        """Reads the groups that were asked for and some that rebalance in depth, and the offsets of the others."""
-        # Questions of their own: the errors are part of the reading, and no source of the cluster has failed.
+        """Reads the requested groups and some that rebalance in depth, and the offsets of the others."""
+        # Separate requests: their errors are part of the reading, and no source of the cluster has failed.
         asked = GroupQuestions(Questions(), self.lines, self.deadline)
-        rebalancing = [g.name for g in groups if g.state in REBALANCING and g.name not in self.wanted.groups]
-        in_depth = (*self.wanted.groups, *rebalancing[:MOST_REBALANCING])
+        rebalancing = [g.name for g in groups if g.state in REBALANCING and g.name not in self.options.groups]
+        in_depth = (*self.options.groups, *rebalancing[:MOST_REBALANCING])
         others = [g.name for g in groups if g.positioned and g.name not in in_depth][:MOST_GROUPS]
 
         def leaders(tps: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:

@@ -1,8 +1,8 @@
-"""Whether a majority of the voters follows the controller that calls itself the active one, already and still.
+"""Whether a majority of the voters follows the controller that reports itself as active.
 
-One that has just been elected answers as the active one before any voter has fetched from it: until its first record is
-committed, it does not know what the one before it had committed, and its high watermark is -1. One that was frozen, or
-is cut off from the others, answers so until it notices (docs/facts/kraft.md).
+A newly elected controller answers as the active one before any voter has fetched from it: until its first record is
+committed, it does not know what its predecessor had committed, and its high watermark is -1. A controller that was
+frozen, or is cut off from the others, answers so until it notices (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from kfix.core.kafka.kraft_messages import DescribedQuorum
 from kfix.core.timing import clocks_apart
 
 #: A follower fetches at least twice a second, and elects another leader after controller.quorum.fetch.timeout.ms (2 s
-#: by default) without an answer. A change waits for one that is surely followed.
+#: by default) without an answer. A change waits for a controller that is surely followed.
 _FETCHED_WITHIN_MS = 1500
-#: A controller that has gone without a majority for that long has surely been deposed. A pause is shorter.
+#: A controller without a majority for that long has surely been deposed. A pause is shorter.
 DEPOSED_MS = 5000
 
 
 def unsustained(found: DescribedQuorum, within_ms: int = _FETCHED_WITHIN_MS) -> str:
-    """Returns why this is not the answer of an active controller that a majority of the voters follows, else ""."""
+    """Returns why this is not the answer of an active controller that a majority of the voters follows, or ""."""
     if found.error or found.leader < 0:
         return "not the active one"
     if just_elected(found):
         return f"controller {found.leader} has just been elected, and does not know yet what is committed"
     now = now_of(found)
-    if now < 0 or len(found.voters) <= 1:  # a version that does not date the fetches, or a single voter
+    if now < 0 or len(found.voters) <= 1:  # A version without fetch times, or a single voter.
         return ""
     ages = [now - v.fetched_ms for v in found.voters if v.node != found.leader and v.fetched_ms >= 0]
     following = 1 + sum(age <= within_ms for age in ages)
@@ -46,9 +46,7 @@ def now_of(active: DescribedQuorum) -> int:
 
 
 def clock_ahead(active: DescribedQuorum) -> int | None:
-    """Returns the seconds by which this host's clock is ahead of the active controller's; 0 if they agree, None if it
-    does not show its time.
-    """
+    """Returns the seconds by which this host's clock is ahead of the controller's; 0 if they agree, None if unknown."""
     now = now_of(active)
     if now < 0 or not active.heard_at:
         return None

@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 
 class Task(Generic[T]):
-    """One request in progress. `result` returns its answer, or None after a failure, which is recorded as a source."""
+    """One request in progress. `result` returns its answer, or None after a failure, which becomes a source."""
 
     def __init__(self, name: str, ask: Callable[[], T], record: Callable[[Source], None]) -> None:
         self.name = name
         self.error: str = ""
-        #: Whether the request failed because no answer came, not because it was refused.
+        #: Whether the request failed because no answer came, not because the server refused it.
         self.hung = False
         self._answer: T | None = None
         self._bug: BaseException | None = None
@@ -57,7 +57,7 @@ class Task(Generic[T]):
 
     @property
     def answer_so_far(self) -> T | None:
-        """The answer, without waiting; None as well after a failure."""
+        """Returns the answer without waiting; None also after a failure."""
         return self._answer if self.done else None
 
 
@@ -85,7 +85,7 @@ class Questions:
 
 
 def as_finished(tasks: Iterable[Task[T]], deadline: Deadline) -> Iterator[Task[T]]:
-    """Yields each task as soon as it is finished, and at the deadline those that are not."""
+    """Yields each task as soon as it is finished, and at the deadline the unfinished ones."""
     waiting = list(tasks)
     while waiting and deadline.left > 0:
         for task in [t for t in waiting if t.done]:

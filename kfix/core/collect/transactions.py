@@ -1,9 +1,8 @@
-"""Who holds a last stable offset: the batch there names a producer id, the log of `__transaction_state` its
+"""Names the holder of a last stable offset: the batch there has a producer id, the log of `__transaction_state` its
 transactional.id.
 
-The id of a producer does not show in which partition of `__transaction_state` its state is, so all of them are searched
-from the time of the transaction on; usually few have a record that is so new. Brokers before 3.0 have no request for
-this (KIP-664).
+A producer id does not show which partition of `__transaction_state` has its state, so kfix searches all of them from
+the time of the transaction on; few have a record that is so new. Brokers before 3.0 have no request for this (KIP-664).
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from kfix.core.wording import several, some
 
 #: Most partitions of a group whose batch at the last stable offset is read.
 MOST_HELD = 20
-#: A batch has at most as many bytes; a broker returns one whole batch even if it is larger.
+#: Most bytes of a batch; a broker returns one whole batch even if it is larger.
 _BATCH_BYTES = 4096
 #: The clocks of a producer and of a coordinator may differ by this much, in milliseconds.
 _CLOCKS_APART_MS = 2 * 60 * 1000
 #: transaction.max.timeout.ms, by default.
 _LONGEST_MS = 15 * 60 * 1000
 _PIECE = 1 << 18
-#: Bytes of one partition of `__transaction_state` that are read at most.
+#: Most bytes of one partition of `__transaction_state` that are read.
 _MOST_BYTES = 4 << 20
 _SHOWN = 3
 
@@ -46,8 +45,8 @@ def ask_open_batches(
     line: BrokerConnection, stable: Mapping[TopicPartition, int], deadline: Deadline
 ) -> dict[TopicPartition, OpenBatch]:
     """Returns the batch at these last stable offsets, each below the high watermark, from their leader."""
-    asked = [requests.fetch(tp, offset, _BATCH_BYTES) for tp, offset in stable.items()]
-    answers = line.call_many(asked, deadline)
+    fetches = [requests.fetch(tp, offset, _BATCH_BYTES) for tp, offset in stable.items()]
+    answers = line.call_many(fetches, deadline)
     return {tp: _open_batch(stable[tp], answer) for tp, answer in zip(stable, answers, strict=True)}
 
 
@@ -65,7 +64,7 @@ def _open_batch(offset: int, answer: requests.FetchedRecords) -> OpenBatch:
 def open_producers(logs: Iterable[OffsetsLog], readings: Iterable[GroupReading], now: float) -> dict[int, int]:
     """Returns {producer id of an open transaction: time of its first record, in milliseconds}.
 
-    The producer sets that time. One after `now` (seconds) shows nothing; the time is then that of the oldest
+    The producer sets that time. A time after `now` (seconds) shows nothing; the result is then the start of the oldest
     transaction that brokers allow by default.
     """
     found: dict[int, int] = {}
@@ -79,7 +78,7 @@ def open_producers(logs: Iterable[OffsetsLog], readings: Iterable[GroupReading],
 
 @dataclass(slots=True)
 class _Search:
-    """What was found in the log of one partition; `error` is why its end was not reached."""
+    """The states in the log of one partition; `error` is why its end was not reached."""
 
     found: dict[str, TransactionState]
     error: str = ""
@@ -89,15 +88,15 @@ def read_since(
     line: BrokerConnection, tps: Iterable[TopicPartition], since_ms: int, deadline: Deadline
 ) -> dict[TopicPartition, _Search]:
     """Returns the last state of every transactional.id that has a record since this time, at the leader of `tps`."""
-    asked = tuple(tps)
+    partitions = tuple(tps)
     begins, ends = line.call_many(
         [
-            requests.list_offsets(asked, max(0, since_ms - _CLOCKS_APART_MS), replica=requests.CONSUMER),
-            requests.list_offsets(asked, requests.LATEST, replica=requests.CONSUMER),
+            requests.list_offsets(partitions, max(0, since_ms - _CLOCKS_APART_MS), replica=requests.CONSUMER),
+            requests.list_offsets(partitions, requests.LATEST, replica=requests.CONSUMER),
         ],
         deadline,
     )
-    return {tp: _search(line, tp, begins.get(tp), ends.get(tp), deadline) for tp in asked}
+    return {tp: _search(line, tp, begins.get(tp), ends.get(tp), deadline) for tp in partitions}
 
 
 def _search(
@@ -195,7 +194,7 @@ def ask_transaction(
 
 
 def ask_open_batch(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> OpenBatch | None:
-    """Returns the batch at the last stable offset; None where no transaction is open. Raises UnreachableError."""
+    """Returns the batch at the last stable offset; None if no transaction is open. Raises UnreachableError."""
     # The high watermark first: then a last stable offset that is read later and is still lower is held.
     high, stable = (
         answer.get(tp)

@@ -1,4 +1,4 @@
-"""Contexts: which are there, which one is used, what one stands for, and whether its cluster can be reached."""
+"""Contexts: which exist, which one is used, what one stands for, and whether its cluster can be reached."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def use(name: str, environ: Mapping[str, str]) -> str:
 
 
 def reach(
-    app: App, name: str, timeout: float | None, saying: Callable[[str], None], *, accept: bool = False
+    app: App, name: str, timeout: float | None, warn: Callable[[str], None], *, accept: bool = False
 ) -> TestedContext:
     """Reads the cluster of this name once; nothing is changed. `accept` lets the name stand for another cluster now.
 
-    `saying` receives the notes on the inventory and the client properties, before anything is sent.
+    `warn` receives the notes on the inventory and the client properties, before anything is sent.
 
     Raises UnreachableError if no server answers, RefusedError if another cluster answers than the name stood for.
     """
@@ -88,10 +88,10 @@ def reach(
     access = named(name, Access(timeout=entry.timeout if timeout is None else timeout), app.environ)
     security = access.target().security.recorded
     for note in access.notes():
-        saying(note)
+        warn(note)
     if not accept:
         return TestedContext(entry, app.clusters.snapshot(access, SnapshotOptions()), pinned, security)
-    # Without its name, the cluster is not compared with the one that was remembered.
+    # Without its name, the cluster is not compared with the stored one.
     snapshot = app.clusters.snapshot(replace(access, name="", besides=()), SnapshotOptions())
     found = snapshot.cluster.id
     if not found:
@@ -111,7 +111,7 @@ def reach(
 def add(name: str, fields: Mapping[str, Any], environ: Mapping[str, str], inventory: Path | None) -> Path:
     """Adds a cluster to the inventory, which is replaced as a whole; every other line stays. Returns its path.
 
-    Without an inventory, one is begun in the settings folder. Raises UsageError or InvalidFileError; then nothing was
+    Without an inventory, it creates one in the settings folder. After UsageError or InvalidFileError nothing was
     written.
     """
     if problem := name_problem(name):
@@ -136,7 +136,7 @@ def add(name: str, fields: Mapping[str, Any], environ: Mapping[str, str], invent
 
 
 def trust_inventory(inventory: Path | None, environ: Mapping[str, str], *, none: bool) -> tuple[Path, Inventory | None]:
-    """Trusts an inventory, or that of the working folder, as it is now; with `none`, trusts it no longer.
+    """Trusts an inventory, or the working folder's, as it is now; with `none`, no longer trusts it.
 
     Returns its path and its content. Raises UsageError or InvalidFileError if it is not valid, or if another user could
     change it.
@@ -159,12 +159,12 @@ def _editable(path: Path) -> Path:
                 hint=f"a cluster of it is a file with bootstrap.servers: {path / 'NAME.properties'}",
             )
         path = inner
-    # A link is kept: the file that it leads to is replaced.
+    # A link is kept: the file that it points to is replaced.
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def _from(folder: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the fields, with the path of client properties as the inventory means it: from its own folder."""
+    """Returns the fields, with the path of client properties relative to the inventory's folder."""
     given = fields.get("command_config")
     if not given:
         return dict(fields)
@@ -178,5 +178,4 @@ def _state(environ: Mapping[str, str]) -> Contexts:
 
 
 def settings(**given: str | Sequence[str] | None) -> dict[str, Any]:
-    """Returns the fields of a new entry that were given."""
     return {field: value for field, value in given.items() if value}

@@ -12,7 +12,7 @@ from kfix.core.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class ContextRow:
-    """One name of the inventory. `pinned` is the id of the cluster that it stood for on this host, "" if unknown."""
+    """One name of the inventory. `pinned` is the id of the cluster behind it on this host, "" if unknown."""
 
     entry: ClusterEntry
     pinned: str = ""
@@ -35,7 +35,7 @@ class ContextList:
 
 @dataclass(frozen=True, slots=True)
 class TestedContext:
-    """A cluster that answered to its name. `pinned` is the id that the name stood for before, "" if none was known.
+    """A cluster that answered to its name. `pinned` is the previous id behind the name, "" if none was known.
 
     `security` is how this user connected, without any secret.
     """

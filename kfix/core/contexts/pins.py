@@ -1,8 +1,8 @@
-"""The id of the cluster behind each name of the inventory, as it was when the name was first used on this host.
+"""The id of the cluster behind each name of the inventory, from the first use of the name on this host.
 
-An address may be reused: after a name, a DNS entry or a load balancer was changed, the same name would reach another
-cluster. So the first cluster that answers to a name is remembered, and another one is refused. An `id` in the inventory
-counts more, and then nothing is remembered.
+An address may be reused: after a change of a name, a DNS entry or a load balancer, the same name would reach another
+cluster. So kfix stores the id of the first cluster that answers to a name, and refuses another one. An `id` in the
+inventory takes precedence, and then nothing is stored.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _LONGEST: Final = 400
 
 
 class Contexts:
-    """What this user's state folder holds about names of the inventory; with None, nothing is known or kept."""
+    """The names of the inventory in this user's state folder; with None, nothing is known or kept."""
 
     def __init__(self, home: Path | None) -> None:
         self._home = home
 
     def pinned(self, name: str) -> str:
-        """Returns the id of the cluster that the name stood for, "" if it is not known."""
+        """Returns the id of the cluster behind the name, "" if it is not known."""
         return self._read(Path(_PINS) / _file(name))
 
     def pin(self, name: str, cluster_id: str) -> None:
@@ -40,7 +40,6 @@ class Contexts:
 
     @property
     def used(self) -> str:
-        """The name that `kfix context use` chose, "" if there is none."""
         return self._read(Path(_USED))
 
     def use(self, name: str) -> None:
@@ -73,8 +72,8 @@ class Contexts:
 def refuse_another(target: Target, snapshot: Snapshot, home: Path | None, *, pin: bool) -> None:
     """Raises RefusedError if the cluster that answered is not the one that the target's name stands for.
 
-    With `pin`, the id is remembered at the first use of a name. A cluster whose id no source reports is not refused: a
-    change is refused for that by the run itself.
+    With `pin`, the first use of a name stores the id. A cluster whose id no source reports is not refused here: the run
+    itself refuses to change it.
     """
     name, found = target.name, snapshot.cluster.id
     if not found or found == target.expected_id:

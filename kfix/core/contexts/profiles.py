@@ -18,8 +18,7 @@ _HINT = "list it under clusters: in fleet.yaml (kfix context add), or set KFIX_F
 
 
 def the_inventory(environ: Mapping[str, str], by: str) -> tuple[FoundInventory, Inventory]:
-    """Returns the inventory that names are searched up in, and where it was found; `by` is what gave the name, for
-    messages.
+    """Returns the inventory that contains the names, and where it was found; `by` is what gave the name, for messages.
 
     Raises UsageError if there is none, InvalidFileError if it is not valid.
     """
@@ -47,7 +46,7 @@ def entry_of(
 
 
 def named(name: str, given: Access, environ: Mapping[str, str], by: str = "--cluster") -> Access:
-    """Returns the access to the cluster of this name; what the caller gave besides the name counts more.
+    """Returns the access to the cluster of this name; options given besides the name override the inventory.
 
     Raises UsageError if there is no inventory or it has no such cluster, InvalidFileError if it is not valid.
     """

@@ -1,4 +1,4 @@
-"""How commands to paste name the cluster again: by its name in the inventory, or by as few servers as are needed."""
+"""How commands to paste name the cluster: by its name in the inventory, or by as few servers as necessary."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def cluster_options(case: CaseFile) -> str:
     reached = case.snapshot.reached_by
     if reached.profile:
         return shlex.join(reached.options)
-    given = {"--zookeeper": reached.zookeeper, "--bootstrap-controller": reached.controllers}
-    return servers(case) + "".join(f" {option} {shlex.quote(value)}" for option, value in given.items() if value)
+    addresses = {"--zookeeper": reached.zookeeper, "--bootstrap-controller": reached.controllers}
+    return servers(case) + "".join(f" {option} {shlex.quote(value)}" for option, value in addresses.items() if value)
 
 
 def _enough_servers(case: CaseFile) -> str:
-    """Returns one or two of the bootstrap servers, those of brokers that answered first: a command needs no more."""
-    given = [server for server in case.bootstrap.split(",") if server]
+    """Returns one or two of the bootstrap servers, first the brokers that answered: a command needs no more."""
+    addresses = [server for server in case.bootstrap.split(",") if server]
     answered = {str(case.snapshot.addresses[b]) for b in case.views if b in case.snapshot.addresses}
     silent = {str(endpoint) for b, endpoint in case.snapshot.addresses.items() if b not in case.views}
-    given.sort(key=lambda server: (server not in answered) + (server in silent))
-    return ",".join(given[:_SERVERS])
+    addresses.sort(key=lambda server: (server not in answered) + (server in silent))
+    return ",".join(addresses[:_SERVERS])

@@ -1,4 +1,4 @@
-"""What the sources of a snapshot answer by themselves, before anything is derived from several of them."""
+"""The answers of single sources of a snapshot, before anything is derived from several of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SnapshotAnswers:
 
     @cached_property
     def record(self) -> ClusterRecord | None:
-        """Returns what ZooKeeper or the quorum of KRaft records; None if it was not read."""
+        """Returns the record of ZooKeeper or of the KRaft quorum; None if it was not read."""
         return record_of(self.snapshot)
 
     @property
@@ -66,7 +66,7 @@ class SnapshotAnswers:
         return {b: e for b, e in self.snapshot.log_ends.get(tp, {}).items() if not e.error}
 
     def log_end_error(self, tp: TopicPartition, broker: int) -> str:
-        """Returns the error of a broker that was asked for the log end of its replica; "" for none."""
+        """Returns the error of a broker that was asked for its replica's log end, or ""."""
         found = self.snapshot.log_ends.get(tp, {}).get(broker)
         return "" if found is None else found.error
 
@@ -154,7 +154,7 @@ class SnapshotAnswers:
 
     @cached_property
     def unclean_defaults(self) -> dict[int, str]:
-        """Returns {node: its default of unclean elections}, of the nodes that may decide: on KRaft the controllers."""
+        """Returns {node: its default of unclean elections} of the nodes that may decide: on KRaft the controllers."""
         if not self.kraft:
             return self.settings(UNCLEAN)
         return {n: c[UNCLEAN] for n, c in controller_settings(self.snapshot).items() if UNCLEAN in c}

@@ -1,4 +1,4 @@
-"""Partitions that lack replicas are remembered: if another replica leads later, records may be on one disk only."""
+"""Keeps partitions that lack replicas: if another replica leads later, records may be on one disk only."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kfix.core.snapshot.at_risk import AtRisk
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import PartitionState, Snapshot, TopicPartition
 
-#: Most partitions that are remembered, those with the fewest holders first.
+#: Most partitions that are kept, those with the fewest holders first.
 MOST = 5000
-#: Seconds for which a loss is remembered that was seen first when its holders were back: they have truncated it.
+#: Seconds for which a loss is kept that was first seen after its holders returned: they have truncated it.
 _KEPT = 86_400.0
 
 
 def at_risk(snapshot: Snapshot) -> dict[TopicPartition, AtRisk]:
-    """Returns the partitions that lack replicas, and those of earlier snapshots that a replica leads which lacked
-    records, as long as a broker that had them all is down.
+    """Returns the partitions that lack replicas, and those of earlier snapshots that are now led by a replica which
+    lacked records, as long as a broker that had them all is down.
     """
     record = record_of(snapshot)
     if record is None:
@@ -32,7 +32,7 @@ def at_risk(snapshot: Snapshot) -> dict[TopicPartition, AtRisk]:
 
 
 def compared_with(before: Mapping[TopicPartition, AtRisk], snapshot: Snapshot) -> Snapshot:
-    """Returns the snapshot with what another earlier snapshot shows to be lost, and what only that one knows."""
+    """Returns the snapshot with the losses since another earlier snapshot, and the partitions only that one has."""
     known = snapshot.memory.at_risk
     added = {tp: was for tp, was in before.items() if tp not in known or lost_from(was, tp, snapshot) is not None}
     memory = replace(snapshot.memory, at_risk={**known, **added})
@@ -40,7 +40,7 @@ def compared_with(before: Mapping[TopicPartition, AtRisk], snapshot: Snapshot) -
 
 
 def _kept(was: AtRisk, tp: TopicPartition, snapshot: Snapshot) -> AtRisk | None:
-    """Returns what is still remembered of a partition that has lost records; None where nothing is."""
+    """Returns the entry to keep of a partition that has lost records, or None."""
     lost = lost_from(was, tp, snapshot)
     if lost is None:
         return None
@@ -52,7 +52,7 @@ def _kept(was: AtRisk, tp: TopicPartition, snapshot: Snapshot) -> AtRisk | None:
 
 
 def _short(snapshot: Snapshot, record: ClusterRecord) -> Iterator[tuple[TopicPartition, PartitionState]]:
-    """Yields the partitions with a replica that is not in the ISR; only these become states, which are many."""
+    """Yields the partitions with a replica outside the ISR; only these become states, of which there would be many."""
     if snapshot.zookeeper is not None:
         for tp, state in snapshot.zookeeper.states.items():
             assignment = snapshot.zookeeper.assignments.get(tp)

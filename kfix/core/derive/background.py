@@ -1,4 +1,4 @@
-"""What is the same for all partitions of a snapshot: live brokers, lost ids, racks, settings in force."""
+"""Facts that are the same for all partitions of a snapshot: live brokers, lost ids, racks, settings in force."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _USUAL_SESSION_MS: Final = 9_000
 class Background:
     """Facts of a cluster. `live` is None if unknown; with `authority` ZooKeeper's record outweighs broker views.
 
-    `absent` is {broker: seconds since it was fenced, at least} of the dead brokers that a KRaft controller still knows.
-    `likely` is what a pasted text suggests where `live` is None.
+    `absent` is {broker: least seconds since it was fenced} of the dead brokers that a KRaft controller still knows.
+    `likely` holds the hints of a pasted text if `live` is None.
     """
 
     live: frozenset[int] | None
@@ -76,9 +76,9 @@ def _absent(snapshot: Snapshot, gone: Iterable[int]) -> dict[int, int]:
 
 
 def session_seconds(snapshot: Snapshot) -> float:
-    """Returns for how long a broker of KRaft is alive without a heartbeat: Kafka's default where none reports it."""
-    given = [whole_number(c.get(_SESSION, "")) for c in snapshot.broker_configs.values()]
-    return max((ms for ms in given if ms is not None), default=_USUAL_SESSION_MS) / 1000
+    """Returns how long a KRaft broker is alive without a heartbeat, in seconds: Kafka's default if none reports it."""
+    timeouts = [whole_number(c.get(_SESSION, "")) for c in snapshot.broker_configs.values()]
+    return max((ms for ms in timeouts if ms is not None), default=_USUAL_SESSION_MS) / 1000
 
 
 def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
@@ -122,8 +122,8 @@ def lost_brokers(
 
     A dead broker looks the same. Two signs distinguish them: its address now responds under another id, or a broker
     without any replica has registered since it left. An empty broker that is older is only a new, empty broker. Each id
-    has a replacement of its own, None where several brokers may be it: then an operator has to say which. One that
-    responds, or fetches metadata, runs under its id.
+    has its own replacement, None if several brokers may be it: then an operator has to name it. A broker that responds,
+    or fetches metadata, runs under its id.
     """
     record = record_of(snapshot)
     if live is None or record is None:
@@ -135,7 +135,7 @@ def lost_brokers(
     gone = sorted(assigned - live - runs)
     addresses = {b: address for b in gone if (address := _last_address(b, snapshot)) in at}
     claims = Counter(addresses.values())
-    # Where two of them had the same address, it does not show which one lives on.
+    # If two of them had the same address, it does not show which one still runs.
     found: dict[int, tuple[int | None, bool]] = {
         b: (at[address], True) for b, address in addresses.items() if claims[address] == 1
     }
@@ -159,7 +159,7 @@ def _last_address(broker: int, snapshot: Snapshot) -> str:
 
 
 def _since(registered_ms: int, left: Left) -> bool:
-    """Returns whether a broker may have registered since another one left: not where a witness shows otherwise."""
+    """Returns whether a broker may have registered since another one left: false if a witness shows otherwise."""
     known = [at for at in (left.not_before, left.unsynced or left.not_after) if at is not None]
     return registered_ms <= 0 or registered_ms >= max(known, default=registered_ms) - _OUTLIVES_MS
 
@@ -167,7 +167,7 @@ def _since(registered_ms: int, left: Left) -> bool:
 def _successors(
     possible: Mapping[int, list[int]], registrations: Mapping[int, Registration], snapshot: Snapshot
 ) -> dict[int, int | None]:
-    """Returns {lost id: its one replacement}: by host, else in order of ids where there are as many as lost ids."""
+    """Returns {lost id: its one replacement}: by host, else in order of ids if there are as many as lost ids."""
     hosts = {b: r.endpoint.host for b, r in registrations.items() if r.endpoint is not None}
     found: dict[int, int | None] = {}
     for lost, heirs in possible.items():
@@ -190,7 +190,7 @@ def leavings(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None
 
 
 def _last_fetch_ms(snapshot: Snapshot) -> dict[int, int]:
-    """Returns, by broker that is not alive, when it last fetched metadata: KRaft keeps no other record of it."""
+    """Returns the last metadata fetch of each broker that is not alive: KRaft keeps no other record of it."""
     live = live_brokers(snapshot)
     if snapshot.quorum is None or live is None:
         return {}

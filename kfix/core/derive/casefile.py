@@ -44,10 +44,11 @@ STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING, _ALONE, _LEADERLESS)
 class CaseFile(ReplicaAnswers):
     """A snapshot with everything derived from it.
 
-    `restart_grace` is the number of seconds for which a broker that left or came back may be restarting. `expected` is
-    what the site requires, for the checks of latent risks. `transaction_grace` is the number of seconds for which an
-    open transaction may be an ordinary one. `zones` are {rack: the name that people know it by}. `prevention`: latent
-    risks are judged too, so that what only they need and was not read is unknown.
+    - `restart_grace`: seconds for which a broker that left or returned may be restarting
+    - `expected`: the site's requirements, for the checks of latent risks
+    - `transaction_grace`: seconds for which an open transaction may be an ordinary one
+    - `zones`: {rack: its name for people}
+    - `prevention`: latent risks are judged too, so that unread sources which only they need count as unknown
     """
 
     restart_grace: float = TIMING.restart_grace
@@ -55,8 +56,6 @@ class CaseFile(ReplicaAnswers):
     transaction_grace: float = TIMING.transaction_grace
     zones: Mapping[str, str] = field(default_factory=dict)
     prevention: bool = False
-
-    # --- the whole cluster -----------------------------------------------------------------------------------------
 
     @property
     def zookeeper_rules(self) -> bool:
@@ -70,7 +69,6 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def cut(self) -> Cut | None:
-        """Returns the one network cut that explains what these sources report."""
         if not (self.zookeeper_rules or self.kraft):
             return None
         return cut_of(self.snapshot, [f.tp for f in self.odd], self.samples)
@@ -87,21 +85,17 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def lost_records(self) -> tuple[Lost, ...]:
-        """Returns records that were in a log when an earlier snapshot was taken, and are in none of those that run."""
+        """Returns records that were in a log of an earlier snapshot, and are in no log of a running broker."""
         return lost_since(self.snapshot)
 
     @cached_property
     def disks_to_copy(self) -> Mapping[int, tuple[TopicPartition, ...]]:
-        """Returns {broker that is down: partitions of which its disk alone has records}: it truncates them if it
-        starts.
-        """
+        """Returns {broker that is down: partitions whose records only its disk has}: it truncates them if it starts."""
         found: dict[int, list[TopicPartition]] = {}
         for lost in self.lost_records:
             for broker in lost.holders:
                 found.setdefault(broker, []).append(lost.tp)
         return {broker: tuple(tps) for broker, tps in found.items()}
-
-    # --- brokers ---------------------------------------------------------------------------------------------------
 
     @property
     def silent(self) -> Mapping[int, str]:
@@ -110,7 +104,7 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def frozen(self) -> Mapping[int, str]:
-        """Returns {broker: error} of dead brokers whose processes still run: they accept connections, never answer."""
+        """Returns {broker: error} of dead brokers whose processes run: they accept connections and never answer."""
         return {b: why for b, why in self.snapshot.silent.items() if b in self.dead}
 
     @cached_property
@@ -132,7 +126,7 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def _fetching(self) -> frozenset[int]:
-        """Returns the brokers that are fenced and fetch metadata: they run, and kfix did not ask them."""
+        """Returns the fenced brokers that fetch metadata: they run, and kfix did not ask them."""
         quorum = self.snapshot.quorum
         if quorum is None or self.live is None:
             return frozenset()
@@ -163,14 +157,14 @@ class CaseFile(ReplicaAnswers):
 
     @property
     def fenced(self) -> tuple[int, ...]:
-        """Returns the brokers that are registered with a KRaft cluster and not alive; empty before Kafka 4.0."""
+        """Returns the registered brokers of a KRaft cluster that are not alive; empty before Kafka 4.0."""
         return (self.snapshot.quorum.fenced or ()) if self.snapshot.quorum is not None else ()
 
     @cached_property
     def ghosts(self) -> tuple[int, ...]:
-        """Returns brokers of a KRaft cluster that are registered and gone, and to which no replica is assigned.
+        """Returns registered brokers of a KRaft cluster that are gone, and to which no replica is assigned.
 
-        Before Kafka 4.0 only the observers of the quorum show a dead broker, for 5 minutes; a controller that has not
+        Before Kafka 4.0 only the observers of the quorum show a dead broker, for 5 minutes. A controller that has not
         joined a dynamic quorum is an observer, too, so there an earlier snapshot must know it as a broker.
         """
         quorum = self.snapshot.quorum
@@ -194,15 +188,15 @@ class CaseFile(ReplicaAnswers):
     def lost(self) -> Mapping[int, tuple[int | None, bool]]:
         """Returns {id that no longer exists: (its replacement, whether that has the same address)}.
 
-        The replacement is None where several brokers may be it.
+        The replacement is None if several brokers may be it.
         """
         return self.background.lost
 
     def absence(self, broker: int) -> Absence:
-        """Returns for how long a broker that is dead has been gone.
+        """Returns for how long a dead broker has been gone.
 
-        What ZooKeeper records is left out where the broker answered kfix after that: the clocks of this host and of
-        ZooKeeper differ.
+        ZooKeeper's times do not count if the broker answered kfix after them: the clocks of this host and of ZooKeeper
+        differ.
         """
         left = self.partitions.left(broker)
         least, unsynced = self._age(left.not_after), self._age(left.unsynced)
@@ -219,27 +213,27 @@ class CaseFile(ReplicaAnswers):
         return None if registered is None else self._age(registered.registered_ms or None)
 
     def troubled_at_most(self, node: int) -> float | None:
-        """Returns the seconds for which a broker or controller of KRaft has been gone, back or out of sync, at most.
+        """Returns the most seconds for which a KRaft broker or controller has been gone, back or out of sync.
 
         No client sees when a broker registered, or when a node died that the active controller is too new to know. But
-        an earlier snapshot may have found the node well, or a live one dead, or had the answer of a dead one.
+        an earlier snapshot may show the node well, or a live one dead, or the answer of a dead one.
         """
         snapshot = self.snapshot
         otherwise = snapshot.memory.dead if node in (self.live or ()) else snapshot.memory.alive
         known = [times[node] for times in (snapshot.memory.well, otherwise) if node in times]
-        # A time that lies ahead is of a clock that was set back since, and shows nothing.
+        # A time in the future comes from a clock that was set back since, and shows nothing.
         ages = [age for at in known if (age := self._age(int(at * 1000))) is not None]
         return min(ages, default=None)
 
     def may_restart(self, node: int, at_most: float | None) -> bool:
-        """Returns whether a node that has been away for so long at most may be restarting; None: no source shows it."""
+        """Returns whether a node that has been away for at most this long may be restarting; None: unknown."""
         age = self.troubled_at_most(node) if at_most is None else at_most
         return age is not None and age < self.restart_grace
 
     def restarting(self, broker: int) -> bool:
         """Returns whether a witness shows that it has been gone or back for less than the grace: it may be restarting.
 
-        One that accepts connections and does not answer is frozen, however young its registration is.
+        A broker that accepts connections and does not answer is frozen, even if its registration is new.
         """
         if broker in self.silent or broker in self.frozen:
             return False
@@ -258,17 +252,14 @@ class CaseFile(ReplicaAnswers):
 
     @property
     def leads(self) -> Mapping[int, int]:
-        """The number of partitions that each broker leads."""
         return self.partitions.leads
 
     @property
     def preferred(self) -> Mapping[int, int]:
-        """The number of partitions whose preferred leader each broker is."""
         return self.partitions.preferred
 
     @property
     def holds(self) -> Mapping[int, int]:
-        """The number of replicas that are assigned to each broker."""
         return self.partitions.holds
 
     @cached_property
@@ -276,8 +267,6 @@ class CaseFile(ReplicaAnswers):
         """Returns whether every broker is present and none has just started, so that the spread of load is stable."""
         live = self.live or frozenset()
         return len(live) > 0 and not self.dead and not any(self.restarting(b) for b in live)
-
-    # --- partitions ------------------------------------------------------------------------------------------------
 
     @property
     def any_partition(self) -> bool:
@@ -290,9 +279,9 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def only_copies(self) -> Mapping[int, Rows]:
-        """Returns {broker that runs: partitions whose only in-sync replica that is online, or would be, it has}.
+        """Returns {broker that runs: partitions whose only online in-sync replica it has, or would have}.
 
-        One that is fenced, or not registered, leads again as soon as that is repaired.
+        A broker that is fenced, or not registered, leads again as soon as that is repaired.
         """
         found: dict[int, list[PartitionFacts]] = {}
         for row in self.partitions.where(_ALONE):
@@ -310,7 +299,7 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def offsets_partitions_unknown(self) -> bool:
-        """Returns whether the offsets topic exists, and its partition count is unknown: a text may show some rows."""
+        """Returns whether the offsets topic exists with an unknown partition count: a text may show some rows only."""
         return not self.offsets_partitions and self.partitions.count(_OFFSETS) > 0
 
     @cached_property
@@ -343,7 +332,7 @@ class CaseFile(ReplicaAnswers):
         return self.background.racks
 
     def rack_named(self, rack: str) -> str:
-        """Returns the rack with the name that people know it by, such as `az1 (Hamburg)`; `az1` if it has none."""
+        """Returns the rack with its name for people, such as `az1 (Hamburg)`; `az1` if it has none."""
         name = self.zones.get(rack, rack)
         return rack if name == rack else f"{rack} ({name})"
 
@@ -357,12 +346,11 @@ class CaseFile(ReplicaAnswers):
 
     @cached_property
     def being_moved(self) -> tuple[TopicPartition, ...]:
-        """Returns the partitions that are being reassigned."""
         return tuple(row.tp for row in self.partitions.where(_REASSIGNING))
 
     @cached_property
     def still_for(self) -> Mapping[TopicPartition, float]:
-        """Returns {reassignment: seconds for which its new replicas have gained no record, at least}."""
+        """Returns {reassignment: least seconds for which its new replicas have gained no record}."""
         return still_for(self.snapshot)
 
     @cached_property
@@ -376,7 +364,7 @@ class CaseFile(ReplicaAnswers):
 
     @property
     def clock_ahead(self) -> int | None:
-        """Returns this host's clock minus that of the cluster's authority, in seconds; None if it is unknown."""
+        """Returns this host's clock minus the authority's, in seconds; None if it is unknown."""
         view = self.snapshot.quorum or self.snapshot.zookeeper
         return None if view is None else view.clock_ahead
 

@@ -5,14 +5,13 @@ A `PartitionCheck` is a condition over one row of facts, so it runs in the share
 match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck` is for
 everything that does not concern a single partition.
 
-Both declare one thing, `rows`: the condition that picks the rows of facts which the check is given. Live diagnosis, the
-judging of stored clusters and the table in diagnostics/README.md all use this declaration, and a check cannot reach any
-other row.
+Both declare `rows`, the condition that picks their rows of facts. Live diagnosis, the judging of stored clusters and
+the table in diagnostics/README.md all use this declaration, and a check cannot reach any other row.
 
 A check with `prevention` reports a latent risk: it runs in the audit and with `kfix diagnose --prevention`, and never
 with a severity above WARNING. Its condition may also name `expected_rf` and `expected_min_isr`.
 
-`scope` states where a check can find anything: a report of checks lists it as passed only there.
+`scope` states in which snapshots a check can find anything: a report of checks lists it as passed only for those.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ class Debounce(StrEnum):
     """What a second snapshot must show before a finding counts: a starting broker can look like a stuck partition."""
 
     NONE = "none"
-    HELD = "held"  # the condition holds in both snapshots
-    SAME = "same"  # and nothing was written to the partition in between
+    HELD = "held"  # The condition holds in both snapshots.
+    SAME = "same"  # In addition, nothing was written to the partition in between.
 
 
 class Scope(StrEnum):
-    """What a snapshot must be, or must have been asked for, so that a check can find anything."""
+    """The snapshots in which a check can find anything."""
 
     EVERY = ""
     ZOOKEEPER = "it concerns clusters with ZooKeeper"
@@ -107,7 +106,8 @@ class _Declared:
 class PartitionCheck(_Declared):
     """Every row that meets `rows` is at fault, and the check explains them.
 
-    `brokers` returns those that a row is at fault for: the same fault holds only where one of them is the same.
+    `brokers` returns the brokers at fault for a row: in a later snapshot it is the same fault only if one of them is
+    the same.
     """
 
     rows: str

@@ -10,12 +10,12 @@ from collections.abc import Collection
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
-#: The state of share groups, of Kafka 4: the leader of a partition is the share coordinator of what hashes to it.
+#: The state of share groups, of Kafka 4: a partition's leader is the share coordinator of the groups that hash to it.
 SHARE_TOPIC = "__share_group_state"
 INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_TOPIC})
 
 _INT_MIN = -(2**31)
-#: How the names of made-up groups begin. A real group may have such a name, so that a name alone proves nothing.
+#: Prefix of made-up group names. A real group may have such a name, so a name alone proves nothing.
 MADE_UP = "kfix-no-such-group-"
 
 
@@ -31,10 +31,10 @@ def java_hash(text: str) -> int:
 def made_up_groups(partitions: Collection[int], count: int) -> dict[str, int]:
     """Returns {name of a group that does not exist: one of `partitions`} of an offsets topic with `count` partitions.
 
-    Asking for the coordinator and the offsets of such a group creates nothing (docs/facts/consumer-groups.md).
+    Requesting the coordinator and the offsets of such a group creates nothing (docs/facts/consumer-groups.md).
     """
     wanted, found = set(partitions), dict[str, int]()
-    # A name hits each partition with the same chance: after so many, one in a million is still missing.
+    # A name hits each partition with the same chance: after this many, one in a million is still missing.
     for number in range(16 * count if wanted else 0):
         name = f"{MADE_UP}{number}"
         partition = partition_of_group(name, count)
@@ -49,5 +49,5 @@ def partition_of_group(group: str, partitions: int) -> int:
     if partitions < 1:
         raise ValueError(f"a topic has at least 1 partition, not {partitions}")
     value = java_hash(group)
-    # Kafka's own abs: Integer.MIN_VALUE has no positive twin and becomes 0.
+    # Kafka's own abs: Integer.MIN_VALUE has no positive counterpart and becomes 0.
     return (0 if value == _INT_MIN else abs(value)) % partitions

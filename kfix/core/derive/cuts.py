@@ -1,4 +1,4 @@
-"""From the signs of a cut network to the one cut that explains them: which broker or zone is cut off, and from what.
+"""Infers the one network cut that explains all signs: which broker or zone is cut off, and from what.
 
 Signatures tried on 2.7.1 with three zones (docs/facts/network-partitions.md):
 - responds to kfix, but is not registered: cut from ZooKeeper's quorum. If it still names itself controller, there are
@@ -7,6 +7,7 @@ Signatures tried on 2.7.1 with three zones (docs/facts/network-partitions.md):
 - registered, no metadata is stale, and only those two removed each other from ISRs: the link between the two is cut.
 - registered, and removed by and from all others: cut from all brokers, but not from ZooKeeper. The controller itself
   can still write into ZooKeeper, so the metadata of the others is stale.
+
 A replica whose log end moves between two samples is slow, not cut off.
 """
 
@@ -26,8 +27,6 @@ _BATCH_MS = 60_000
 
 
 class CutKind(StrEnum):
-    """What is cut."""
-
     LINK = "link"  # one broker from another
     CONTROLLER_LINK = "controller link"  # brokers from the controller
     ZONE = "zone"  # brokers from ZooKeeper's quorum, and so from the rest
@@ -64,14 +63,14 @@ class Cut:
 
     @property
     def about(self) -> str:
-        """The name in the finding's key where the cut may lose or win members while it lasts, "" where it cannot."""
+        """The name in the finding's key if the cut may lose or win members while it lasts, else ""."""
         return "zone" if self.kind in {CutKind.ZONE, CutKind.CONTROLLER_ZONE} else ""
 
     def explains(self, brokers: Iterable[int]) -> bool:
         """Returns whether findings about exactly these brokers follow from it."""
         touched = {*self.brokers, *(self.peers if self.kind in {CutKind.LINK, CutKind.ALONE} else ())}
-        wanted = set(brokers)
-        return bool(wanted) and wanted <= touched
+        affected = set(brokers)
+        return bool(affected) and affected <= touched
 
 
 def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | None = None) -> Cut | None:
@@ -93,7 +92,7 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | 
     if not odd or controller not in there or len(there) < 3:
         return None
     gaps = gaps_of(snapshot, odd)
-    # One replica that moves proves its link: then no other partition of the same two is evidence for a cut.
+    # One replica that moves proves its link: then no other partition of the same two brokers is evidence for a cut.
     moving = {(gap.leader, gap.missing) for gap in gaps if gap.moved}
     lasting = tuple(gap for gap in gaps if (gap.leader, gap.missing) not in moving)
     stale = stale_of(snapshot, odd)
@@ -103,7 +102,7 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | 
 
 
 def _on_kraft(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | None) -> Cut | None:
-    """Returns the cut between brokers that the controllers hear; one that is cut off from these is no such cut."""
+    """Returns the cut between brokers that the controllers hear; a broker cut off from those is another case."""
     quorum, record = snapshot.quorum, record_of(snapshot)
     if quorum is None or not quorum.read or record is None or any(quorum.stale(b) for b in snapshot.views):
         return None
@@ -150,7 +149,7 @@ def _from_controller(
     gaps: tuple[Gap, ...],
     stale: Mapping[int, tuple[TopicPartition, ...]],
 ) -> Cut | None:
-    """Returns the cut if some metadata is stale, but not that of the controller."""
+    """Returns the cut if some metadata is stale, but not the controller's."""
     if not stale or controller in stale:
         return None
     others = there - {controller}
@@ -194,8 +193,8 @@ def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...], s
     if len(common) != 1:
         return None
     [broker] = common
-    # It must have removed its own followers, and been removed: a broker that only lags behind all others is slow or
-    # stuck, and one that none removed has followers that are.
+    # It must have removed its own followers and been removed: a broker that only lags behind all others is slow or
+    # stuck, and if none removed it, its followers are.
     if {gap.missing for gap in gaps if gap.leader == broker} < there - {broker} or all(
         gap.leader == broker for gap in gaps
     ):
@@ -233,7 +232,7 @@ def _sampled(gaps: tuple[Gap, ...]) -> bool:
 
 
 def _onset(written_ms: Iterable[int]) -> int:
-    """Returns when the newest batch of changes began (ms); older ones by a minute have another cause. 0: none."""
+    """Returns when the newest batch of changes began (ms); changes older by a minute have another cause. 0: none."""
     times = sorted(written_ms)
     return next((at for at in times if at >= times[-1] - _BATCH_MS), 0)
 

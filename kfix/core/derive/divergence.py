@@ -1,7 +1,7 @@
 """Where the logs of a partition's replicas diverge, which would win, and what each would lose.
 
 The rule is Kafka's own (KIP-101, KIP-279): a follower asks the leader where the follower's last epoch ends there, and
-truncates to the smaller of the two ends; where the leader never had that epoch, it steps back to an older one and asks
+truncates to the smaller of the two ends; if the leader never had that epoch, it steps back to an older one and asks
 again. Source: `LeaderEpochFileCache.endOffsetFor` and `AbstractFetcherThread.getOffsetTruncationState` of Kafka 2.7.1.
 """
 
@@ -33,7 +33,7 @@ class Divergence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ElectionLoss:
-    """What `replica` would truncate if `leader` led: all from offset `kept` on. `tail` is measured on its disk."""
+    """The records that `replica` would truncate if `leader` led: all from offset `kept` on. `tail` is from its disk."""
 
     replica: Replica
     leader: Replica
@@ -72,9 +72,9 @@ class Comparison:
 
 
 def kept_offset(follower: Replica, leader: Replica) -> int:
-    """Returns the offset from which on the follower's records are not in the leader's log, and would be truncated.
+    """Returns the first offset whose record the follower has and the leader has not; a follower would truncate there.
 
-    A leader opens a new epoch at its log end, so every epoch of a follower has an end there. Logs without epochs
+    A leader starts a new epoch at its log end, so every epoch of a follower has an end there. Logs without epochs
     (record formats before 0.11) are compared by their ends alone.
     """
     if not leader.epochs or not follower.epochs:
@@ -91,14 +91,14 @@ def kept_offset(follower: Replica, leader: Replica) -> int:
         asked = own_epoch
 
 
-def _end_of(epochs: Sequence[Epoch], asked: int, log_end: int) -> tuple[int, int]:
-    """Returns the largest epoch of this log that is not above the one asked for, and where it ends."""
+def _end_of(epochs: Sequence[Epoch], requested: int, log_end: int) -> tuple[int, int]:
+    """Returns the largest epoch of this log that is not above the requested one, and its end."""
     end = log_end
     for entry in reversed(epochs):
-        if entry.epoch <= asked:
+        if entry.epoch <= requested:
             return entry.epoch, end
         end = entry.start
-    return asked, end
+    return requested, end
 
 
 def compare(dirs: Iterable[LogDir], chosen: Iterable[TopicPartition] | None = None) -> tuple[Comparison, ...]:
@@ -107,8 +107,8 @@ def compare(dirs: Iterable[LogDir], chosen: Iterable[TopicPartition] | None = No
     for each in dirs:
         for replica in each.replicas:
             found[replica.tp].append(replica)
-    wanted = sorted(found if chosen is None else found.keys() & set(chosen))
-    return tuple(_comparison(tp, found[tp]) for tp in wanted)
+    partitions = sorted(found if chosen is None else found.keys() & set(chosen))
+    return tuple(_comparison(tp, found[tp]) for tp in partitions)
 
 
 def _comparison(tp: TopicPartition, replicas: Sequence[Replica]) -> Comparison:
@@ -147,6 +147,6 @@ def _verdict(ranked: Sequence[Replica], losses: Sequence[ElectionLoss]) -> Diver
 
 
 def with_tails(comparison: Comparison, tails: Mapping[tuple[str, int], Tail]) -> Comparison:
-    """Returns the comparison with `tails`, which are by folder of the replica and offset they were measured from."""
+    """Returns the comparison with `tails`, keyed by the replica's folder and the first offset measured."""
     measured = tuple(replace(loss, tail=tails.get((loss.replica.folder, loss.kept))) for loss in comparison.losses)
     return replace(comparison, losses=measured)

@@ -1,7 +1,7 @@
 """Whether Kafka may elect a replica outside the ISR by itself, on KRaft: there no broker's setting decides.
 
-The active controller elects, by the topic's own value, and where there is none by its own setting: its properties, the
-dynamic ones of its node id, and the cluster-wide dynamic ones. A broker reports its own instead (docs/facts/kraft.md).
+The active controller elects by the topic's own value, and without one by its own setting: its properties, the dynamic
+ones of its node id, and the cluster-wide dynamic ones. A broker reports its own setting instead (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def unclean_by_default(snapshot: Snapshot) -> bool | None:
 def unclean_of(topic: str, default: bool | None, snapshot: Snapshot) -> bool | None:
     """Returns whether the active controller elects uncleanly for this topic; None if that is unknown.
 
-    `default` is that of `unclean_by_default`. Where the own values are not known apart, what a broker reports to
-    be in force counts if it is true, or if the controller has the same default.
+    `default` is the result of `unclean_by_default`. If the topic's own value is not known, the value that a broker
+    reports counts if it is true, or if the controller has the same default.
     """
     own = snapshot.quorum.topic_settings if snapshot.quorum is not None else None
     if own is not None:

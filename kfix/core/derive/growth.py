@@ -1,8 +1,8 @@
-"""A robust trend and the day on which it reaches a limit: pure, without a model of what grows.
+"""A robust trend and the day on which it reaches a limit, without a model of what grows.
 
-The slope is that of Theil and Sen: the median of the slopes between all pairs of points, which a quarter of wrong
-points does not move far. Its 90 % interval is Sen's: of the sorted slopes those that lie C/2 places around the middle,
-with C = 1.645 times the standard deviation of Kendall's S. It assumes that deviations from the trend are independent.
+The slope is Theil and Sen's: the median of the slopes between all pairs of points, which a quarter of wrong points does
+not move far. Its 90 % interval is Sen's: the sorted slopes C/2 places on either side of the middle, with C = 1.645
+times the standard deviation of Kendall's S. It assumes that deviations from the trend are independent.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def slope_of(points: Sequence[Point]) -> RobustSlope | None:
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """Returns at most `most` of the points, evenly chosen, the first and the last among them."""
+    """Returns at most `most` of the points, evenly chosen, including the first and the last."""
     if len(points) <= most:
         return list(points)
     return [points[round(i * (len(points) - 1) / (most - 1))] for i in range(most)]
 
 
 def limit_forecast(value: float, trend: RobustSlope | None, limit: float, today: date) -> LimitForecast:
-    """Returns when `value`, that of today, reaches the limit."""
+    """Returns when today's `value` reaches the limit."""
     if value >= limit:
         return LimitForecast(True, today, today, today)
     if trend is None:

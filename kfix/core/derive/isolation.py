@@ -1,7 +1,7 @@
 """Signs of a cut network in one snapshot: two leaders, replicas removed from ISRs while alive, stale views.
 
 kfix reaches brokers that do not reach each other, so a cut shows as disagreement between answers. `odd` are the
-partitions that may show a sign; all others are skipped, so that a healthy cluster costs nothing.
+partitions that may show a sign; all others are skipped, so a healthy cluster costs nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kfix.core.derive.partition_facts import listed, offline_alive
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import NO_LEADER, Snapshot, TopicPartition, ZooKeeperView
 
-#: Seconds: brokers may have been asked before what ZooKeeper recorded later than this before the snapshot.
+#: Seconds: a record written less than this before the snapshot may be newer than the brokers' answers.
 _SETTLED = 1.0
 
 
@@ -49,11 +49,11 @@ def losses_of(snapshot: Snapshot, pairs: Mapping[TopicPartition, tuple[int, int]
     found = []
     for tp, (old, new) in sorted(pairs.items()):
         ends = snapshot.reported_ends(tp)
-        asked = snapshot.epoch_ends.get(tp)
+        epoch_end = snapshot.epoch_ends.get(tp)
         if old not in ends:
             continue
-        if asked is not None and not asked.error and asked.leader == new and asked.end >= 0:
-            found.append(ReturnLoss(tp, old, new, max(0, ends[old] - asked.end), known=True))
+        if epoch_end is not None and not epoch_end.error and epoch_end.leader == new and epoch_end.end >= 0:
+            found.append(ReturnLoss(tp, old, new, max(0, ends[old] - epoch_end.end), known=True))
         elif new in ends:
             found.append(ReturnLoss(tp, old, new, max(0, ends[old] - ends[new]), known=False))
     return tuple(found)
@@ -67,7 +67,7 @@ class Gap:
     leader: int
     missing: int
     since_ms: int
-    moved: bool | None  # whether its log end grew between two samples; None: one sample only
+    moved: bool | None  # Whether its log end grew between two samples; None: one sample only.
 
 
 class _Offline:
@@ -107,9 +107,9 @@ def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...
 
 
 def kraft_gaps(snapshot: Snapshot, record: ClusterRecord, odd: Iterable[TopicPartition]) -> tuple[Gap, ...]:
-    """Returns gaps on KRaft, where no time is recorded: a replica that its own restart dropped may be among them.
+    """Returns gaps on KRaft, which records no times: a replica that its own restart dropped may be among them.
 
-    One that catches up moves between two samples.
+    A replica that catches up moves between two samples.
     """
     there = record.registrations.keys() & snapshot.views.keys()
     offline = _Offline(snapshot, frozenset(there))
@@ -145,9 +145,9 @@ def _moved(snapshot: Snapshot, tp: TopicPartition, broker: int, since_ms: int) -
 def stale_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[int, tuple[TopicPartition, ...]]:
     """Returns {registered broker: partitions for which its view differs from ZooKeeper's record}.
 
-    A record written before it registered may not have reached it yet, and for a record written while the snapshot was
-    taken the broker may have been asked too early. The controller has read every record before it writes one: where its
-    view differs, when it registered is no excuse.
+    A record from before the broker registered may not have reached it yet, and the broker may have been read before a
+    record that was written during the snapshot. The controller has read every record before it writes one: a recent
+    registration does not excuse its view.
     """
     zookeeper = snapshot.zookeeper
     if zookeeper is None:
@@ -171,11 +171,11 @@ def stale_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[int, tup
 def stuck_of(snapshot: Snapshot, brokers: Iterable[int]) -> tuple[TopicPartition, ...]:
     """Returns partitions led by one of these with records above the high watermark, although no ISR change shows it."""
     zookeeper = snapshot.zookeeper
-    wanted = frozenset(brokers)
+    leaders = frozenset(brokers)
     found = []
     for tp, seen in snapshot.visible.items():
         state = zookeeper.states.get(tp) if zookeeper is not None else None
-        if state is None or state.leader not in wanted or state.leader not in seen:
+        if state is None or state.leader not in leaders or state.leader not in seen:
             continue
         if snapshot.reported_ends(tp).get(state.leader, -1) > seen[state.leader]:
             found.append(tp)

@@ -1,4 +1,4 @@
-"""How out-of-sync replicas move over time. Two samples show whether one is stuck, slow or catching up; one does not."""
+"""The movement of out-of-sync replicas. Two samples show whether one is stuck, slow or catching up; one does not."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kfix.core.derive.record import record_of
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import Sample, Snapshot, TopicPartition
 
-#: Seconds: an older sample shows what was lost since, not how fast a replica moves now.
+#: Seconds: an older sample shows what was lost since, but not the present speed of a replica.
 RECENT = 300.0
-#: Seconds after which a replica that has all records should long be in sync again.
+#: Seconds after which a replica with all records should long be in sync again.
 PATIENCE = 20.0
 
 
 class Pace(StrEnum):
-    STUCK = "stuck"  # its log end does not move, and the leader's is ahead
-    SLOW = "slow"  # it moves, but its lag does not shrink
-    CATCHING_UP = "catching up"  # its lag shrinks
+    STUCK = "stuck"  # Its log end does not move, and the leader's is ahead.
+    SLOW = "slow"  # It moves, but its lag does not shrink.
+    CATCHING_UP = "catching up"  # Its lag shrinks.
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Lag:
 
     @property
     def seconds_left(self) -> float | None:
-        """Returns the seconds until it has caught up, at this pace; None if it never will."""
+        """Returns the seconds until it has caught up at this pace; None if it never will."""
         gain = self.rate - self.leader_rate
         return self.now / gain if gain > 0 else None
 
@@ -62,7 +62,7 @@ class LeftOut:
 def left_out(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[LeftOut, ...]:
     """Returns replicas left out for `PATIENCE` s; a healthy leader adds a complete replica within a second.
 
-    KRaft records no time of the last change, so there it is unknown for how long a replica has been left out.
+    KRaft does not record the time of the last change, so there the duration is unknown.
     """
     record = record_of(snapshot)
     if record is None or not record.dated:

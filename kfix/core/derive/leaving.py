@@ -14,10 +14,10 @@ from kfix.core.snapshot.snapshot import TopicPartition, ZooKeeperView
 
 
 class Left(NamedTuple):
-    """When a broker left, in ms since the epoch; each bound is None where nothing shows it.
+    """When a broker left, in ms since the epoch; a bound is None if nothing shows it.
 
-    It was there at `not_before`, and gone at `not_after`. `unsynced` is when the oldest record without it was written:
-    since then it has been out of sync, which a broker that is alive may be, too.
+    It was present at `not_before`, and gone at `not_after`. `unsynced` is the time of the oldest record without it: it
+    has been out of sync since then, which also happens to a live broker.
     """
 
     not_before: int | None = None
@@ -26,9 +26,9 @@ class Left(NamedTuple):
 
 
 class Absence(NamedTuple):
-    """For how long a broker has been gone, in seconds; each bound is None where nothing shows it.
+    """For how long a broker has been gone, in seconds; a bound is None if nothing shows it.
 
-    `unsynced` is for how long it has been out of sync, at least: it may have been alive for a part of that time.
+    `unsynced` is the least time for which it has been out of sync: it may have been alive for a part of that time.
     """
 
     at_least: float | None
@@ -47,10 +47,10 @@ class _Members(NamedTuple):
 def left_by_record(
     zookeeper: ZooKeeperView, missed: Collection[int], lacking: Iterable[TopicPartition] | None = None
 ) -> dict[int, Left]:
-    """Returns when each broker with replicas left that is not registered; of a registered one, `unsynced` only.
+    """Returns when each unregistered broker with replicas left; for a registered one, `unsynced` only.
 
-    `missed` are brokers that an earlier snapshot showed; `lacking` are the partitions whose record lacks a replica or a
-    leader, where they are known: only they show when a broker was out of sync.
+    `missed` are brokers of an earlier snapshot; `lacking` are the partitions whose record lacks a replica or a leader,
+    if known: only they show when a broker was out of sync.
     """
     unsynced: dict[int, int] = {}
     first: dict[int, int] = {}  # {broker: the first transaction that wrote a record without it}
@@ -81,7 +81,7 @@ def _members(zookeeper: ZooKeeperView, gone: set[int], missed: set[int], first: 
     not_after = _time(min((each for each in dated if each[0] >= changed), default=None))
     if newest == changed or len(gone | missed) != 1:
         return _Members(not_after=not_after)
-    # The last change was that a broker left. Only one is gone: it is that one, if no record shows that it left before.
+    # The last change was that a broker left. If only one is gone, it is that one, unless a record shows it left before.
     [last] = gone
     not_before = _time(max((each for each in dated if each[0] < changed), default=None))
     ordered = not_before is not None and (not_after is None or not_before <= not_after)

@@ -1,9 +1,9 @@
-"""Which brokers are likely alive or dead by a text that lists none: inferred from leaders and ISRs.
+"""Which brokers are likely alive or dead in a text that lists none: inferred from leaders and ISRs.
 
 The controller gives leadership to live brokers only, and takes a dead broker out of the ISR of every partition that
 keeps a leader (docs/facts/controller.md). So a broker that leads, or is in the ISR of a partition with a leader, was
-alive; one that is in none of those, although other brokers are, was likely dead. A live replica that only lags looks
-the same on one partition, so one partition is not enough.
+alive; a broker that is in none of those, although others are, was likely dead. A live replica that only lags looks the
+same on one partition, so one partition is not enough.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Likely:
 
 
 def likely_of(snapshot: Snapshot) -> Likely:
-    """Returns what a pasted text without a list of brokers suggests; nothing for any other snapshot."""
+    """Returns the hints of a pasted text without a list of brokers; nothing for any other snapshot."""
     if snapshot.pasted is None or snapshot.pasted.registered is not None:
         return Likely()
     if any(view.alive for view in snapshot.views.values()):
@@ -63,13 +63,13 @@ def _inferred(
     alive |= {b: f"is in the ISR of {several(n, 'partition')} with a leader" for b, n in in_sync.items()
               if b not in alive}  # fmt: skip
     known = alive.keys()
-    # A text that leaves partitions out does not show what a broker leads there.
+    # A text that leaves partitions out does not show the leaders of those.
     dead = {
         b: _sign(lacking[b])
         for b in lacking.keys() | alone.keys()
         if b not in known and known and not text.partial and (lacking[b] >= _ENOUGH or alone[b])
     }
-    # What a line says of a broker itself outweighs its place in an ISR; a sign against it leaves both out.
+    # A line about a broker itself outweighs its place in an ISR; contradictory signs leave it out.
     doubtful = {b for b in text.dead if b in text.alive or b in leads}
     said_alive = {b: why for b, why in text.alive.items() if b not in doubtful}
     said_dead = {b: why for b, why in text.dead.items() if b not in doubtful}

@@ -1,7 +1,7 @@
 """Records lost between two snapshots: a leader had them, and today's log does not.
 
-A new leader began its epoch where its own log ended. Records of the old leader beyond that offset are truncated when
-it returns (KIP-101). Only an earlier snapshot shows that they existed, or that the new leader lacked records.
+A new leader began its epoch at its own log end. If the old leader returns, its records beyond that offset are truncated
+(KIP-101). Only an earlier snapshot shows that they existed, or that the new leader lacked records.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class Lost:
 
 
 def sample_of(before: Snapshot) -> Sample:
-    """Returns what a later snapshot is compared with; `kfix snapshot save` reads the log ends of all partitions."""
+    """Returns the sample to compare a later snapshot with; `kfix snapshot save` reads the log ends of every
+    partition.
+    """
     record = record_of(before)
     states = record.states if record is not None else {}
     leaders = {tp: (s.leader, s.leader_epoch, s.version) for tp, s in states.items() if s.leader >= 0}
@@ -53,7 +55,7 @@ def sample_of(before: Snapshot) -> Sample:
 
 
 def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
-    """Returns the losses since the samples that know leaders, and since the partitions that are remembered at risk."""
+    """Returns the losses since the samples that know leaders, and since the partitions that are kept as at risk."""
     found: dict[TopicPartition, Lost] = {}
     for sample in sorted(snapshot.samples, key=lambda s: s.taken_at):
         found |= {tp: lost for tp, lost in _compared(snapshot, sample) if lost is not None and lost.records > 0}
@@ -76,7 +78,7 @@ def lost_from(was: AtRisk, tp: TopicPartition, snapshot: Snapshot) -> Lost | Non
     counted = None if was.end < 0 or state.leader < 0 else _lost(snapshot, sample, tp, was.end, state.leader)
     proven = _is_unclean(was, state)
     if counted is None or not counted.records:
-        # Holders that all are down have probably not led in between.
+        # If all holders are down, none has probably led in between.
         if not (proven or (was.leader < 0 and set(away) == set(was.holders))):
             return None
         counted = Lost(tp, was.former, was.former_epoch, -1, 0, 0, exact=False, since=was.at)
@@ -108,7 +110,7 @@ def _is_unclean(was: AtRisk, state: PartitionState) -> bool:
 
 
 def _away(holders: tuple[int, ...], tp: TopicPartition, snapshot: Snapshot, record: ClusterRecord) -> tuple[int, ...]:
-    """Returns the holders that are down; a replica that is no longer assigned will not be a replica again."""
+    """Returns the holders that are down; a broker that is no longer assigned will not be a replica again."""
     quorum, assignment = snapshot.quorum, record.assignments.get(tp)
     replicas = () if assignment is None else assignment.replicas
     up = (live_brokers(snapshot) or frozenset()) | snapshot.views.keys()
@@ -116,9 +118,7 @@ def _away(holders: tuple[int, ...], tp: TopicPartition, snapshot: Snapshot, reco
 
 
 def _led_anew(snapshot: Snapshot, sample: Sample) -> Iterator[tuple[TopicPartition, int, int | None]]:
-    """Yields the partitions that another leader epoch leads than in the sample, each with its present leader, and the
-    log end that the former one had.
-    """
+    """Yields (partition, present leader, former leader's log end) of the partitions with a new leader epoch."""
     record = record_of(snapshot)
     if record is None:
         return
@@ -130,15 +130,15 @@ def _led_anew(snapshot: Snapshot, sample: Sample) -> Iterator[tuple[TopicPartiti
 
 
 def _compared(snapshot: Snapshot, sample: Sample) -> Iterator[tuple[TopicPartition, Lost | None]]:
-    """Yields the partitions that are led anew, each with what is known of its loss."""
+    """Yields the partitions with a new leader epoch, each with its known loss."""
     for tp, now, had in _led_anew(snapshot, sample):
         if had is not None and now >= 0:
             yield tp, _lost(snapshot, sample, tp, had, now)
 
 
 def without_present_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartition, ...]:
-    """Returns the partitions that were led anew since the sample, whose present leader did not report where the epoch
-    of the former one ended: a log that has grown since then may hide a loss.
+    """Returns the partitions with a new leader epoch since the sample, whose present leader did not report where the
+    former leader's epoch ended: a log that has grown since then may hide a loss.
     """
     return tuple(
         sorted(tp for tp, lost in _compared(snapshot, sample) if lost is None or not (lost.exact or lost.records))
@@ -146,13 +146,14 @@ def without_present_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartit
 
 
 def without_earlier_end(snapshot: Snapshot, sample: Sample) -> tuple[TopicPartition, ...]:
-    """Returns the partitions that were led anew since the sample, which does not hold the log end of their leader."""
+    """Returns the partitions with a new leader epoch since the sample, which lacks the log end of their leader."""
     return tuple(sorted(tp for tp, _, had in _led_anew(snapshot, sample) if had is None))
 
 
 def led_outside(snapshot: Snapshot, before: Mapping[TopicPartition, AtRisk]) -> tuple[TopicPartition, ...]:
-    """Returns the partitions that had no leader, and are led now by a replica that was not known to hold every record,
-    where it is unknown whether records were lost: a holder may have led in between.
+    """Returns the partitions that had no leader and are now led by a replica that was not known to hold every record.
+
+    Whether records were lost is unknown: a holder may have led in between.
     """
     record = record_of(snapshot)
     states = {} if record is None else record.states
@@ -171,11 +172,11 @@ def led_outside(snapshot: Snapshot, before: Mapping[TopicPartition, AtRisk]) -> 
 
 def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int, now: int) -> Lost | None:
     leader, epoch, _ = sample.leaders[tp]
-    asked = snapshot.epoch_ends.get(tp)
-    exact = asked is not None and not asked.error and asked.epoch == epoch and asked.leader == now and asked.end >= 0
+    ended = snapshot.epoch_ends.get(tp)
+    exact = ended is not None and not ended.error and ended.epoch == epoch and ended.leader == now and ended.end >= 0
     current = snapshot.reported_ends(tp).get(now)
-    if exact and asked is not None:
-        end = asked.end
+    if exact and ended is not None:
+        end = ended.end
     elif current is not None:
         end = current
     else:

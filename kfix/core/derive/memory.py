@@ -1,4 +1,4 @@
-"""What the next snapshot of a cluster has to know of this one and of those before it. Pure."""
+"""Makes the memory that the next snapshot of a cluster needs from this snapshot and the earlier ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def remember(snapshot: Snapshot) -> Memory:
     answered = {*snapshot.views, *(each.node for each in controllers if each.answered and each.node >= 0)}
     alive = {**before.alive, **dict.fromkeys(answered, snapshot.taken_at)}
     gone = () if live is None else brokers.keys() - live - snapshot.views.keys()
-    # A controller that has answered before. One that is a broker, too, is gone where brokers report that.
+    # A controller that has answered before. If it is a broker, too, it is gone if brokers report that.
     mute = {each.node for each in controllers if not each.answered and each.node in alive} - brokers.keys()
     dead = {**before.dead, **dict.fromkeys((*gone, *mute), snapshot.taken_at)}
     well = {**before.well, **dict.fromkeys(_in_every_isr(snapshot), snapshot.taken_at)}
@@ -47,7 +47,7 @@ def remember(snapshot: Snapshot) -> Memory:
 
 
 def _applied(snapshot: Snapshot) -> dict[int, float]:
-    """Returns the newest applied metadata offset, and when it was found first; what is known where none was read."""
+    """Returns the newest applied metadata offset and when it was first found; the earlier values if none was read."""
     known = snapshot.memory.applied
     offset = -1 if snapshot.quorum is None else snapshot.quorum.newest_applied
     if offset < 0:
@@ -67,9 +67,7 @@ def _in_every_isr(snapshot: Snapshot) -> frozenset[int]:
 
 
 def _still_possible(snapshot: Snapshot) -> tuple[str, ...]:
-    """Returns the remembered groups, without those that a working coordinator no longer lists,
-    since they were deleted.
-    """
+    """Returns the remembered groups, without those that a working coordinator no longer lists: they were deleted."""
     partitions = max(map(offsets_partitions, distinct(snapshot.views)[0]), default=0)
     if not snapshot.groups_complete or not partitions:
         return snapshot.memory.groups

@@ -1,4 +1,4 @@
-"""A migration from ZooKeeper to KRaft: in which step it is, and what it waits for (docs/facts/zookeeper.md)."""
+"""A migration from ZooKeeper to KRaft: its step, and the brokers that it waits for (docs/facts/zookeeper.md)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ _ROLES, _ZOOKEEPER, _MIGRATES = "process.roles", "zookeeper.connect", "zookeeper
 
 
 class Step(StrEnum):
-    """How far a migration has come.
+    """The progress of a migration.
 
-    WAITING: the KRaft controller waits for brokers, and ZooKeeper's controller decides. TAKEN_OVER: the KRaft
-    controller decides and writes ZooKeeper, too. MIXED: some brokers run on KRaft. UNFINISHED: all of them do, and the
-    controllers still write ZooKeeper.
+    - WAITING: the KRaft controller waits for brokers, and ZooKeeper's controller decides
+    - TAKEN_OVER: the KRaft controller decides and writes ZooKeeper, too
+    - MIXED: some brokers run on KRaft
+    - UNFINISHED: all of them do, and the controllers still write ZooKeeper
     """
 
     WAITING = "waiting"
@@ -62,7 +63,7 @@ class Migration:
 
 
 def migration_of(snapshot: Snapshot) -> Migration | None:
-    """Returns the migration that is under way or half finished; None if nothing shows one."""
+    """Returns the migration that is in progress or half finished; None if nothing shows one."""
     if snapshot.zookeeper is not None and snapshot.zookeeper.migrating:
         return _by_zookeeper(snapshot, snapshot.zookeeper)
     if snapshot.quorum is None:
@@ -120,7 +121,7 @@ def _registered(quorum: QuorumView | None) -> frozenset[int] | None:
 
 
 def why_unchanged(controller: ControllerNode) -> str:
-    """Returns why nothing may be changed through ZooKeeper's record; empty where no KRaft controller owns it.
+    """Returns why nothing may be changed through ZooKeeper's record; empty if no KRaft controller owns it.
 
     That controller writes ZooKeeper after its own log, so the record may be behind. It is no broker, and a deleted
     `/controller` would be a step of the way back to ZooKeeper.

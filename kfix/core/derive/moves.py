@@ -11,7 +11,7 @@ from kfix.core.derive.record import record_of
 from kfix.core.snapshot.moves import MoveSeen
 from kfix.core.snapshot.snapshot import LogEnd, Snapshot, TopicPartition
 
-#: Most reassignments that are remembered.
+#: Most reassignments that are kept.
 MOST = 5000
 #: Seconds between two snapshots after which another reassignment to the same broker may have begun in between: a new
 #: replica has no record, so that only one that has records shows that it is the same.
@@ -44,7 +44,7 @@ def moves_seen(snapshot: Snapshot) -> dict[TopicPartition, MoveSeen]:
 
 
 def _added(snapshot: Snapshot) -> dict[TopicPartition, dict[int, LogEnd | None]]:
-    """Returns the log of each replica that is being added and is not in sync; None where it is unknown."""
+    """Returns the log of each replica that is being added and is not in sync; None if it is unknown."""
     record = record_of(snapshot)
     found: dict[TopicPartition, dict[int, LogEnd | None]] = {}
     for tp, move in (snapshot.reassignments or {}).items():
@@ -62,10 +62,9 @@ def _is_the_same(at: float, logs: Mapping[int, LogEnd], now: float) -> bool:
 
 
 def still_for(snapshot: Snapshot) -> dict[TopicPartition, float]:
-    """Returns, by reassignment, the seconds for which no new replica of it has gained a record, at least.
+    """Returns, by reassignment, the least seconds for which none of its new replicas has gained a record.
 
-    Reassignments that no earlier snapshot shows are left out. A time in which one of the brokers was dead does not
-    count: progress is possible only since.
+    It leaves out reassignments that no earlier snapshot shows. Times in which one of the brokers was dead do not count.
     """
     found = {}
     known = snapshot.memory.moves.keys() | {tp for sample in snapshot.samples for tp in sample.ends}

@@ -3,10 +3,10 @@
 No fact is ever null and none is a list, so that Python and SQL cannot disagree about it. "Unknown" is a number: -1 for
 an unknown count or age, -2 if no source names a leader or an epoch.
 
-Leader and ISR are those of ZooKeeper's record if it was read, otherwise those of the view with the highest leader
-epoch. Alive means registered in ZooKeeper; without ZooKeeper, reported as alive by most responding brokers; without
-either, liveness is unknown and `n_live_*` are -1, which is neither "none" nor "some". A replica is online if its broker
-is alive and its log directory has not failed (`offline_alive`).
+Leader and ISR come from ZooKeeper's record if it was read, otherwise from the view with the highest leader epoch. Alive
+means registered in ZooKeeper; without ZooKeeper, reported as alive by most responding brokers; without either, liveness
+is unknown and `n_live_*` are -1, which is neither "none" nor "some". A replica is online if its broker is alive and its
+log directory has not failed (`offline_alive`).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[Pa
 
 
 class Recorded:
-    """What the sources of a snapshot record of each partition."""
+    """The records of a snapshot's sources about each partition."""
 
     def __init__(self, snapshot: Snapshot, known: Background) -> None:
         zookeeper, pasted = snapshot.zookeeper, snapshot.pasted
@@ -117,7 +117,7 @@ class Recorded:
         self._unread = _unread_topics(snapshot)
 
     def unread(self, topic: str) -> bool:
-        """Returns whether a znode of the topic may be there and could not be decoded."""
+        """Returns whether the topic may have a znode that could not be decoded."""
         return topic in self._unread or _EVERY in self._unread
 
     def readable(self, tp: TopicPartition) -> frozenset[int]:
@@ -185,7 +185,7 @@ def _row(
     leaderless = leader == UNKNOWN or (leader >= 0 and live is not None and not leader_live)
     agrees = not zk or best is None or _agrees(zk_leader, zk_epoch, best, live)
     gone = _gone_for(replicas, isr, known, leaderless=leaderless) if known.absent and not zk else UNKNOWN
-    # Which of the brokers have just started and know nothing yet, the age of the record does not show.
+    # The age of the record does not show which of the brokers have just started and know nothing yet.
     unseen = zk and answered and best is None
     hasty = leader >= 0 and (leaderless or unseen or _newer(best, zk_epoch))
     times = Times(zk, leaderless or unseen or not agrees, hasty, isr, gone)
@@ -249,9 +249,9 @@ def offline_alive(
 ) -> frozenset[int]:
     """Returns the live replicas that every broker with the newest metadata reports as offline: a log directory failed.
 
-    `offline` names the replicas on dead brokers as well, and those on brokers that shut down (docs/facts/metadata.md).
-    One that no broker lists as alive is registered, and the controller has not acted on it yet: that shows nothing of
-    its disk. Those of `readable_at` have just reported the end of their log. Empty if liveness is unknown.
+    `offline` also names replicas on dead brokers and on brokers that shut down (docs/facts/metadata.md). If no broker
+    lists a registered broker as alive, the controller has not acted on it yet: that shows nothing about its disk. Those
+    of `readable_at` have just reported the end of their log. Empty if liveness is unknown.
     """
     if live is None or not any(view.offline for view in seen):
         return frozenset()
@@ -262,7 +262,7 @@ def offline_alive(
 
 
 def _unread_topics(snapshot: Snapshot) -> frozenset[str]:
-    """Returns the topics with a znode that could not be decoded; `_EVERY` where the sources do not name all of them."""
+    """Returns the topics with a znode that could not be decoded; `_EVERY` if the sources do not name all of them."""
     failed = [source.name for source in snapshot.failed_sources]
     named = {found[1] for name in failed if (found := _TOPIC_ZNODE.search(name))}
     return frozenset(named | {_EVERY} if "znodes" in failed else named)
@@ -287,9 +287,9 @@ class Times(NamedTuple):
 
 
 def _gone_for(replicas: tuple[int, ...], isr: tuple[int, ...], known: Background, *, leaderless: bool) -> int:
-    """Returns for how long, at least, the row has lacked its brokers, by the last of them that was fenced.
+    """Returns the least time for which the row has lacked its brokers, by the last of them that was fenced.
 
-    A leaderless one lacks its ISR; if that is empty, all replicas. Unknown if a broker that it lacks is alive.
+    A leaderless row lacks its ISR; if that is empty, all replicas. Unknown if a broker that it lacks is alive.
     """
     lacking = (isr or replicas) if leaderless else tuple(b for b in replicas if b not in isr)
     if not lacking or any(b not in known.absent for b in lacking):
@@ -298,7 +298,7 @@ def _gone_for(replicas: tuple[int, ...], isr: tuple[int, ...], known: Background
 
 
 def standing(view: PartitionView) -> tuple[int, bool]:
-    """Orders views of a partition: the newest is last, and of equal epochs one that names the leader.
+    """Orders views of a partition: the newest is last, and among equal epochs a view that names the leader.
 
     A broker reports -1 for a leader that it considers dead, at the epoch of that leader (docs/facts/metadata.md).
     """
@@ -327,7 +327,7 @@ def _newer(view: PartitionView | None, epoch: int) -> bool:
 def _stable_for(age: int, isr: tuple[int, ...], known: Background, *, hasty: bool) -> int:
     """Returns the least seconds for which the fault has lasted; an old record may be a new fault.
 
-    That is so if a broker has just left or come back, or if the views are newer. `hasty`: the record still names a
+    The fault is new if a broker has just left or returned, or if the views are newer. `hasty`: the record still names a
     leader, so something else has changed since, at an unknown time.
     """
     if hasty or age < 0:

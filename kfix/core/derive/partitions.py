@@ -23,7 +23,7 @@ Rows = Sequence[PartitionFacts]
 
 
 class LazyRows(Sequence[PartitionFacts]):
-    """Rows that are picked when they are first used: most checks return before they need theirs."""
+    """Rows that are picked on first use: most checks return before they need theirs."""
 
     def __init__(self, pick: Callable[[], Rows]) -> None:
         self._pick = pick
@@ -54,9 +54,7 @@ class Partitions(Protocol):
     def __len__(self) -> int: ...
 
     @property
-    def topics(self) -> int:
-        """The number of topics."""
-        ...
+    def topics(self) -> int: ...
 
     @property
     def leads(self) -> Mapping[int, int]:
@@ -65,7 +63,7 @@ class Partitions(Protocol):
 
     @property
     def preferred(self) -> Mapping[int, int]:
-        """The number of partitions whose preferred leader each broker is."""
+        """The number of partitions for which each broker is the preferred leader."""
         ...
 
     @property
@@ -82,9 +80,7 @@ class Partitions(Protocol):
         """Returns when the broker left, as `background.leavings` does."""
         ...
 
-    def count(self, condition: Predicate) -> int:
-        """Returns the number of rows that meet the condition."""
-        ...
+    def count(self, condition: Predicate) -> int: ...
 
     def where(self, condition: Predicate) -> Rows:
         """Returns the rows that meet the condition, sorted by topic and partition."""

@@ -2,7 +2,7 @@
 
 The text is parsed once, when the catalogue loads, and every name and operator is checked against a short list. The same
 tree becomes one Python loop over all checks (0.1 s for 100 000 rows) and the sieve over the columns of a stored
-cluster. The text is also a condition in SQL: what is allowed means the same there.
+cluster. The text is also a condition in SQL: every allowed expression means the same there.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def parse(text: str, where: str, facts: Mapping[str, type] = NAMES) -> Predicate
 
 
 def loosened(predicate: Predicate, names: frozenset[str]) -> Predicate:
-    """Returns a condition without these names that holds wherever `predicate` holds; the same one if it has none."""
+    """Returns a condition without these names that holds whenever `predicate` holds; the same one if it has none."""
     if not predicate.names & names:
         return predicate
     tree = _loose(predicate.tree, names, holds=True)
@@ -109,12 +109,12 @@ def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> typ
     return kind
 
 
-def _all(parts: Sequence[ast.expr], wanted: type, facts: Mapping[str, type], problems: list[str]) -> None:
+def _all(parts: Sequence[ast.expr], expected: type, facts: Mapping[str, type], problems: list[str]) -> None:
     for part in parts:
         before = len(problems)
         kind = _kind(part, facts, problems)
-        if kind is not wanted and len(problems) == before:
-            problems.append(f"{ast.unparse(part)!r} is {kind.__name__}, but {wanted.__name__} is required")
+        if kind is not expected and len(problems) == before:
+            problems.append(f"{ast.unparse(part)!r} is {kind.__name__}, but {expected.__name__} is required")
 
 
 def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
@@ -129,7 +129,7 @@ def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
 
 
 def compile_all(predicates: Sequence[Predicate]) -> Matcher:
-    """Returns one loop for all checks: each row is unpacked once, into the names that some check uses.
+    """Returns one loop for all checks: it unpacks each row once, into the names that some check uses.
 
     The expected values are bound once, before the loop.
     """

@@ -1,4 +1,4 @@
-"""Whether a KRaft cluster has an active controller, by what its controllers and its brokers report."""
+"""Whether a KRaft cluster has an active controller, from the reports of its controllers and brokers."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _REFUSED = "AUTHORIZATION_FAILED"
 def quorum_lost(view: QuorumView) -> bool:
     """Returns whether no controller is active. Controllers that cannot be reached from here prove nothing.
 
-    Either every voter was asked, and each answers that it is not the active one or is not there, or the request that a
-    broker forwards gets no answer and no broker applies any metadata, which an active controller writes twice a second.
-    A refusal is an answer, maybe of the active controller.
+    Either every voter was asked, and each is absent or answers that it is not the active one. Or the request that a
+    broker forwards gets no answer, and no broker applies any metadata, which an active controller writes twice a
+    second. A refusal is an answer, maybe of the active controller.
     """
     if view.read or view.advancing:
         return False
     unanswered = bool(view.forwarded) and _REFUSED not in view.forwarded
     stands_still = view.advancing is False and view.apart >= _STANDS_STILL and unanswered
-    asked = {each.address for each in view.controllers}
+    addresses = {each.address for each in view.controllers}
     voters = set(view.configured.values())
-    settled = bool(voters) and voters <= asked and all(each.answered or each.refused for each in view.controllers)
+    settled = bool(voters) and voters <= addresses and all(each.answered or each.refused for each in view.controllers)
     return stands_still or settled
 
 
 def fresh_views(views: Mapping[int, BrokerView], quorum: QuorumView | None) -> Mapping[int, BrokerView]:
-    """Returns the views that are not known to be of an older moment; all of them if none is newer."""
+    """Returns the views that are not known to be older; all of them if none is newer."""
     if quorum is None:
         return views
     fresh = {b: view for b, view in views.items() if not quorum.stale(b)}
@@ -42,7 +42,7 @@ def fresh_views(views: Mapping[int, BrokerView], quorum: QuorumView | None) -> M
 def listed_alive(views: Mapping[int, BrokerView], quorum: QuorumView | None) -> frozenset[int] | None:
     """Returns the brokers that most views list as alive, on KRaft the unfenced ones; None if no view lists any.
 
-    A view whose metadata is of an older moment does not count: it lists dead brokers as alive, and itself.
+    A view with older metadata does not count: it lists dead brokers as alive, and itself.
     """
     lists = [set(view.alive) for view in fresh_views(views, quorum).values() if view.alive]
     if not lists:
@@ -65,7 +65,7 @@ def majority(voters: int) -> int:
 
 
 def absence(view: QuorumView, broker: int) -> float | None:
-    """Returns the seconds since the broker last fetched metadata, None if the controller does not know it any more.
+    """Returns the seconds since the broker last fetched metadata, None if the controller no longer knows it.
 
     The controller forgets an observer 5 minutes after its last fetch, and at each change of the active controller.
     """

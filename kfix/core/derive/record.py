@@ -1,4 +1,4 @@
-"""One record of the cluster from whichever authority was read, so that no rule has to ask which one it is."""
+"""One record of the cluster from whichever authority was read, so that no rule has to distinguish them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def record_of(snapshot: Snapshot) -> ClusterRecord | None:
-    """Returns what the authority records; None if it was not read, as in a text that was pasted."""
+    """Returns the record of the authority; None if it was not read, as in a pasted text."""
     return recorded_by(snapshot.zookeeper, snapshot.quorum, snapshot.views, snapshot.reassignments)
 
 
@@ -35,7 +35,7 @@ def recorded_by(
     views: Mapping[int, BrokerView],
     moves: Mapping[TopicPartition, Assignment] | None = None,
 ) -> ClusterRecord | None:
-    """As `record_of`, of sources that are not a snapshot yet. `moves` are the reassignments that the quorum listed."""
+    """As `record_of`, from sources that are not a snapshot yet. `moves` are the quorum's reassignments."""
     if zookeeper is not None:
         return _of_zookeeper(zookeeper)
     return None if quorum is None else _of_quorum(quorum, views, moves or {})
@@ -88,7 +88,7 @@ def newest_view(quorum: QuorumView, views: Mapping[int, BrokerView]) -> BrokerVi
 
 
 class _Each(Mapping[TopicPartition, T]):
-    """The partitions of a view in another form, made when one is asked for: most never are."""
+    """The partitions of a view in another form, converted on access: most are never used."""
 
     __slots__ = ("_make", "_partitions")
 

@@ -1,4 +1,4 @@
-"""What is known of the replicas of a partition: which are in sync, alive and online, and which would be elected."""
+"""The replicas of a partition: which are in sync, alive and online, and which would be elected."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ReplicaAnswers(SnapshotAnswers):
         return offline_alive(tuple(self.views_of(tp).values()), self.live, self.listed, readable)
 
     def online(self, tp: TopicPartition, brokers: Iterable[int]) -> tuple[int, ...]:
-        """Returns those of the brokers that are alive and whose log directory with this replica has not failed."""
+        """Returns the brokers among these that are alive and whose log directory with this replica works."""
         failed = self.failed_replicas(tp)
         return tuple(b for b in self.among_live(brokers) if b not in failed)
 
@@ -64,5 +64,5 @@ class ReplicaAnswers(SnapshotAnswers):
         return next(iter(self.online(tp, self.assignment(tp).replicas)), None)
 
     def newest_view(self, tp: TopicPartition) -> PartitionView | None:
-        """Returns what the broker with the newest metadata of the partition reports; None if no broker knows it."""
+        """Returns the partition in the newest metadata of any broker; None if no broker knows it."""
         return max(self.views_of(tp).values(), key=standing, default=None)

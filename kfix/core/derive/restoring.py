@@ -1,4 +1,4 @@
-"""Which saved offsets to commit again, and why not the others: a pure comparison with the cluster as it is."""
+"""Which saved offsets to commit again, and why not the others: a pure comparison with the present cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Restoring(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """One saved offset and what becomes of it. `now` is the committed offset at present, `note` more about why."""
+    """One saved offset and its outcome. `now` is the committed offset at present, `note` explains the outcome."""
 
     group: str
     tp: TopicPartition
@@ -65,7 +65,7 @@ def restorations(
 ) -> tuple[Restoration, ...]:
     """Returns one row per saved offset of the groups in `now`, by group and partition.
 
-    `logs` lacks a partition that does not exist, and has None where its log range could not be read.
+    `logs` lacks a partition that does not exist, and has None for one whose log range could not be read.
     """
     return tuple(
         _judged(group.name, tp, each.stored, now[group.name], logs, rules)

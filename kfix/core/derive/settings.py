@@ -25,12 +25,13 @@ class SettingsInForce:
     """Called with (topic, leader, replicas), returns (in-sync replicas that acks=all requires, unclean election,
     whether the latter is known).
 
-    The former is min.insync.replicas, or the number of replicas where that is smaller and the leader's release caps
-    it (`versions`). A topic's own setting wins. Without one it is the leader's default, since each broker has its own
-    and the leader's decides what it accepts; without a leader whose default was read it is the strictest default of the
-    brokers. Unclean elections are the default of the active controller (on KRaft: `elections`). A topic whose settings
-    were not read may have its own, and nothing is known of it. An unknown number is -1; an unclean election
-    that may be allowed by a broker with ZooKeeper counts as allowed, one that is unknown on KRaft as not allowed.
+    - The number is min.insync.replicas, or the number of replicas if that is smaller and the leader's release caps it
+      (`versions`).
+    - A topic's own setting wins. Without one, the leader's default counts, since each broker has its own and the leader
+      decides what it accepts. Without a leader whose default was read, the strictest default of the brokers counts.
+    - Unclean elections are the default of the active controller (on KRaft: `elections`).
+    - A topic whose settings were not read may have its own, and nothing is known of it. An unknown number is -1. An
+      unknown unclean election counts as allowed with ZooKeeper, as not allowed on KRaft.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -42,7 +43,7 @@ class SettingsInForce:
         self._controllers_default = unclean_by_default(snapshot) if self._kraft else None
         self._some_unread = any(name.startswith(TOPIC_CONFIGS) for name in failed)
         self._unread = unread_topics(snapshot)
-        # What a broker reports to be in force may be that broker's own default: it counts only without a record.
+        # The value that a broker reports may be that broker's own default: it counts only without a record.
         self._topics = snapshot.topic_configs if recorded is None else recorded
         self._brokers = {b: c for b, c in snapshot.broker_configs.items() if c}
         office = record.controller if record is not None else None
@@ -58,7 +59,7 @@ class SettingsInForce:
         return self.releases.needed(least, leader, replicas), unclean, known
 
     def own(self, topic: str) -> Hashable:
-        """Returns what the settings of a topic depend on besides its leader: topics of equal values have the same."""
+        """Returns the inputs of a topic's settings besides its leader: topics with equal values have equal settings."""
         shown, own = self._snapshot.topic_configs.get(topic, {}), self._topics.get(topic, {})
         return self._is_unread(topic), *((each.get(_MIN_ISR), each.get(UNCLEAN)) for each in (shown, own))
 

@@ -1,7 +1,7 @@
 """The partitions of a snapshot, grouped by shape: what the sources record of them apart from version and time.
 
-A cluster of 100 000 partitions has some hundred shapes. A condition is tried once a shape, and rows are made only of
-the partitions whose shape meets it. The answers are those of `SnapshotPartitions`, which makes every row
+A cluster of 100 000 partitions has some hundred shapes. A condition is evaluated once per shape, and only partitions
+whose shape meets it become rows. The answers are the same as from `SnapshotPartitions`, which makes every row
 (tests/unit/core/derive/test_shapes.py compares both on random clusters).
 """
 
@@ -32,7 +32,7 @@ _VERSION, _AGE, _STABLE = (_FIELDS.index(name) for name in ("zk_version", "state
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """Partitions of one shape. `row` is that of the first of them."""
+    """Partitions of one shape. `row` is the first partition's."""
 
     row: PartitionFacts
     times: Times
@@ -183,7 +183,7 @@ def _in_turn(*sources: Mapping[TopicPartition, object]) -> Iterator[Iterator[Top
 
 
 def _kind(topic: str, recorded: Recorded) -> Hashable:
-    """Returns what a row depends on that is the same for all partitions of a topic."""
+    """Returns the inputs of a row that are the same for all partitions of a topic."""
     internal = topic if topic in INTERNAL_TOPICS else ""
     return internal, topic in recorded.deleting, recorded.unread(topic), recorded.known.settings.own(topic)
 

@@ -20,7 +20,7 @@ def is_name(text: str) -> bool:
 
 
 def as_name(text: str) -> str:
-    """Returns a valid name made of any text, such as that of a file or a host."""
+    """Returns a valid name made from any text, such as a file name or a host name."""
     printable = "".join(c for c in text if c.isprintable()).strip()
     return printable[:LONGEST_NAME].strip() or "unnamed"
 
@@ -72,8 +72,8 @@ class Reach:
 def reach_of(vantages: Iterable[Vantage]) -> tuple[Reach, ...]:
     """Returns one row per vantage, with the same columns in each."""
     rows = tuple(vantages)
-    asked = sorted({who for v in rows for who in (*v.reached, *v.unreached)}, key=in_order)
+    servers = sorted({who for v in rows for who in (*v.reached, *v.unreached)}, key=in_order)
     return tuple(
-        Reach(v, {who: True if who in v.reached else False if who in v.unreached else None for who in asked})
+        Reach(v, {who: True if who in v.reached else False if who in v.unreached else None for who in servers})
         for v in rows
     )

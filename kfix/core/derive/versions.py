@@ -1,9 +1,9 @@
-"""What Kafka does differently from one line to another: the only place that knows it.
+"""Differences between Kafka's release lines: the only module that knows them.
 
-A rule is asked of a broker, since a cluster runs two releases while it is upgraded. These show a broker's release: the
-newest inter.broker.protocol.version of its software, and the setting itself (DescribeConfigs, up to 3.9); the levels of
-metadata.version that it supports (ApiVersions, KRaft only). Every rule names the page of its fact, and the lines of
-Kafka that it was tried on: tests/cluster/test_version_rules.py tries each on all lines of the lab.
+A rule applies to a broker, since a cluster runs two releases during an upgrade. A broker's release shows in the newest
+inter.broker.protocol.version of its software and the setting itself (DescribeConfigs, up to 3.9), and in the levels of
+metadata.version that it supports (ApiVersions, KRaft only). Every rule names the page of its fact, and the Kafka lines
+on which it was tried: tests/cluster/test_version_rules.py tries each on all lines of the lab.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Line = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class VersionRule:
-    """A rule that brokers follow from the line `since` on, and did not before.
+    """A rule that brokers follow from the line `since` on, and not before.
 
     `level` is the lowest metadata.version of that line, and `request` the (API, version) that it was the first to
     support. `tried` are {line of the lab: whether its brokers follow the rule}.
@@ -51,13 +51,13 @@ RULES: Final = (CAPS_MIN_ISR,)
 
 
 def line_of(version: str) -> Line | None:
-    """Returns the release line of a version, (2, 7) of `2.7-IV2`; None where it is not a version."""
+    """Returns the release line of a version, (2, 7) of `2.7-IV2`; None if it is not a version."""
     found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})", version)
     return None if found is None else (int(found[1]), int(found[2]))
 
 
 class Releases:
-    """What the sources of a snapshot show of the software of the brokers."""
+    """The releases of the brokers, from the sources of a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         configs, quorum = snapshot.broker_configs, snapshot.quorum
@@ -68,9 +68,9 @@ class Releases:
         self._brokers = self._newest.keys() | self._spoken.keys() | self._supported.keys()
 
     def follows(self, rule: VersionRule, broker: int) -> bool | None:
-        """Returns whether a broker follows the rule; None where nothing shows its release.
+        """Returns whether a broker follows the rule; None if nothing shows its release.
 
-        Of no broker (-1), or one that did not answer, it is what all those do whose release is known.
+        For no broker (-1), or one that did not answer, the brokers with a known release decide if they agree.
         """
         if self._level >= rule.level or self._spoken.get(broker, (0, 0)) >= rule.since:
             return True

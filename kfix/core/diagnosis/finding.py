@@ -66,16 +66,16 @@ class Blocked:
 
 
 class ChangeKind(StrEnum):
-    """A kind of change that one finding may forbid while the remedy of another one makes it."""
+    """A kind of change that one finding may forbid while another finding's remedy makes it."""
 
     ELECTION = "election"
-    #: With ZooKeeper: another broker becomes the controller, reads all of it again, and elects leaders where it can.
+    #: With ZooKeeper: another broker becomes the controller, reads everything again, and elects leaders if it can.
     CONTROLLER_ELECTION = "controller election"
     UNCLEAN_ELECTION = "unclean election"
     REASSIGNMENT = "reassignment"
     RESTART = "restart"
     START = "start"
-    #: A broker that runs, and is fenced or not registered, is repaired and registers again.
+    #: A running broker that is fenced or not registered is repaired and registers again.
     REGISTRATION = "registration"
 
 
@@ -92,8 +92,8 @@ class Ban:
 class Remedy:
     """One remedy, safest first. `command` is ready to paste; "" if an operator has to act, such as start a broker.
 
-    `changes` are the kinds of change that it makes, as far as another finding may forbid them, and `brokers` those that
-    it restarts, starts or repairs; none: one after the other. `after` is the key of the finding that forbids it and has
+    `changes` are the kinds of change that it makes and that another finding may forbid; `brokers` those that it
+    restarts, starts or repairs (none: one after the other). `after` is the key of the finding that forbids it and has
     to be resolved first, "" if none does; it then has no command.
     """
 
@@ -113,20 +113,20 @@ FactValue = int | str | bool | tuple[int, ...] | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault or latent risk.
+    """One fault or latent risk. Summary, remedies and `never` are sentences without the final period; reports add it.
 
-    `key` is stable over runs: code and object, or code and `about` where the object lists members that come and go.
-    `follows` names keys of findings that explain this one, `follows_codes` the codes of findings that explain it where
-    they share a partition. `facts` are the values that a runbook may refer to as `finding.NAME`. `folded` is filled by
-    the engine, never by a check.
-    `lasted` is for how many seconds, at least, the fault has lasted by its own evidence; -1: unknown.
-    `token` distinguishes one fault from the next with the same symptom (a leader epoch, a czxid): two snapshots must
-    agree on it. `headline` is what the first line says in place of "healthy" while this finding is only advice, such as
-    that a broker may be restarting. `prevention` is set by the engine for a latent risk: nothing is broken today.
-
-    `forbids` is what `never` says to other findings' remedies, which the engine then holds back.
-
-    Summary, remedies and `never` are sentences without the final period; reports add it.
+    - `key` is stable over runs: code and object, or code and `about` if the object lists members that come and go.
+    - `follows` names keys of findings that explain this one, `follows_codes` the codes of findings that explain it if
+      they share a partition.
+    - `facts` are the values that a runbook may refer to as `finding.NAME`.
+    - `folded` is filled by the engine, never by a check.
+    - `lasted` is the least number of seconds for which the fault has lasted by its own evidence; -1: unknown.
+    - `token` distinguishes one fault from the next with the same symptom (a leader epoch, a czxid): two snapshots must
+      agree on it.
+    - `headline` replaces "healthy" in the first line while this finding is only advice, such as that a broker may be
+      restarting.
+    - `prevention` is set by the engine for a latent risk: nothing is broken today.
+    - `forbids` lists the changes that `never` warns of, so that the engine holds them back in other findings' remedies.
     """
 
     code: str
@@ -165,7 +165,9 @@ class Finding:
             yield from child.walk()
 
     def counted(self) -> Iterator[Finding]:
-        """Yields itself and its consequences; one of its own code, such as of a second dead broker, is a part of it."""
+        """Yields itself and its consequences, without parts of it: findings of its code, such as a second dead
+        broker.
+        """
         yield self
         for child in self.folded:
             yield from (each for each in child.counted() if each is not child or child.code != self.code)
@@ -176,7 +178,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class MutedFinding:
-    """A finding that the inventory mutes, with those that it explains: the reason, the last day, and who decided it."""
+    """A finding that the inventory mutes, with its consequences: the reason, the last day, and who decided it."""
 
     finding: Finding
     reason: str
@@ -186,9 +188,9 @@ class MutedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What the reader of a diagnosis chose not to be shown, so that no output calls it absent.
+    """What the reader of a diagnosis chose to leave out, so that no output calls it absent.
 
-    `findings` are without those folded under them, which are listed by themselves; `muted` are those of the muted ones;
+    `findings` are without those folded under them, which are listed by themselves; `muted` are the left-out muted ones;
     `runs` are the unfinished runs that were cut short.
     """
 
@@ -206,13 +208,15 @@ class Hidden:
 class Diagnosis:
     """All findings of one snapshot, heads first by severity, and the sources that could not be read.
 
-    `prevention` is true if latent risks were judged too. `vantages` are the named places the snapshot was taken from.
-    `notes` are sentences about what is under way and is no fault. `unfinished` are runs on this cluster that were
-    begun on this host and not finished; no snapshot shows them. `profile` is the cluster's name in the inventory that
-    it was read with, "" without one; `muted` are the findings that this inventory mutes, which are not in `findings`,
-    and `maintenance` is the reason of its current maintenance window, "" without one. `left_out` are headlines about
-    what the reader chose not to be shown, and `hidden` is what that is.
-    `inapplicable` are the checks that could not find anything, by code, each with the reason.
+    - `prevention`: whether latent risks were judged too
+    - `vantages`: the named places from which the snapshot was taken
+    - `notes`: sentences about normal activity, such as a reassignment
+    - `unfinished`: runs on this cluster that this host started and did not finish; no snapshot shows them
+    - `profile`: the cluster's name in the inventory with which it was read, "" without one
+    - `muted`: the findings that this inventory mutes, which are not in `findings`
+    - `maintenance`: the reason of its current maintenance window, "" without one
+    - `left_out`: headlines about what the reader chose to leave out; `hidden`: what that is
+    - `inapplicable`: the checks that could not find anything, by code, each with the reason
     """
 
     cluster: str
@@ -236,13 +240,13 @@ class Diagnosis:
             yield from finding.walk()
 
     def counted(self) -> Iterator[Finding]:
-        """Yields the findings as they are counted: each fault once."""
+        """Yields the findings for counting: each fault once."""
         for finding in self.findings:
             yield from finding.counted()
 
     @property
     def headlines(self) -> tuple[str, ...]:
-        """Returns what keeps the cluster from being called healthy although nothing is an alarm."""
+        """Returns why the cluster is not healthy although nothing is an alarm."""
         found = dict.fromkeys(f.headline for f in self.walk() if f.headline and f.severity is Severity.INFO)
         if any(f.unsettled for f in self.walk()):
             found["something has just changed"] = None

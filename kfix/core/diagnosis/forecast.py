@@ -1,4 +1,4 @@
-"""What the loss of brokers would do to a cluster, before it happens: the result of `kfix whatif`.
+"""The effect of losing brokers, before it happens: the result of `kfix whatif`.
 
 `None` stands for what the snapshot cannot show; it is never "fine".
 """
@@ -34,14 +34,14 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Live brokers that go down at the same moment, as by `kill -9` or a power failure. `racks`: those lost whole."""
+    """Live brokers that go down at the same moment, as in a power failure. `racks`: the racks lost whole."""
 
     brokers: frozenset[int]
     racks: tuple[str, ...] = ()
 
 
 class LatentRiskKind(StrEnum):
-    """Why partitions are hit, as far as an operator can do something about it beforehand."""
+    """Why partitions are hit, as far as an operator can prevent it."""
 
     DIVERGED = "diverged"
     OUT_OF_SYNC = "out of sync"
@@ -55,7 +55,7 @@ class LatentRiskKind(StrEnum):
 class LatentRisk:
     """One reason for which a failure hits `count` partitions, the first of which is `tp`.
 
-    `topic` is set where the remedy is per topic. OUT_OF_SYNC: `brokers` would survive and hold replicas that are not in
+    `topic` is set if the remedy is per topic. OUT_OF_SYNC: `brokers` would survive and hold replicas that are not in
     sync. FEW_REPLICAS: some partitions have only `replicas`, and `factor` would let them survive.
     """
 
@@ -91,7 +91,7 @@ class PartitionForecast:
 
     @property
     def changed(self) -> bool:
-        """Returns whether the failure does anything to it, or whether that is unknown."""
+        """Returns whether the failure affects it, or whether that is unknown."""
         return self.fate is not Fate.KEEPS or self.falls_under is not False or self.left_with_last
 
 
@@ -109,7 +109,7 @@ class FailureForecast:
     offsets          partitions of __consumer_offsets that stop; `offsets_under` fall below min.insync.replicas
     transactions     partitions of __transaction_state that stop or fall below
     share_states     partitions of __share_group_state (share groups, Kafka 4) that stop or fall below
-    controller_moves, quorum_lost   None: unknown. The quorum is that of ZooKeeper if the brokers' hosts go down, too
+    controller_moves, quorum_lost   None: unknown. The quorum is ZooKeeper's if the brokers' hosts go down, too
     risks            reasons that can be removed beforehand, if partitions were asked for
     """
 
@@ -154,8 +154,8 @@ class FailureForecast:
 class Forecast:
     """Failures of one cluster, worst first. `unknown` lists what the snapshot lacks, in sentences.
 
-    `groups_known` is False if there may be more groups than those that are named. `options` are those of kfix that name
-    this cluster in a command to paste.
+    `groups_known` is False if there may be more groups than those that are named. `options` are the options of kfix
+    that name this cluster in a command to paste.
     """
 
     cluster: str

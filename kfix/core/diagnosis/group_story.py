@@ -1,4 +1,4 @@
-"""The explanation of one consumer group: a ladder of questions from its coordinator's address to its rights."""
+"""The explanation of one consumer group: a series of checks from its coordinator's address to its rights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 
 
 class RungState(StrEnum):
-    """What one rung shows. `OPEN` is read and leaves a doubt; `UNREAD` is unknown, which is not healthy."""
+    """The result of one check of the series. `OPEN` was read and leaves a doubt; `UNREAD` is not healthy."""
 
     CLEAR = "not the cause"
     FAILS = "fails"
@@ -20,7 +20,7 @@ class RungState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One question of the ladder. `said` is the answer, or why it was not read; `code` the finding that it rests on."""
+    """One check of the series. `said` is the answer, or why it was not read; `code` the finding that it rests on."""
 
     name: str
     state: RungState
@@ -32,7 +32,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class GroupStory:
-    """Why a group is blocked; `blocked` is None if that is unknown. The first of `rungs` that fails is the cause."""
+    """Why a group is blocked; `blocked` is None if that is unknown. The first failing one of `rungs` is the cause."""
 
     group: str
     partition: TopicPartition | None

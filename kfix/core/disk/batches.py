@@ -56,7 +56,7 @@ def batches(file: DiskFile, report: ReportAt, *, far: bool = False) -> Iterator[
 
 
 def first_batch(file: DiskFile) -> Batch | None:
-    """Returns the first batch, or None where the file does not begin with a complete one."""
+    """Returns the first batch, or None if the file does not begin with a complete one."""
     return next(batches(file, lambda _at, _what: None, far=True), None)
 
 

@@ -115,9 +115,7 @@ def read_partition(
 
 
 def with_remarks(read: Callable[[], tuple[T, list[Oddity]]], report: segments.Report) -> T | None:
-    """Returns the result of a reader and reports its remarks; None if the file cannot be read,
-    which is also reported.
-    """
+    """Returns the result of a reader and reports its remarks; reports a file that cannot be read, and returns None."""
     answer = readable(read, report)
     if answer is None:
         return None
@@ -136,7 +134,7 @@ def readable(read: Callable[[], T], report: segments.Report) -> T | None:
 
 def _epochs(path: Path, report: segments.Report, *, wanted: bool) -> tuple[Epoch, ...] | None:
     if not os.path.lexists(path):
-        if wanted and path.parent.exists():  # not deleted by a running broker meanwhile
+        if wanted and path.parent.exists():  # A running broker has not deleted it in the meantime.
             report(Oddity(shown(path), None, "is missing, although the batches have leader epochs"))
         return None
     return with_remarks(lambda: read_epochs(path), report)
@@ -186,7 +184,7 @@ def _epoch_contradictions(replica: Replica) -> list[str]:
     for number, (epoch, first) in enumerate(replica.written):
         start = starts.get(epoch)
         if ends[number] <= replica.log_start:
-            continue  # deleted by retention, but still in the file; the checkpoint is updated at once
+            continue  # Deleted by retention, but still in the file; the checkpoint is updated at once.
         if start is None:
             found.append(f"lacks epoch {epoch}, under which offset {first} was written")
         elif max(first, replica.log_start) < start and number:

@@ -16,13 +16,13 @@ _MOST_REPORTED = 5
 
 
 def read_groups(replica: Replica, folder: Path, report: Report) -> StoredGroups:
-    """Returns the groups from all records below the log end; `report` receives what could not be read."""
+    """Returns the groups from all records below the log end; `report` receives the errors."""
     state, unread = read_records(replica, folder, report)
     return StoredGroups(replica, _stored_groups(state), complete=not unread)
 
 
 def read_records(replica: Replica, folder: Path, report: Report) -> tuple[GroupRecords, int]:
-    """Returns (what all records below the log end leave, number of batches or files that could not be read)."""
+    """Returns (the content of all records below the log end, number of batches or files that could not be read)."""
     state, unread = GroupRecords(), 0
 
     def count_unread(oddity: Oddity) -> None:

@@ -1,6 +1,6 @@
 """The content of broker log directories, read from disk: no broker and no cluster is needed.
 
-Offsets are as in Kafka: the log end offset is that of the next record. Times are milliseconds since the epoch, UTC,
+Offsets are as in Kafka: the log end offset is the next record's. Times are milliseconds since the epoch, UTC,
 from the record batches; -1 in a batch (no timestamp) is None here. A field that was not read is None, never 0.
 """
 
@@ -26,7 +26,7 @@ class Grade(StrEnum):
 
 
 class Oddity(NamedTuple):
-    """A remark about one file; `at` is the byte position, None where it is about the whole file."""
+    """A remark about one file; `at` is the byte position, None if it is about the whole file."""
 
     file: str
     at: int | None
@@ -45,16 +45,16 @@ class Epoch(NamedTuple):
 class Replica:
     """The folder of one partition on one disk.
 
-    broker           id of `meta.properties`; None where that file is missing
+    broker           id of `meta.properties`; None if that file is missing
     directory        its log directory; `folder` is its own path
     state            "" for a replica in service; delete, future or stray by the folder's suffix
     topic_id         of `partition.metadata` (2.8 and later), else ""
     log_start        of `log-start-offset-checkpoint`, else the base offset of the first segment
     log_end          the offset after the last complete batch
-    high_watermark   of `replication-offset-checkpoint`: a lower bound, written every 5 s; None where it has no entry
+    high_watermark   of `replication-offset-checkpoint`: a lower bound, written every 5 s; None if it has no entry
     recovery_point   flushed to disk up to this offset; cleaned: compacted by the log cleaner up to this offset
-    written          epochs of the record batches; of skipped segments only those of their first batches
-    checkpoint       epochs of `leader-epoch-checkpoint`; None where there is no such file
+    written          epochs of the record batches; of skipped segments only their first batches' epochs
+    checkpoint       epochs of `leader-epoch-checkpoint`; None if there is no such file
     segments         number of segments; walked: how many of them were read batch by batch
     size             bytes of all segments
     last_ms          largest timestamp of the batches read
@@ -85,7 +85,7 @@ class Replica:
 
     @property
     def epochs(self) -> tuple[Epoch, ...]:
-        """The epochs used to compare replicas: those of the batches, and newer ones of the checkpoint.
+        """The epochs used to compare replicas: from the batches, and newer ones from the checkpoint.
 
         A leader writes its epoch to the checkpoint before it appends records. Such an epoch without records starts at
         the log end: it proves that this replica was leader, so records of others beyond that offset are not of its log.
@@ -105,7 +105,7 @@ class Replica:
 class LogDir:
     """One entry of a broker's `log.dirs`.
 
-    broker, cluster  of `meta.properties`; None and "" where it is missing
+    broker, cluster  of `meta.properties`; None and "" if it is missing
     clean            whether the broker was shut down cleanly and has not been started since
     """
 
@@ -121,7 +121,7 @@ class LogDir:
 class Tail:
     """Records from offset `start` up to, not including, `end`: number, bytes, first and last timestamp (ms).
 
-    `records` includes control records (transaction markers). It is None where unknown: old compressed formats, or more
+    `records` includes control records (transaction markers). It is None if unknown: old compressed formats, or more
     batches than are counted.
     """
 
@@ -138,9 +138,9 @@ class StoredGroup:
     """A consumer group in a replica of `__consumer_offsets`.
 
     offsets      partitions it has committed offsets for; topics: their topics
-    last_commit  milliseconds, None where it has no offsets
-    members      as last stored; None where no group metadata was found, or only of an unsupported version
-    type         Kafka's: classic, consumer, share or streams; "" where no group metadata was found
+    last_commit  milliseconds, None if it has no offsets
+    members      as last stored; None if no group metadata was found, or only of an unsupported version
+    type         Kafka's: classic, consumer, share or streams; "" if no group metadata was found
     """
 
     name: str
@@ -155,7 +155,7 @@ class StoredGroup:
 class StoredGroups:
     """The groups of one replica, by name.
 
-    `complete` is False where batches could not be read, so groups may be missing.
+    `complete` is False if batches could not be read, so groups may be missing.
     """
 
     replica: Replica

@@ -35,7 +35,7 @@ class NotReadError(Exception):
 
 
 class DiskFile:
-    """An open regular file. `size` (bytes) is that at opening time; `grown` updates it."""
+    """An open regular file. `size` is its size in bytes when it was opened; `grown` updates it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

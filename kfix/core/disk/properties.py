@@ -20,7 +20,7 @@ _BROKER = {"0": "broker.id", "1": "node.id"}
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """`broker` is None and `cluster` is "" where missing; `directory` is the directory id (3.7 and later)."""
+    """`broker` is None and `cluster` is "" if missing; `directory` is the directory id (3.7 and later)."""
 
     broker: int | None = None
     cluster: str = ""

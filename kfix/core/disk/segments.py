@@ -36,7 +36,7 @@ class Segment(NamedTuple):
 
 @dataclass(slots=True)
 class Walk:
-    """The combined result of all segments of a log; `end` is None where no complete batch was found."""
+    """The combined result of all segments of a log; `end` is None if no complete batch was found."""
 
     epochs: list[Epoch] = field(default_factory=list)
     end: int | None = None

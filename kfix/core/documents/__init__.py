@@ -1,1 +1,1 @@
-"""YAML files that people write: they are read strictly, and every mistake is reported with its place."""
+"""Strict reading of YAML files that people write: every mistake is reported with its place."""

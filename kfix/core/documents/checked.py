@@ -1,7 +1,7 @@
-"""JSON from outside, checked once where it comes in: msgspec checks its types, its ranges and its depth.
+"""JSON from outside, checked once on entry: msgspec checks its types, its ranges and its depth.
 
-A mismatch is one line with the path of the value: `views.1.partitions.orders.3.leader: wanted a whole number,
-not a list`. msgspec bounds the depth and the digits of a number, and rejects NaN.
+A mismatch is one line with the path of the value: `views.1.partitions.orders.3.leader: wanted a whole number, not a
+list`. msgspec bounds the depth and the digits of a number, and rejects NaN.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class NotJsonError(ValueError):
 
 
 class ShapeError(ValueError):
-    """One value does not fit: the message has its path, the wanted value, and the value found."""
+    """One value does not fit: the message has its path, the expected value, and the value found."""
 
 
 def read_json(raw: str | bytes, kind: type[T]) -> T:
@@ -61,7 +61,7 @@ def read_json(raw: str | bytes, kind: type[T]) -> T:
     try:
         found = _fault(msgspec.json.decode(raw), kind, "")
     except msgspec.ValidationError:
-        # A number that Python cannot hold: only the typed decoder knows roughly where it is.
+        # A number that Python cannot hold: only the typed decoder knows its approximate place.
         found = continued(why.replace("`", ""))
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise _not_json(raw, error) from None
@@ -103,7 +103,7 @@ def _why(value: Any, kind: Any) -> str:
 
 
 def _parts(value: Any, kind: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yields (name, part, type of the part) of what a value consists of."""
+    """Yields (name, part, type of the part) of the parts of a value."""
     origin, args = get_origin(kind), get_args(kind)
     if origin in {Annotated, Union, UnionType}:
         for each in args[:1] if origin is Annotated else args:
@@ -146,8 +146,8 @@ def _words(why: str, value: Any, kind: Any) -> str:
     if match := _MISSING.fullmatch(text):
         return f"lacks {match[1]}"
     if match := _WRONG.fullmatch(text):
-        wanted = (_WORDS.get(name, name) for name in match[1].split(" | "))
-        return f"wanted {' or '.join(wanted)}, not {shown(value)}"
+        kinds = (_WORDS.get(name, name) for name in match[1].split(" | "))
+        return f"wanted {' or '.join(kinds)}, not {shown(value)}"
     if match := _LENGTH.fullmatch(text):
         return f"wanted a list of {match[1]} values, not of {len(value)}"
     if choices := _choices(kind):

@@ -1,8 +1,8 @@
-"""JSON of declared types: how a dataclass or a NamedTuple stands in a file follows from its annotations alone.
+"""JSON of declared types: the annotations of a dataclass or a NamedTuple alone define its JSON.
 
 A dataclass is an object, a NamedTuple a list, a mapping by partition `{topic: {partition: value}}`, any other mapping
 an object, and a set a sorted list. A field that is missing has its default. Fields that a reader does not know are
-ignored, so that a field may be added. The bounds of numbers are those of `core/declared.py`.
+ignored, so that a field may be added. The bounds of numbers are in `core/declared.py`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _Change = Callable[[Any], Any]
 class JsonShape(NamedTuple):
     """A declared type in JSON.
 
-    `wire` is the type that msgspec decodes, `load` makes the declared value of it, and `dump` makes of that what JSON
-    has; None: it is the same.
+    msgspec decodes `wire`, `load` converts that to the declared value, and `dump` converts it to JSON types; None: both
+    are the same.
     """
 
     wire: Any
@@ -47,13 +47,11 @@ def loaded(kind: type[T], raw: str | bytes) -> T:
 
 
 def dumped(value: Any) -> Any:
-    """Returns a dataclass as JSON types."""
     hint: Any = type(value)
     return _changed(shape_of(hint).dump, value)
 
 
 def schema_of(kind: type) -> dict[str, Any]:
-    """Returns the JSON Schema of a dataclass."""
     hint: Any = kind
     return msgspec.json.schema(shape_of(hint).wire)
 
@@ -102,7 +100,7 @@ def _optional(hint: Any) -> JsonShape:
 
 
 def _alternatives(shape: JsonShape, other: Any, kind: type) -> JsonShape:
-    """Returns the shape of a value that may instead be one of `kind`, which stands in JSON as it is."""
+    """Returns the shape of a value that may instead be a `kind`, which JSON has unchanged."""
 
     def unless(change: _Change | None) -> _Change | None:
         return None if change is None else lambda value: value if isinstance(value, kind) else change(value)

@@ -1,4 +1,4 @@
-"""Bytes that people paste as text: UTF-8, UTF-16 as PowerShell writes it, and Latin-1, also for single lines."""
+"""Decodes bytes that people paste as text: UTF-8, UTF-16 as PowerShell writes it, and Latin-1, even line by line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def decoded(raw: bytes) -> str:
     """Returns the text; a line that is not UTF-8 is read as Latin-1, so that one byte does not spoil the others.
 
-    Raises UnicodeDecodeError for bytes of no text.
+    Raises UnicodeDecodeError for bytes that are not text.
     """
     if raw.startswith(_UTF16):
         return raw.decode("utf-16")

@@ -1,8 +1,8 @@
 """YAML as operators mean it, with the place of every value.
 
 PyYAML's own loader keeps the last of two equal keys, reads `no` as false, `010` as 8 and `12:30` as a number; here only
-the scalars of YAML 1.2's core schema exist, a repeated key is a mistake, and anchors, aliases and tags are refused.
-All mistakes of a file are collected; only broken syntax ends the reading.
+the scalars of YAML 1.2's core schema exist, a repeated key is a mistake, and anchors, aliases and tags are refused. All
+mistakes of a file are collected; only broken syntax ends the reading.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+")
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-# What is not a number here, but looks like one to a hurried reader or to another YAML parser.
+# Text that is not a number here, but looks like one to a hurried reader or to another YAML parser.
 _ODD_NUMBER = re.compile(r"[-+]?0[0-9]+|0[xob][0-9a-fA-F]+|[-+]?[0-9]+(:[0-9]{2})+")
 
 
@@ -51,7 +51,7 @@ class Document:
 
 
 def parse(text: str, what: str = "runbook", largest: int = MAX_BYTES) -> Document:
-    """`what` names what the file holds, for messages; `largest` is in bytes."""
+    """Returns the document. `what` is the kind of file, for messages; `largest` is in bytes."""
     document = Document()
     if len(text.encode()) > largest:
         document.problems.append((Position(1, 1), f"larger than {largest // 1024} KiB: no {what} is that long"))
@@ -111,9 +111,9 @@ def _place(node: yaml.Node | yaml.Event) -> Position:
 
 
 def _refuse_references(text: str, document: Document) -> bool:
-    """Composing has already followed aliases; the events still show them. A cycle must not be walked."""
+    """Refuses aliases. Composing has followed them, but the events still show them. A cycle must not be walked."""
     found = False
-    if not _REFERENCE.search(text):  # reading the events takes as long as all the rest
+    if not _REFERENCE.search(text):  # Reading the events takes as long as everything else.
         return False
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         place = _place(event)

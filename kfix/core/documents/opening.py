@@ -1,9 +1,7 @@
 """The one way to open a file that a person names: only a regular file of a limited size, so that kfix never blocks.
 
-Standard input is read where a person names it, `-`.
-
-A pipe, a device and a socket are refused before they are opened. What the system itself refuses, such as a folder,
-stays an OSError, which each reader reports in its own words.
+The name `-` is standard input. kfix refuses a pipe, a device and a socket before it opens them. If the system refuses,
+as for a folder, the error stays an OSError, which each reader reports in its own words.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from kfix.core.errors import UsageError
 #: The largest file that is read as a whole, and the most that a gzip file may unpack to: a snapshot of 100 brokers and
 #: 50 000 partitions has about 200 MiB.
 LARGEST: Final = 512 << 20
-_GZIP: Final = 31  # zlib's number for "expect a gzip header and trailer"
+_GZIP: Final = 31  # zlib's number for "expect a gzip header and trailer".
 _CHUNK: Final = 1 << 20
 _KINDS: Final = {
     stat.S_IFIFO: "a pipe",
@@ -35,9 +33,9 @@ _KINDS: Final = {
 def open_file(path: Path) -> BinaryIO:
     """Returns a regular file, open for reading.
 
-    Raises UsageError where it is anything else, OSError where it cannot be opened.
+    Raises UsageError if it is anything else, OSError if it cannot be opened.
     """
-    _check_kind(path, path.stat().st_mode)  # before it is opened: opening a device may have an effect
+    _check_kind(path, path.stat().st_mode)  # Before it is opened: opening a device may have an effect.
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         _check_kind(path, os.fstat(handle).st_mode)
@@ -48,7 +46,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def read_file(path: Path, largest: int = LARGEST) -> bytes:
-    """Returns all bytes of a regular file; raises UsageError where it has more than `largest`, else as `open_file`."""
+    """Returns all bytes of a regular file. Raises UsageError if it has more than `largest`, else as `open_file`."""
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         raw = file.read(largest + 1) if size <= largest else b""
@@ -58,13 +56,13 @@ def read_file(path: Path, largest: int = LARGEST) -> bytes:
 
 
 def read_standard_input(largest: int = LARGEST) -> bytes:
-    """Returns all bytes of standard input; raises UsageError where it is closed or has more than `largest`."""
-    given = sys.stdin
+    """Returns all bytes of standard input. Raises UsageError if it is closed or has more than `largest`."""
+    stream = sys.stdin
     try:
-        raw = b"" if given is None else given.buffer.read(largest + 1)
+        raw = b"" if stream is None else stream.buffer.read(largest + 1)
     except (OSError, ValueError):
-        given = None
-    if given is None:
+        stream = None
+    if stream is None:
         raise UsageError("standard input is closed", hint="name a file")
     if len(raw) > largest:
         raise UsageError(f"standard input: is larger than {_mib(largest)}, and is not read")
@@ -72,7 +70,7 @@ def read_standard_input(largest: int = LARGEST) -> bytes:
 
 
 def unpacked(raw: bytes, what: str, largest: int = LARGEST) -> bytes:
-    """Returns the content of a gzip file; raises zlib.error or EOFError where it is damaged or ends too early.
+    """Returns the content of a gzip file. Raises zlib.error or EOFError if it is damaged or ends too early.
 
     The bytes are counted before they are kept: a file that unpacks to more than `largest` bytes costs no memory.
     """
@@ -85,7 +83,7 @@ def unpacked(raw: bytes, what: str, largest: int = LARGEST) -> bytes:
 
 
 def _members(raw: bytes) -> Iterator[bytes]:
-    """Members of a gzip file follow one another; zeros may follow the last."""
+    """Yields the members of a gzip file; zeros may follow the last."""
     while raw:
         member = zlib.decompressobj(wbits=_GZIP)
         part = member.decompress(raw, _CHUNK)

@@ -28,8 +28,8 @@ class Problem:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Returns a suggestion to append to a message; empty where no known word is similar."""
-    if len(word) > _LONGEST_WORD:  # comparing a long text with all names would take too long
+    """Returns a suggestion to append to a message; empty if no known word is similar."""
+    if len(word) > _LONGEST_WORD:  # Comparing a long text with all names would take too long.
         return ""
     import difflib  # noqa: PLC0415 - only a mistake needs it
 
@@ -38,6 +38,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def unknown(what: str, word: str, known: Iterable[str]) -> str:
-    """Returns the message about an unknown word; without a similar word it lists all known ones."""
+    """Returns the message about an unknown word; if no known word is similar, it lists all known ones."""
     names = sorted(known)
     return f"unknown {what} {short(word)}" + (did_you_mean(word, names) or f"; known: {', '.join(names)}")

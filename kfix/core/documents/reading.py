@@ -15,13 +15,13 @@ from kfix.core.documents.shown import short, shown
 from kfix.core.errors import InvalidFileError, UsageError
 from kfix.core.wording import continued
 
-#: Of one message; a value in a file may be of any length.
+#: Of one message; a value in a file may have any length.
 _LONGEST = 600
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_text(path: FilePath, what: str) -> str:
-    """Returns the text of a file; `what` names it, such as `policy`. Raises UsageError where it cannot be read."""
+    """Returns the text of a file; `what` names it, such as `policy`. Raises UsageError if it cannot be read."""
     try:
         return read_file(path).decode("utf-8")
     except FileNotFoundError:
@@ -42,7 +42,7 @@ def read_model(
     hint: str = "",
     largest: int = MAX_BYTES,
 ) -> Model:
-    """Returns the file as a model; raises InvalidFileError with all of its mistakes.
+    """Returns the file as a model. Raises InvalidFileError with all of its mistakes.
 
     `more` checks the plain data, so that a mistake in the shape hides none in the meaning. `largest` is in bytes.
     """
@@ -67,7 +67,7 @@ def _cut(text: str) -> str:
 
 
 def problem_of(error: dict[str, Any], model: type[BaseModel], what: str) -> Problem:
-    """Translates pydantic's errors. A missing field has the place of its object, a surplus one that of its key."""
+    """Translates pydantic's errors. A missing field has the place of its object, a surplus one has its key's place."""
     path: Path = tuple(error["loc"])
     name = _name(path)
     match error["type"]:
@@ -79,9 +79,9 @@ def problem_of(error: dict[str, Any], model: type[BaseModel], what: str) -> Prob
             return Problem(path, f"unknown field {short(name)}{hint}", at_key=True)
         case "literal_error":
             got = error["input"]
-            wanted = error["ctx"]["expected"]
-            near = did_you_mean(str(got), [w.strip("' ") for w in wanted.replace(" or ", ",").split(",")])
-            return Problem(path, f"{name} is {shown(got)}, wanted {wanted}{near}")
+            expected = error["ctx"]["expected"]
+            near = did_you_mean(str(got), [w.strip("' ") for w in expected.replace(" or ", ",").split(",")])
+            return Problem(path, f"{name} is {shown(got)}, wanted {expected}{near}")
         case "string_pattern_mismatch":
             return Problem(path, f"{shown(error['input'])} is not of the form {error['ctx']['pattern']}")
         case _:
@@ -90,7 +90,7 @@ def problem_of(error: dict[str, Any], model: type[BaseModel], what: str) -> Prob
 
 
 def _name(path: Path) -> str:
-    """Returns the name of the value; of one in a list, with the list's name."""
+    """Returns the name of the value; for an item of a list, the list's name."""
     at = len(path) - 1
     while at > 0 and isinstance(path[at], int):
         at -= 1

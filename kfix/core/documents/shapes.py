@@ -1,4 +1,4 @@
-"""The base of the pydantic models that check YAML files, where all mistakes are reported at once."""
+"""The base of the pydantic models that check YAML files and report all mistakes at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value from outside in a message: always short. Python itself refuses to print a number of 5 000 digits."""
+"""Shortens a value from outside for a message. Python itself refuses to print a number of 5 000 digits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shown(value: object) -> str:
 
 
 def short(value: object) -> str:
-    """Returns the beginning of what Python would print."""
+    """Returns the start of Python's own text for the value."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return f"a number of {value.bit_length()} bits"
     text = repr(value)

@@ -1,8 +1,8 @@
-"""Rules over integers, bitmasks and flags, declared as text, from which a Python function and a SQL statement are made.
+"""Rules over integers, bitmasks and flags, declared as text, which become a Python function and a SQL statement.
 
 A rule is an expression of the names before it: `and`, `or`, `not`, comparisons, `&`, `~`, `a if condition else b`, and
-the functions `first`, `min_isr` and `count` of a name. No value is ever null, so that SQL's logic has two values, as
-Python's.
+the functions `first`, `min_isr` and `count` of a name. No value is ever null, so that SQL's logic has two values, as in
+Python.
 """
 
 from __future__ import annotations
@@ -64,22 +64,18 @@ class Formulas:
                 raise ValueError(f"{rule}: {ast.unparse(part)!r} is {kind.__name__}, expected {wanted.__name__}")
         return result
 
-    # --- Python ----------------------------------------------------------------------------------------------------
-
-    def function(self, wanted: Sequence[str]) -> Callable[..., tuple[Any, ...]]:
+    def function(self, names: Sequence[str]) -> Callable[..., tuple[Any, ...]]:
         """Returns a function of (first, min_isr, **inputs) that gives the values of the wanted rules."""
         lines = [f"def judge(first, min_isr, *, {', '.join(self._inputs)}):"]
-        lines += [f"    {name} = {ast.unparse(tree)}" for name, tree in self._needed(wanted)]
-        lines += [f"    return ({''.join(f'{name}, ' for name in wanted)})"]
+        lines += [f"    {name} = {ast.unparse(tree)}" for name, tree in self._needed(names)]
+        lines += [f"    return ({''.join(f'{name}, ' for name in names)})"]
         scope: dict[str, Any] = {"__builtins__": {}, "count": int.bit_count, **self._constants}
         # Every name and operator in this text has passed `_kind`: nothing of it comes from outside this package.
         exec(compile("\n".join(lines), "<rules of failures>", "exec"), scope)  # noqa: S102
         made: Callable[..., tuple[Any, ...]] = scope["judge"]
         return made
 
-    # --- SQL -------------------------------------------------------------------------------------------------------
-
-    def select(self, source: str, wanted: Sequence[str], replicas: int, known: Sequence[str] = ()) -> str:
+    def select(self, source: str, names: Sequence[str], replicas: int, known: Sequence[str] = ()) -> str:
         """Returns SELECT *, with the wanted rules as more columns, for DuckDB and Spark.
 
         `source` is a table or a statement in parentheses whose columns are the inputs and the rules in `known`, and
@@ -88,24 +84,24 @@ class Formulas:
         once.
         """
         found = source
-        for level in self._levels(wanted, known):
+        for level in self._levels(names, known):
             columns = ", ".join(f"{self._sql(self._trees[name], replicas)} AS {name}" for name in level)
             found = f"(SELECT *, {columns} FROM {found} AS given)"  # noqa: S608
         return found
 
-    def without(self, wanted: Sequence[str], inputs: Sequence[str]) -> tuple[str, ...]:
+    def without(self, names: Sequence[str], inputs: Sequence[str]) -> tuple[str, ...]:
         """Returns the rules that the wanted ones need and that use none of these inputs, directly or not."""
         using = {*inputs}
         for name, tree in self._trees.items():
             if using & {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}:
                 using.add(name)
-        needed = [name for name, _ in self._needed(wanted)]
+        needed = [name for name, _ in self._needed(names)]
         users = [{*self._names[name]} for name in needed if name in using]
-        # Only those that a rule with one of these inputs names: the others are steps on the way to them.
+        # Only the rules that a rule with one of these inputs names: the others are steps on the way to them.
         return tuple(name for name in needed if name not in using and any(name in user for user in users))
 
-    def _needed(self, wanted: Sequence[str], known: Sequence[str] = ()) -> Iterator[tuple[str, ast.expr]]:
-        needed = {*wanted}
+    def _needed(self, names: Sequence[str], known: Sequence[str] = ()) -> Iterator[tuple[str, ast.expr]]:
+        needed = {*names}
         for name in reversed(self._trees):
             if name in known:
                 needed.discard(name)
@@ -120,11 +116,11 @@ class Formulas:
             for name, tree in self._trees.items()
         }
 
-    def _levels(self, wanted: Sequence[str], known: Sequence[str]) -> list[list[str]]:
-        """Returns the rules in groups: each uses only those of the groups before."""
+    def _levels(self, names: Sequence[str], known: Sequence[str]) -> list[list[str]]:
+        """Returns the rules in groups: each uses only rules of earlier groups."""
         depth: dict[str, int] = {}
         levels: list[list[str]] = []
-        for name, _ in self._needed(wanted, known):
+        for name, _ in self._needed(names, known):
             depth[name] = 1 + max((depth[other] for other in self._names[name] if other in depth), default=-1)
             levels += [[] for _ in range(depth[name] + 1 - len(levels))]
             levels[depth[name]].append(name)

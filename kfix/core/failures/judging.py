@@ -118,7 +118,7 @@ class Judge:
         )
 
     def every_partition(self, failure: Failure) -> Mapping[TopicPartition, PartitionForecast]:
-        """Returns the forecast of each partition, also of those that nothing happens to."""
+        """Returns the forecast of each partition, including the unaffected ones."""
         return {p.tp: p for p in self._named(self._judged(failure, self._equals))}
 
     def _judged(self, failure: Failure, equals: Iterable[_Equals]) -> _Judged:
@@ -147,7 +147,7 @@ class Judge:
 
     @cached_property
     def _with_coordinators(self) -> frozenset[int]:
-        """Returns the identities of the equals among which are internal partitions."""
+        """Returns the identities of the equal partitions that include internal ones."""
         return frozenset(id(each) for each in self._equals if any(tp.topic in INTERNAL_TOPICS for tp in each.tps))
 
     def _internal(self, touched: _Judged) -> tuple[list[TopicPartition], list[TopicPartition]]:

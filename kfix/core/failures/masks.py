@@ -112,7 +112,7 @@ class _Maker:
         )
 
     def _settings(self, topic: str) -> tuple[Mapping[int, int], int, int]:
-        """Returns {broker: min.insync.replicas if it leads}, and unclean elections under today's controller, later."""
+        """Returns {broker: min.insync.replicas if it leads}, and unclean elections now and under a later controller."""
         if topic not in self.settings:
             self.settings[topic] = (
                 {b: self.min_isr(topic, b) for b in self.bits},
@@ -122,7 +122,7 @@ class _Maker:
         return self.settings[topic]
 
     def _believed(self, tp: TopicPartition) -> PartitionView | None:
-        """Returns the metadata of the controller itself, otherwise the newest: both are what its memory holds."""
+        """Returns the metadata of the controller itself, otherwise the newest: both are the content of its memory."""
         own = self.case.views.get(self.controller) if self.controller is not None else None
         if own is not None and tp in own.partitions:
             return own.partitions[tp]
@@ -181,8 +181,8 @@ def _unclean_of(snapshot: Snapshot) -> _Setting:
 def _setting_of(snapshot: Snapshot, key: str) -> Callable[[str, int], str | None]:
     """Returns a function of (topic, broker): the topic's own value, otherwise the broker's; None if it is unknown.
 
-    Where no record has the topics' own settings, one broker's answer is known for each topic, which may be that
-    broker's own default. It holds for all brokers only if they have the same default.
+    If no record has the topics' own settings, one broker's answer is known for each topic, which may be that broker's
+    own default. It holds for all brokers only if they have the same default.
     """
     record = record_of(snapshot)
     settings = record.topic_settings if record is not None else None

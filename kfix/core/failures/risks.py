@@ -1,4 +1,4 @@
-"""Why one failure hits partitions, as far as that can be changed beforehand."""
+"""Why one failure hits partitions, as far as an operator can prevent it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _risks(case: CaseFile, failure: Failure, partitions: Sequence[PartitionForec
     yield from _risk(LatentRiskKind.DIVERGED, [p for p in partitions if p.fate is Fate.STRANDED])
     hit = [p for p in partitions if p.fate in _LOST or p.falls_under or p.left_with_last]
     yield from _out_of_sync(failure, hit)
-    # A replica that is out of sync helps once it is in sync; what has no such replica needs another one.
+    # An out-of-sync replica helps once it is in sync; a partition without such a replica needs another one.
     lost = [p for p in hit if p.fate in _LOST and failure.brokers.issuperset(p.replicas)]
     packed = [p for p in lost if len(p.replicas) > 1 and _spreadable(case, p)]
     for topic in sorted({p.tp.topic for p in packed}):

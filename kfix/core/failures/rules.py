@@ -4,11 +4,11 @@ Every input is a scalar, a bitmask of brokers, or one bit of it, and every rule 
 their only declaration: `formulas` makes of it the function that `kfix whatif` calls, and the SQL that judges the states
 of a whole fleet (`sql`). Nothing here knows a snapshot.
 
-The rules are those of a controller on ZooKeeper (docs/facts/controller.md):
+The rules are a ZooKeeper controller's (docs/facts/controller.md):
 
 - A controller that stays alive finds the partitions to elect in its memory: those whose leader there is dead or none.
-  The in-sync replicas it elects from are those of ZooKeeper's record.
-- It removes dead replicas from the recorded ISR, and writes leader -1 where the dead replica is the recorded leader.
+  It elects from the in-sync replicas in ZooKeeper's record.
+- It removes dead replicas from the recorded ISR, and writes leader -1 if the dead replica is the recorded leader.
   It elects no leader then: a partition whose record names another leader than the memory is stranded.
 - A new controller knows only the record, so a difference is gone.
 - The leader is the first live in-sync replica in the order of the assignment; without one, and if unclean elections are
@@ -30,7 +30,7 @@ NO, YES = 0, 1
 #: The fates by the number that the rules give them.
 FATES: Final = tuple(Fate)
 
-#: Column -> what it is: a partition today, as in `PartitionMasks`, and the failure.
+#: {column: its meaning}: a partition today, as in `PartitionMasks`, and the failure.
 INPUTS: Final[Mapping[str, type]] = {
     "replicas": int,
     "factor": int,
@@ -57,7 +57,7 @@ RULES: Final[Mapping[str, str]] = {
     "other_heir": "first(up)",
     "setting": "unclean_later if new_controller else unclean",
     "lacks_heir": "offline and heir == NONE and other_heir != NONE",
-    # With metadata that was not read, the partition may be one that the controller would strand.
+    # If the metadata was not read, the controller might strand the partition.
     "may_strand": (
         "offline and believed == UNREAD and serves & down != NONE and up_isr != NONE and not new_controller"
     ),
@@ -71,7 +71,7 @@ RULES: Final[Mapping[str, str]] = {
         "else STRANDED if new_isr & replicas != NONE else STOPS"
     ),
     "needed": "min_isr(new_leader)",
-    # A partition without a leader refuses everything, which is another matter than acks=all.
+    # A partition without a leader refuses everything, not only acks=all.
     "under": "NO if new_leader == NONE else UNREAD if needed == UNREAD else YES if count(new_isr) < needed else NO",
     "isr_today": "isr & online",
     "needed_today": "min_isr(serves)",
@@ -79,7 +79,7 @@ RULES: Final[Mapping[str, str]] = {
         "NO if serves == NONE else UNREAD if needed_today == UNREAD else YES if count(isr_today) < needed_today else NO"
     ),
     "same": "new_leader == served and new_isr == isr_today and not unclean_election",
-    # What is so today is not caused by the failure.
+    # Not caused by the failure if it is so today.
     "falls_under": (
         "NO if serves == NONE or same or under_today == YES else under if under_today == NO "
         "else UNREAD if under != NO else NO"
@@ -106,11 +106,11 @@ class PartitionMasks(NamedTuple):
     same place of `order` leads. `unclean` holds while today's controller is in office, `unclean_later` under another.
     """
 
-    order: tuple[int, ...]  # one bit each
+    order: tuple[int, ...]  # One bit each.
     replicas: int
     isr: int
     online: int
-    leader: int  # of the record; NONE without one
+    leader: int  # From the record; NONE without one.
     believed: int  # NONE: no leader; UNREAD: no broker's metadata has the partition
     min_isr: tuple[int, ...]
     unclean: int  # YES, NO or UNREAD
@@ -123,23 +123,24 @@ class PartitionMasks(NamedTuple):
 
     @property
     def restless(self) -> bool:
-        """Whether a failure of brokers that have no replica of it may change it, too."""
+        """Whether a failure of brokers without a replica of it may change it, too."""
         return self.believed != self.leader or not self.serves
 
 
 class AfterFailure(NamedTuple):
     """The partition afterwards; `leader` is a bit, NONE or UNREAD.
 
-    `falls_under` and `left_with_last` only hold if it is not so today: what was so before is not caused by the failure.
+    `falls_under` and `left_with_last` hold only if they do not hold today: the failure does not cause an existing
+    state.
     """
 
     fate: Fate
     leader: int
     isr: int
-    min_isr: int  # at the new leader; UNREAD
-    under: int  # below min.insync.replicas: YES, NO, UNREAD
+    min_isr: int  # At the new leader; UNREAD.
+    under: int  # Below min.insync.replicas: YES, NO, UNREAD.
     falls_under: int  # YES, NO, UNREAD
-    last: bool  # one in-sync replica is left, of several replicas
+    last: bool  # One in-sync replica is left, of several replicas.
     left_with_last: bool
 
 
@@ -149,7 +150,7 @@ _judge = FORMULAS.function(
 
 
 def after_failure(row: PartitionMasks, down: int, *, new_controller: bool) -> AfterFailure:
-    """Returns what becomes of the partition if the brokers of the mask `down` die at once."""
+    """Returns the partition's fate if the brokers of the mask `down` die at once."""
     fate, *rest = _judge(
         lambda mask: next((bit for bit in row.order if bit & mask), NONE),
         lambda bit: row.min_isr[row.order.index(bit)] if bit in row.order else UNREAD,

@@ -1,4 +1,4 @@
-"""Which failures are judged: the one that is asked for, or every broker, every rack and every pair of brokers."""
+"""The failures to judge: the requested one, or every broker, every rack and every pair of brokers."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ def live_of(case: CaseFile) -> frozenset[int]:
 def failure_of(down: str, case: CaseFile) -> Failure:
     """Returns the failure that `broker=3`, `broker=3,4` or `rack=b` names.
 
-    Raises UsageError, with what exists, for anything else.
+    Raises UsageError for anything else, and names the existing ones.
     """
     live = live_of(case)
     kind, _, names = down.partition("=")
-    wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",")))
-    if kind not in {"broker", "rack"} or not all(wanted):
+    members = tuple(dict.fromkeys(name.strip() for name in names.split(",")))
+    if kind not in {"broker", "rack"} or not all(members):
         raise UsageError(f"--down {down!r}: broker=ID, broker=ID,ID or rack=NAME")
     if kind == "rack":
         racks = racks_of(case)
-        if unknown := [name for name in wanted if name not in racks]:
+        if unknown := [name for name in members if name not in racks]:
             known = (
                 f"the racks of live brokers are {', '.join(sorted(racks))}" if racks else "no live broker has a rack"
             )
             raise UsageError(f"--down {down}: no rack {unknown[0]!r}; {known}")
-        return Failure(frozenset[int]().union(*(racks[name] for name in wanted)), tuple(sorted(wanted)))
+        return Failure(frozenset[int]().union(*(racks[name] for name in members)), tuple(sorted(members)))
     brokers = {str(broker): broker for broker in live}
-    if unknown := [name for name in wanted if name not in brokers]:
+    if unknown := [name for name in members if name not in brokers]:
         dead = " is already down" if unknown[0] in map(str, case.dead) else " does not exist"
         raise UsageError(f"--down {down}: broker {unknown[0]}{dead}; alive: {brokers_named(live)}")
-    return Failure(frozenset(brokers[name] for name in wanted))
+    return Failure(frozenset(brokers[name] for name in members))
 
 
 def every_failure(case: CaseFile) -> tuple[Failure, ...]:
-    """Returns every live broker and every rack; with few brokers every pair of them, too. No set of brokers twice."""
+    """Returns every live broker and every rack; with few brokers also every pair. No set of brokers occurs twice."""
     found: dict[frozenset[int], Failure] = {}
     for failure in _all(case):
         known = found.get(failure.brokers)
@@ -83,7 +83,7 @@ def racks_of(case: CaseFile) -> Mapping[str, frozenset[int]]:
 def quorum_lost(case: CaseFile, down: frozenset[int]) -> bool | None:
     """Returns whether ZooKeeper loses its quorum if the hosts of these brokers go down with them.
 
-    None unless the addresses show for enough members of the ensemble whether they share a host with a broker.
+    None unless the addresses show for enough servers of the ensemble whether they share a host with a broker.
     """
     if case.kraft or not case.ensemble or case.live is None:
         return None

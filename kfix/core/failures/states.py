@@ -22,12 +22,12 @@ UNJUDGED: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class ClusterStates:
-    """The states by number, and what a failure needs of the cluster.
+    """The states by number, and the facts about the cluster that a failure needs.
 
-    `bits` are those of all brokers. `numbers` lacks partitions that are being deleted; UNJUDGED are those of which no
-    source has both leader and ISR. `controller_bit` is NONE without a live controller, or if it is unknown. With
-    `elects_by_record` a new controller knows ZooKeeper's record only. `lacks` are sentences: what the snapshot does not
-    show, each of which could change the fate of any partition.
+    `bits` are the bits of all brokers. `numbers` lacks partitions that are being deleted; UNJUDGED are partitions of
+    which no source has both leader and ISR. `controller_bit` is NONE without a live controller, or if it is unknown.
+    With `elects_by_record` a new controller knows ZooKeeper's record only. `lacks` are sentences: what the snapshot
+    does not show, each of which could change the fate of any partition.
     """
 
     bits: Mapping[int, int]
@@ -47,7 +47,7 @@ class ClusterStates:
 def states_of(case: CaseFile) -> ClusterStates | None:
     """Returns the states; None if no source shows which brokers are alive: then no failure can be judged.
 
-    The numbers do not depend on the names of topics, or on how many partitions there are.
+    The numbers depend neither on the names of topics nor on the number of partitions.
     """
     if not case.live:
         return None

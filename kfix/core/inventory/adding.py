@@ -19,11 +19,11 @@ _INDENT: Final = 2
 
 
 def with_entry(text: str, path: Path, name: str, fields: Mapping[str, Any]) -> str:
-    """Returns the text with the cluster after the others; "" begins an inventory.
+    """Returns the text with the cluster after the others; "" starts an inventory.
 
-    The result is read again: it has the new cluster, and all else is as before. Raises InvalidFileError for a mistake
-    in the inventory or in the fields, UsageError if it has this name, or if it is written in a way that a line cannot
-    be added to; the error then has the lines to add.
+    It parses the result again: that has the new cluster, and everything else is unchanged. Raises InvalidFileError for
+    a mistake in the inventory or in the fields, UsageError if it already has this name or if no line can be added to
+    its layout; the error then has the lines to add.
     """
     block = _block(name, fields)
     if not text.strip():

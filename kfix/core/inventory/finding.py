@@ -18,7 +18,7 @@ _TRUST = f"read it, and then run kfix context trust, or {_NAME}"
 
 @dataclass(frozen=True, slots=True)
 class FoundInventory:
-    """The path of an inventory. `by` is what chose it, "" for the user's own and that of the host.
+    """The path of an inventory. `by` is what chose it, "" for the user's and the host's own inventory.
 
     With `trusted`, its client properties may read other secrets. `notes` are for people.
     """
@@ -29,7 +29,7 @@ class FoundInventory:
     notes: tuple[str, ...] = ()
 
     def notes_on(self, entry: ClusterEntry | None = None) -> tuple[str, ...]:
-        """Returns a line that names the inventory, and the address of this cluster, if it is not the user's own."""
+        """Returns a line with the inventory and this cluster's address if the inventory is not the user's own."""
         if self.by in {"", OPTION}:
             return self.notes
         where = f"{entry.name} is {entry.bootstrap or entry.zookeeper}, by " if entry is not None else ""
@@ -37,11 +37,11 @@ class FoundInventory:
 
 
 def find_inventory(environ: Mapping[str, str], given: str | None = None) -> FoundInventory | None:
-    """Returns the inventory that an option or KFIX_FLEET names, else that of the working folder if the user trusts it,
-    else that of the user, else that of the host; None if there is none.
+    """Returns the first of these inventories: named by an option or KFIX_FLEET, the working folder's if the user trusts
+    it, the user's, the host's. None if there is none.
 
-    Raises UsageError if that of the working folder was trusted and another user could change it now, if it was changed,
-    or if it is the only one and is not trusted.
+    Raises UsageError if the working folder's inventory was trusted and another user could change it now, if it was
+    changed, or if it is the only one and is not trusted.
     """
     owned = own_places(environ)
     if named := given or environ.get(VARIABLE):

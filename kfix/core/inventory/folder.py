@@ -35,11 +35,11 @@ def read_folder(folder: Path, *, trusted: bool = False) -> tuple[Inventory, str]
             continue
         places[name] = path
         wrong = [f"{path}:1:1: {text}" for text in [name_problem(name)] if text]
-        given = properties_of(path, trusted=trusted)
-        if isinstance(given, tuple):
-            wrong += [p if p.startswith(str(path)) else f"{path}:1:1: {p}" for p in given]
+        properties = properties_of(path, trusted=trusted)
+        if isinstance(properties, tuple):
+            wrong += [p if p.startswith(str(path)) else f"{path}:1:1: {p}" for p in properties]
         elif not wrong:
-            clusters[name] = replace(_entry(name, path, given, wrong), trusted=trusted)
+            clusters[name] = replace(_entry(name, path, properties, wrong), trusted=trusted)
             digest.update(f"{name}\0".encode() + read_file(path) + b"\0")
         problems += wrong
     if problems:
@@ -59,17 +59,17 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
         raise UsageError(f"{folder}: cannot read the inventory: {(error.strerror or '').lower()}") from None
 
 
-def _entry(name: str, path: Path, given: ClientProperties, wrong: list[str]) -> ClusterEntry:
+def _entry(name: str, path: Path, properties: ClientProperties, wrong: list[str]) -> ClusterEntry:
     places = read_properties(path)
     for key, what, text in (
-        ("bootstrap.servers", "bootstrap", given.bootstrap),
-        ("zookeeper.connect", "zookeeper", given.zookeeper),
+        ("bootstrap.servers", "bootstrap", properties.bootstrap),
+        ("zookeeper.connect", "zookeeper", properties.zookeeper),
     ):
         if text:
             at = places.get(key, NONE)
             wrong += [
                 f"{path}:{at.line}:{at.column}: {key}: {p.partition(': ')[2]}" for p in server_problems(text, what)
             ]
-    if not given.bootstrap and not given.zookeeper:
+    if not properties.bootstrap and not properties.zookeeper:
         wrong.append(f"{path}:1:1: has no bootstrap.servers: the address of the cluster {name!r} is unknown")
-    return ClusterEntry(name, given.bootstrap, given.zookeeper, str(path))
+    return ClusterEntry(name, properties.bootstrap, properties.zookeeper, str(path))

@@ -24,7 +24,7 @@ _PLAIN: Final = ClusterEntry("")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A valid inventory. `sha256` is that of the file, or of the folder's files by name; `warnings` are for people."""
+    """A valid inventory. `sha256` is the hash of its file, or of its files by name; `warnings` are for people."""
 
     inventory: Inventory
     sha256: str
@@ -34,9 +34,9 @@ class Loaded:
 def load_inventory(path: FilePath, today: date | None = None, *, trusted: bool = False) -> Loaded:
     """Returns the inventory of a file, or of a folder: its fleet.yaml if it has one, else its client properties.
 
-    `today` (UTC) decides which mutes have expired. Client properties read other secrets, such as those of config
-    providers, only if the inventory is `trusted`. Raises InvalidFileError with all mistakes, UsageError if the file
-    cannot be read.
+    `today` (UTC) decides which mutes have expired. Client properties read other secrets, such as from config providers,
+    only if the inventory is `trusted`. Raises InvalidFileError with all mistakes, UsageError if the file cannot be
+    read.
     """
     if path.is_dir():
         if not (path / FILE).is_file():
@@ -51,7 +51,7 @@ def load_inventory(path: FilePath, today: date | None = None, *, trusted: bool =
 
 
 def parse_inventory(text: str, origin: str, folder: FilePath, properties: PropertiesFiles | None = None) -> Inventory:
-    """Returns the inventory in a text; relative paths in it start from `folder`, as those of `properties`.
+    """Returns the inventory in a text; relative paths in it, and of `properties`, start from `folder`.
 
     Raises InvalidFileError with all mistakes.
     """
@@ -68,30 +68,30 @@ def parse_inventory(text: str, origin: str, folder: FilePath, properties: Proper
     return Inventory(clusters, tuple(map(_mute, model.mutes)), origin)
 
 
-def _entry(name: str, given: ClusterModel, defaults: DefaultsModel, properties: PropertiesFiles) -> ClusterEntry:
-    config = given.command_config or defaults.command_config or ""
-    bootstrap = given.bootstrap
-    if not bootstrap and not given.zookeeper and given.command_config:
-        bootstrap = properties.servers(given.command_config)
-    word = given.criticality or defaults.criticality
+def _entry(name: str, model: ClusterModel, defaults: DefaultsModel, properties: PropertiesFiles) -> ClusterEntry:
+    config = model.command_config or defaults.command_config or ""
+    bootstrap = model.bootstrap
+    if not bootstrap and not model.zookeeper and model.command_config:
+        bootstrap = properties.servers(model.command_config)
+    word = model.criticality or defaults.criticality
     return ClusterEntry(
         name=name,
         bootstrap=bootstrap,
-        zookeeper=given.zookeeper,
+        zookeeper=model.zookeeper,
         command_config=str(properties.path(config)) if config else "",
-        owner=given.owner or defaults.owner or "",
-        tags=tuple(dict.fromkeys((*defaults.tags, *given.tags))),
+        owner=model.owner or defaults.owner or "",
+        tags=tuple(dict.fromkeys((*defaults.tags, *model.tags))),
         criticality=Criticality[word.upper()] if word else _PLAIN.criticality,
         expected=Expected(
-            given.expected.rf or defaults.expected.rf or EXPECTED.rf,
-            given.expected.min_isr or defaults.expected.min_isr or EXPECTED.min_isr,
+            model.expected.rf or defaults.expected.rf or EXPECTED.rf,
+            model.expected.min_isr or defaults.expected.min_isr or EXPECTED.min_isr,
         ),
-        restart_grace=_first(given.restart_grace, defaults.restart_grace, _PLAIN.restart_grace),
-        timeout=_first(given.timeout, defaults.timeout, _PLAIN.timeout),
-        windows=tuple(map(_window, (*defaults.windows, *given.windows))),
-        bootstrap_controller=given.bootstrap_controller,
-        id=given.id or "",
-        zones=dict(given.zones),
+        restart_grace=_first(model.restart_grace, defaults.restart_grace, _PLAIN.restart_grace),
+        timeout=_first(model.timeout, defaults.timeout, _PLAIN.timeout),
+        windows=tuple(map(_window, (*defaults.windows, *model.windows))),
+        bootstrap_controller=model.bootstrap_controller,
+        id=model.id or "",
+        zones=dict(model.zones),
         trusted=properties.trusted,
     )
 
@@ -100,15 +100,15 @@ def _first(own: float | None, default: float | None, plain: float) -> float:
     return next(v for v in (own, default, plain) if v is not None)
 
 
-def _window(given: WindowModel) -> MaintenanceWindow:
-    if given.start is not None and given.end is not None:
-        return MaintenanceWindow(given.why, start=moment(given.start), end=moment(given.end))
-    days = frozenset(DAYS.index(d) for d in given.weekdays or ())
-    return MaintenanceWindow(given.why, weekdays=days, at=clock(given.at or ""), minutes=int((given.for_ or 0) / 60))
+def _window(model: WindowModel) -> MaintenanceWindow:
+    if model.start is not None and model.end is not None:
+        return MaintenanceWindow(model.why, start=moment(model.start), end=moment(model.end))
+    days = frozenset(DAYS.index(d) for d in model.weekdays or ())
+    return MaintenanceWindow(model.why, weekdays=days, at=clock(model.at or ""), minutes=int((model.for_ or 0) / 60))
 
 
-def _mute(given: MuteModel) -> Mute:
-    return Mute(tuple(given.clusters), tuple(given.findings), given.reason, day(given.until), given.by)
+def _mute(model: MuteModel) -> Mute:
+    return Mute(tuple(model.clusters), tuple(model.findings), model.reason, day(model.until), model.by)
 
 
 def _warnings(inventory: Inventory, today: date) -> Iterator[str]:

@@ -29,21 +29,21 @@ class PropertiesFiles:
         self.trusted = trusted
         self._found: dict[str, ClientProperties | tuple[str, ...]] = {}
 
-    def path(self, given: str) -> FilePath:
-        return self._folder / given
+    def path(self, name: str) -> FilePath:
+        return self._folder / name
 
-    def problems(self, given: str) -> tuple[str, ...]:
-        found = self._read(given)
+    def problems(self, path: str) -> tuple[str, ...]:
+        found = self._read(path)
         return found if isinstance(found, tuple) else ()
 
-    def servers(self, given: str) -> str:
+    def servers(self, path: str) -> str:
         """Returns the file's `bootstrap.servers`, "" if it has none or cannot be read."""
-        found = self._read(given)
+        found = self._read(path)
         return "" if isinstance(found, tuple) else found.bootstrap
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the files that were read have and kfix does not use."""
+        """Returns the keys in the files that kfix does not use."""
         return tuple(note for each in self._found.values() if not isinstance(each, tuple) for note in each.notes)
 
     def _read(self, given: str) -> ClientProperties | tuple[str, ...]:
@@ -95,30 +95,30 @@ def problems_of(data: Any, properties: PropertiesFiles) -> Iterator[Problem]:
         yield from _mute(("mutes", i), _mapping(mute))
 
 
-def _settings(path: Path, given: dict[str, Any], properties: PropertiesFiles) -> Iterator[Problem]:
-    config = given.get("command_config")
+def _settings(path: Path, fields: dict[str, Any], properties: PropertiesFiles) -> Iterator[Problem]:
+    config = fields.get("command_config")
     if isinstance(config, str) and config:
         for text in properties.problems(config):
             yield Problem((*path, "command_config"), f"command_config: {text}")
-    for i, window in enumerate(_list(given.get("windows"))):
+    for i, window in enumerate(_list(fields.get("windows"))):
         if isinstance(window, dict):
             yield from _window((*path, "windows", i), window)
 
 
-def _reached(path: Path, given: dict[str, Any], properties: PropertiesFiles) -> Iterator[Problem]:
+def _reached(path: Path, fields: dict[str, Any], properties: PropertiesFiles) -> Iterator[Problem]:
     for what in ("bootstrap", "zookeeper", "bootstrap_controller"):
-        value = given.get(what)
+        value = fields.get(what)
         for at, text in enumerate(value if isinstance(value, list) else [value]):
             where = (*path, what, at) if isinstance(value, list) else (*path, what)
             if isinstance(text, str):
                 yield from (Problem(where, problem) for problem in server_problems(text, what))
     if (
-        not given.get("bootstrap")
-        and not given.get("zookeeper")
-        and "bootstrap" not in given
-        and "zookeeper" not in given
+        not fields.get("bootstrap")
+        and not fields.get("zookeeper")
+        and "bootstrap" not in fields
+        and "zookeeper" not in fields
     ):
-        config = given.get("command_config")
+        config = fields.get("command_config")
         if not (isinstance(config, str) and config):
             yield Problem(path, _nowhere(str(path[-1])), at_key=True)
         elif not properties.problems(config):
@@ -133,8 +133,8 @@ def _nowhere(name: str) -> str:
     return f"{name}: has no address: set bootstrap or zookeeper, or bootstrap.servers in its own command_config"
 
 
-def _expected(path: Path, given: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Problem]:
-    own, other = _mapping(given.get("expected")), _mapping(defaults.get("expected"))
+def _expected(path: Path, fields: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Problem]:
+    own, other = _mapping(fields.get("expected")), _mapping(defaults.get("expected"))
     rf = own.get("rf", other.get("rf", EXPECTED.rf))
     min_isr = own.get("min_isr", other.get("min_isr", EXPECTED.min_isr))
     if own and isinstance(rf, int) and isinstance(min_isr, int) and min_isr > rf > 0:
@@ -145,22 +145,22 @@ def _expected(path: Path, given: dict[str, Any], defaults: dict[str, Any]) -> It
         )
 
 
-def _window(path: Path, given: dict[str, Any]) -> Iterator[Problem]:
-    once, weekly = [f for f in _ONCE if f in given], [f for f in _WEEKLY if f in given]
+def _window(path: Path, fields: dict[str, Any]) -> Iterator[Problem]:
+    once, weekly = [f for f in _ONCE if f in fields], [f for f in _WEEKLY if f in fields]
     if bool(once) == bool(weekly):
         yield Problem(path, "a window is either a single one (start, end) or weekly (weekdays, at, for)")
         return
     for field in _ONCE if once else _WEEKLY:
-        if given.get(field) is None:
+        if fields.get(field) is None:
             yield Problem(path, f"the window lacks {field!r}")
     times: list[Any] = []
     for field, read in (("start", moment), ("end", moment), ("at", clock)):
-        yield from _readable((*path, field), given.get(field), read, times)
+        yield from _readable((*path, field), fields.get(field), read, times)
     if once and len(times) == len(_ONCE) and times[0] >= times[1]:
-        yield Problem((*path, "end"), f"the window ends at {given['end']}, before it starts")
-    if "weekdays" in given and given["weekdays"] == []:
+        yield Problem((*path, "end"), f"the window ends at {fields['end']}, before it starts")
+    if "weekdays" in fields and fields["weekdays"] == []:
         yield Problem((*path, "weekdays"), "the window has no day")
-    length = given.get("for")
+    length = fields.get("for")
     try:
         minutes = parse_duration(length) / 60
     except ValueError:
@@ -169,9 +169,9 @@ def _window(path: Path, given: dict[str, Any]) -> Iterator[Problem]:
         yield Problem((*path, "for"), f"for: {length} is not a number of whole minutes up to 24h")
 
 
-def _mute(path: Path, given: dict[str, Any]) -> Iterator[Problem]:
-    yield from _readable((*path, "until"), given.get("until"), day, [])
-    findings = given.get("findings")
+def _mute(path: Path, fields: dict[str, Any]) -> Iterator[Problem]:
+    yield from _readable((*path, "until"), fields.get("until"), day, [])
+    findings = fields.get("findings")
     several = isinstance(findings, list)
     for i, pattern in enumerate(findings if isinstance(findings, list) else [findings]):
         # A mistyped code would mute nothing and go unnoticed.

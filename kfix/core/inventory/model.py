@@ -81,7 +81,7 @@ class ClusterEntry:
     `bootstrap_controller` are listeners of KRaft controllers. `id` is Kafka's id of the cluster: another cluster that
     answers instead is refused. `command_config` is the path of a client properties file. `timeout` limits reading the
     cluster, `restart_grace` is the time in which a missing broker may be restarting; both are in seconds. `zones` are
-    {rack: the name that people know it by}. With `trusted`, the client properties may read other secrets.
+    {rack: its name for people}. With `trusted`, the client properties may read other secrets.
     """
 
     name: str

@@ -21,20 +21,19 @@ def first_mute(mutes: Iterable[Mute], cluster: str, code: str, key: str) -> Mute
 
 
 def covers_too(head: tuple[str, int], explained: tuple[str, int]) -> bool:
-    """Whether the mute of a finding covers one that it explains; each is given as its code and its own severity.
+    """Whether the mute of a finding covers a consequence of it; each is given as its code and its own severity.
 
-    Not one that is worse, since a dead broker may be known and the leaderless partition news, and not one of the same
-    code, which is about something else: a second dead broker.
+    It does not cover a worse consequence, since a dead broker may be known and the leaderless partition news. Nor does
+    it cover a finding of the same code, which has another object: a second dead broker.
     """
     return explained[0] != head[0] and explained[1] <= head[1]
 
 
 def as_listed(diagnosis: Diagnosis, entry: ClusterEntry, mutes: Sequence[Mute]) -> Diagnosis:
-    """Returns the diagnosis of this cluster with its muted findings apart, and the maintenance window that covers it.
+    """Returns the diagnosis of this cluster with its muted findings apart, and the current maintenance window.
 
-    The mute of a head covers the findings that it explains, too, if they are no worse (`covers_too`); the others become
-    heads. A muted finding under a head that is not muted leaves what it explains in its place. A mute that has expired
-    is a note.
+    The mute of a head also covers its consequences that are no worse (`covers_too`); the others become heads. If a
+    finding is muted under a head that is not, its consequences take its place. An expired mute becomes a note.
     """
     when = datetime.fromtimestamp(diagnosis.taken_at, UTC)
     window = entry.in_maintenance(when)
@@ -75,7 +74,7 @@ def as_listed(diagnosis: Diagnosis, entry: ClusterEntry, mutes: Sequence[Mute]) 
 
 
 def _split(finding: Finding, head: tuple[str, int]) -> tuple[Finding, tuple[Finding, ...]]:
-    """Returns the finding with those under it that the mute of the head covers, and the others."""
+    """Returns the finding with those consequences that the mute of the head covers, and the others."""
     covered: list[Finding] = []
     others: list[Finding] = []
     for child in finding.folded:

@@ -1,4 +1,4 @@
-"""Where an inventory is looked for, and the files of which one consists."""
+"""The paths of inventories, and the files of one inventory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NESTED: Final = "client.properties"
 def own_places(environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Returns the paths of the inventories of the user and of the host, in their order."""
     found = []
-    with contextlib.suppress(UsageError):  # a user without a home folder
+    with contextlib.suppress(UsageError):  # A user without a home folder.
         found.append(config_home(environ) / FILE)
     return (*found, HOST / FILE)
 
@@ -31,7 +31,7 @@ def own_places(environ: Mapping[str, str]) -> tuple[Path, ...]:
 def exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # such as a name that is too long, or a working folder that was removed
+    except OSError:  # Such as a name that is too long, or a working folder that was removed.
         return False
 
 

@@ -1,7 +1,7 @@
-"""The JSON Schema of `fleet.yaml`, for editors and CI: that of the model which validates the file.
+"""The JSON Schema of `fleet.yaml`, for editors and CI, from the model that validates the file.
 
-It covers what a single place shows. Only `kfix fleet check` reports what involves several places or other files:
-a `min_isr` above `rf`, a server that is not HOST:PORT, a properties file that does not exist.
+It covers what a single place shows. Only `kfix fleet check` reports mistakes that involve several places or other
+files: a `min_isr` above `rf`, a server that is not HOST:PORT, a properties file that does not exist.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ID = "urn:kfix:fleet:v1"
-#: One of these has the address of a cluster; client properties may hold `bootstrap.servers`.
+#: One of these has the address of a cluster; client properties may contain `bootstrap.servers`.
 _ADDRESSES = ("bootstrap", "zookeeper", "command_config")
 _WINDOWS = (("start", "end"), ("weekdays", "at", "for"))
 

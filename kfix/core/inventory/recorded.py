@@ -49,7 +49,7 @@ def recorded_inventory(manifest: Mapping[str, Any]) -> Inventory:
 
 
 def _entry(name: str, raw: Mapping[str, Any]) -> ClusterEntry:
-    """The entry also keeps results of the collection (`seconds`, `taken_at`), which are no part of the inventory."""
+    """Returns the entry without the results of the collection (`seconds`, `taken_at`), which are also stored there."""
     kept = {key: value for key, value in raw.items() if key in _KEPT}
     if "criticality" in kept:
         kept["criticality"] = Criticality[str(kept["criticality"]).upper()]

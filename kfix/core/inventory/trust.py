@@ -1,6 +1,6 @@
-"""Which inventories the user has read and trusts: the path and the content of each, in the state folder (ADR 44).
+"""The inventories that the user has read and trusts: path and content of each, in the state folder (ADR 44).
 
-The content is that of the inventory and of the client properties that it names. A changed file is not trusted any more.
+The content includes the client properties that an inventory names. A changed file is no longer trusted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FOLDER: Final = Path("contexts", "trusted")
 
 
 class Trust(Enum):
-    """What the user's trust in an inventory is worth now; it is OPEN if another user can change the inventory."""
+    """The user's trust in an inventory now; it is OPEN if another user can change the inventory."""
 
     NONE = 1
     CHANGED = 2

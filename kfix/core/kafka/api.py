@@ -1,4 +1,4 @@
-"""What Kafka calls an API: a kind of request, declared with its response, and the requests made of it."""
+"""A Kafka API: a kind of request, declared with its response, and the requests made from it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _NEVER = 1 << 15
 class Api(int):
     """The key of an API, with the declarations of its request and its response, as `codec` reads them.
 
-    `reads` is whether it leaves the cluster as it is: a read-only connection refuses all others. `flexible` is the
-    first flexible version. `operations` is {error of an authorizer: operation that was refused}, if not Describe.
+    `reads`: whether it changes nothing in the cluster; a read-only connection refuses all other APIs. `flexible` is the
+    first flexible version. `operations` is {error of an authorizer: refused operation}, if not Describe.
     """
 
     request: str
@@ -42,7 +42,7 @@ class Api(int):
         return self
 
     def ask(self, version: int, values: Row, convert: Callable[..., T], client: str = "kfix") -> Request[T]:
-        """Returns a request with these values; `convert` takes those of the response and returns what it reports."""
+        """Returns a request with these values; `convert` takes the response's values and returns the result."""
         answer = decoder(self.response, version, flexible=version >= self.flexible)
         return self.ask_raw(version, values, lambda r: convert(*answer.read(r)), client)
 

@@ -30,7 +30,7 @@ _SMALLEST = {0: 14, 1: 22, 2: HEADER - OVERHEAD}
 class Batch(NamedTuple):
     """The header of a batch. `at` and `size` are bytes in the file; `last` is the last offset.
 
-    `epoch` is -1 and `records` None where the format does not contain them. `kind` has the attributes: bits 0-2 codec,
+    `epoch` is -1 and `records` None if the format does not contain them. `kind` has the attributes: bits 0-2 codec,
     3 timestamp type, 4 transactional, 5 control. Times are milliseconds since the epoch. `producer_epoch` belongs to
     the producer id.
     """
@@ -94,7 +94,7 @@ def _old_header(window: bytes, offset: int, at: int) -> Batch:
 def batches_in(data: bytes) -> Iterator[tuple[Batch, bytes]]:
     """Yields each whole batch of a response to Fetch with the bytes after its header.
 
-    The last batch of a response may be cut off, and one of an old or unknown format ends it: neither is yielded.
+    It stops at a truncated last batch, or at one of an old or unknown format.
     """
     at = 0
     while at + HEADER <= len(data):

@@ -12,7 +12,7 @@ A declaration lists the fields of a struct in the order of the wire, as Kafka's 
 
 The value of a struct is the tuple of its fields. A field whose name begins with _ is not one of them: its value is
 written as if it was left out, and read past. Flexible versions have compact lengths and a tag buffer after each struct;
-that of a whole response is read only if it has declared tags.
+a response's own tag buffer is read only if it has declared tags.
 
 Source: the protocol guide, and the JSON message definitions of Kafka 2.7.1 and 4.3.1.
 """
@@ -49,7 +49,7 @@ class ProtocolError(UnreachableError):
 
 
 def _number(packed: struct.Struct) -> Callable[[ByteReader], int]:
-    """Returns the method that reads one number; most of what decoding costs are its calls."""
+    """Returns the method that reads one number; its calls are most of the cost of decoding."""
 
     def read(r: ByteReader) -> int:
         try:
@@ -132,7 +132,7 @@ class Field(NamedTuple):
 
 
 def _parsed(words: Iterator[str]) -> tuple[tuple[Field, ...], str]:
-    """Returns fields up to the bracket that closes them, and what follows the bracket."""
+    """Returns fields up to the bracket that closes them, and the text after the bracket."""
     found: list[Field] = []
     for word in words:
         if word[0] in "]}":
@@ -154,13 +154,11 @@ def _fields(declared: str) -> tuple[Field, ...]:
 
 @cache
 def decoder(declared: str, version: int = 0, *, flexible: bool = False) -> Decoder:
-    """Returns what reads a whole message, or a record, in one version."""
     return Decoder(_fields(declared), version, flexible=flexible, whole=True)
 
 
 @cache
 def encoder(declared: str, version: int = 0, *, flexible: bool = False) -> Encoder:
-    """Returns what writes a whole message, or a record, in one version."""
     return Encoder(_fields(declared), version, flexible=flexible)
 
 
@@ -205,7 +203,7 @@ class Decoder:
         return field.type in _FIXED and field.since <= self._version
 
     def _all_steps(self, fields: list[Field]) -> Iterator[tuple[Read, Put]]:
-        """Yields what reads a field, and what puts it into the row; neighbours of a fixed size are read at once."""
+        """Yields what reads a field and what puts it into the row; reads neighbours of a fixed size at once."""
         for fixed, group in groupby(fields, self._is_fixed):
             if fixed:
                 yield partial(ByteReader.unpack, packed=_packed(group)), list.extend
@@ -265,7 +263,7 @@ class Encoder:
 
     def __init__(self, fields: tuple[Field, ...], version: int, *, flexible: bool) -> None:
         self._version, self._flexible = version, flexible
-        #: What writes each value, and the bytes of the unnamed fields before it.
+        #: Writes each value after the bytes of the unnamed fields before it.
         self._writers: list[tuple[bytes, Write]] = []
         before = b""
         for each in fields:
@@ -310,7 +308,7 @@ class Encoder:
         return lambda row: b"\xff" if row is None else mark + inner.write(row)
 
     def _sized(self, packed: struct.Struct, content: Write) -> Write:
-        """Returns what writes a value behind its length, which is that of null for None."""
+        """Returns what writes a value after its length; null has a length, too."""
         size = _compact if self._flexible else packed.pack
         null = size(-1)
         return lambda value: null if value is None else size(len(value)) + content(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NO_ANSWER = -1
-#: What an authorizer refuses, by the kind of the resource.
+#: The errors of an authorizer, by the kind of the resource.
 TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID = 29, 30, 31, 53
 
 NAMES = {

@@ -1,7 +1,7 @@
 """One TCP connection to ONE broker, which changes nothing unless it was opened for that API.
 
 After a timeout or an invalid response, the connection is closed and never used again: a late response must not be
-mistaken for that of the next request (docs/facts/kraft.md).
+mistaken for the response to the next request (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TLS_ALERTS = {0x1503}
 
 
 class BrokerConnection:
-    """A connection that sends requests that read, and of the others only those of the APIs in `allowed`.
+    """A connection that sends read requests, and of the others only the APIs in `allowed`.
 
     `controller`: to the listener of a KRaft controller, which has no Metadata API.
     """
@@ -82,14 +82,14 @@ class BrokerConnection:
     def call(self, request: Request[T], deadline: Deadline) -> T:
         return self.call_many([request], deadline)[0]
 
-    def call_many(self, asked: Sequence[Request[T]], deadline: Deadline) -> list[T]:
+    def call_many(self, requests: Sequence[Request[T]], deadline: Deadline) -> list[T]:
         """Sends all requests, then reads all responses: Kafka answers the requests of a connection in order.
 
         Raises UnreachableError, and ReadOnlyViolationError for an API that is not allowed.
         """
-        readers = self.exchange(asked, deadline)
+        readers = self.exchange(requests, deadline)
         try:
-            return [request.decode(reader) for request, reader in zip(asked, readers, strict=True)]
+            return [request.decode(reader) for request, reader in zip(requests, readers, strict=True)]
         except ProtocolError as error:
             self.close()
             raise ProtocolError(f"{self.endpoint}: {error}") from None
@@ -108,13 +108,13 @@ class BrokerConnection:
         version = min(high, most)
         return version if max(low, at_least) <= version else None
 
-    def exchange(self, asked: Sequence[Request[Any]], deadline: Deadline) -> list[ByteReader]:
-        for request in asked:
+    def exchange(self, requests: Sequence[Request[Any]], deadline: Deadline) -> list[ByteReader]:
+        for request in requests:
             self._check_allowed(request)
         try:
             if self._socket is None:
                 self._open(deadline)
-            readers = self._exchange(asked, deadline) if asked else []
+            readers = self._exchange(requests, deadline) if requests else []
         except UnreachableError:
             self.close()
             raise
@@ -122,7 +122,7 @@ class BrokerConnection:
             self.close()
             kind = NoAnswerError if isinstance(error, TimeoutError) else UnreachableError
             raise kind(f"{self.endpoint}: {self._security.reason(error)}") from None
-        self._let_in = self._let_in or bool(asked)
+        self._let_in = self._let_in or bool(requests)
         return readers
 
     def _check_allowed(self, request: Request[Any]) -> None:
@@ -168,10 +168,10 @@ class BrokerConnection:
     def _ask(self, request: Request[T], deadline: Deadline) -> T:
         return request.decode(self._exchange([request], deadline)[0])
 
-    def _exchange(self, asked: Iterable[Request[Any]], deadline: Deadline) -> list[ByteReader]:
+    def _exchange(self, requests: Iterable[Request[Any]], deadline: Deadline) -> list[ByteReader]:
         first = self._correlation
         out, expected = [], []
-        for request in asked:
+        for request in requests:
             self._correlation += 1
             # ApiVersions has a flexible request and a plain header of the response, for clients of any version.
             expected.append((self._correlation, request.flexible and request.api_key != API_VERSIONS))

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 STABLE_OFFSETS = 7
 #: The first version of ListGroups that reports the type of a group (Kafka 3.8).
 GROUP_TYPES = 5
-#: The first version of InitProducerId that names the producer id and epoch which it expects.
+#: The first version of InitProducerId that names the expected producer id and epoch.
 EXPECTED_PRODUCER = 3
 #: The protocol type of consumers; others, such as Kafka Connect, put other content into an assignment.
 CONSUMERS = "consumer"
 _CONCURRENT_TRANSACTIONS = 51
-#: `ConsumerProtocolAssignment`; what newer versions add follows.
+#: `ConsumerProtocolAssignment`; fields of newer versions follow.
 _ASSIGNMENT = "_version:i16 topics:[name:str partitions:i32s]"
 
 
@@ -53,9 +53,9 @@ class DescribedGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """`kind` is the protocol type of a classic group; `members` is None where they were not read.
+    """`kind` is the protocol type of a classic group; `members` is None if they were not read.
 
-    `group_type` is "" if DescribeGroups answered, `epoch` that of the group, which classic groups do not have.
+    `group_type` is "" if DescribeGroups answered, `epoch` the group's, which classic groups do not have.
     """
 
     error: int
@@ -77,7 +77,7 @@ class CommittedOffset:
     metadata: str = ""
 
 
-#: (error of the group, what is committed for its partitions).
+#: (error of the group, committed offset or error of each partition).
 Committed = tuple[int, dict[TopicPartition, CommittedOffset]]
 
 FIND_COORDINATOR = Api(
@@ -278,11 +278,11 @@ INIT_PRODUCER_ID = Api(
 
 
 def init_producer_id(transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> Request[PartitionResult]:
-    """Takes a transactional.id over, which aborts its open transaction (version 3, Kafka 2.5; only flexible).
+    """Takes over a transactional.id, which aborts its open transaction (version 3, Kafka 2.5; only flexible).
 
     The coordinator refuses it (47) unless the transactional.id still has this producer id. It compares the epoch only
-    if no transaction is open: with one, another epoch aborts it as well (docs/facts/consumer-groups.md).
-    It answers CONCURRENT_TRANSACTIONS when it has begun to abort, which is no error here.
+    if no transaction is open: otherwise another epoch aborts it as well (docs/facts/consumer-groups.md). It answers
+    CONCURRENT_TRANSACTIONS when it has begun to abort, which is no error here.
 
     Source: `TransactionCoordinator.handleInitProducerId` of Kafka 2.7.1; seen on real brokers.
     """

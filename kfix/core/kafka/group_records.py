@@ -1,4 +1,4 @@
-"""The consumer groups that records of `__consumer_offsets` name, and what is committed for them.
+"""The consumer groups in records of `__consumer_offsets`, and their committed offsets.
 
 Source: `OffsetCommitKey`, `OffsetCommitValue`, `GroupMetadataKey`, `GroupMetadataValue` (JSON schemas of Kafka 2.7.1
 and 3.9; `CoordinatorRecordType` of 4.3.1). A key begins with its type: 0 and 1 for a committed offset, 2 for group
@@ -22,7 +22,7 @@ from kfix.core.snapshot.offsets import LoggedOffset, StoredOffset
 
 _OFFSET_KEYS = (0, 1)
 _CLASSIC_KEY = 2
-#: {type of a key: type of the group} of the records of a group, and of those of its members.
+#: {type of a key: type of the group} of a group's records, and of its members' records.
 _GROUP_KEYS = {_CLASSIC_KEY: CLASSIC_GROUP, 3: CONSUMER_GROUP, 11: SHARE_GROUP, 17: STREAMS_GROUP}
 _MEMBER_KEYS = {5: CONSUMER_GROUP, 10: SHARE_GROUP, 19: STREAMS_GROUP}
 _MARKER = struct.Struct(">hh")
@@ -45,7 +45,7 @@ Where = tuple[str, int]
 
 @dataclass(slots=True)
 class RecordedGroup:
-    """A group as its records leave it; None is an offset whose record has a version that kfix does not know."""
+    """A group after its records; None is an offset whose record has a version that kfix does not know."""
 
     offsets: dict[Where, LoggedOffset | None] = field(default_factory=dict)
     stored: bool = False
@@ -56,7 +56,7 @@ class RecordedGroup:
     generation: int | None = None
     #: Kafka's type of the group, "" if it has committed offsets only.
     type: str = ""
-    #: The ids of the members that have a record of their own, which those of a classic group do not have.
+    #: The ids of the members with their own record, which members of a classic group do not have.
     joined: set[str] = field(default_factory=set)
 
     @property
@@ -83,7 +83,7 @@ class RecordedTransaction:
 
 @dataclass(slots=True)
 class GroupRecords:
-    """What the records that were added so far leave; `open` are transactions without an end, by producer id."""
+    """The state after the records added so far; `open` are transactions without an end, by producer id."""
 
     groups: defaultdict[str, RecordedGroup] = field(default_factory=lambda: defaultdict(RecordedGroup))
     open: dict[int, RecordedTransaction] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class GroupRecords:
     def add(self, batch: Batch, records: Iterable[Record]) -> None:
         """Adds the records of one batch, in the order of the log.
 
-        Raises ProtocolError for a record that is not of a group, and what `records` raises.
+        Raises ProtocolError for a record that does not belong to a group, and the errors of `records`.
         """
         for record in records:
             if batch.control:
@@ -130,7 +130,7 @@ class GroupRecords:
 
     def _apply_group(self, group: RecordedGroup, kind: str, value: bytes | None) -> None:
         if value is None and group.type not in {"", kind}:
-            return  # the group has become one of another type
+            return  # The group now has another type.
         group.stored = value is not None
         group.type = "" if value is None else kind
         group.members = None if value is None or kind == CLASSIC_GROUP else len(group.joined)
@@ -155,7 +155,7 @@ def _logged_offset(value: bytes) -> LoggedOffset | None:
 
 
 def _member_ids(members: ByteReader, version: int, count: int) -> tuple[str, ...]:
-    """Returns the ids of the members; those of the flexible version 4 are not read."""
+    """Returns the ids of the members; the flexible version 4 is not read."""
     one = decoder(_MEMBER, version)
     try:
         return tuple(one.read(members)[0] for _ in range(min(count, MOST_MEMBERS) if version < NEWEST else 0))

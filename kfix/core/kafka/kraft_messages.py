@@ -36,9 +36,9 @@ class VoterState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DescribedQuorum:
-    """`error` is that of the request or else of the partition: 6 from every controller that is not the active one.
+    """`error` is the request's or else the partition's: 6 from every controller that is not the active one.
 
-    `heard_at` is when the answer arrived, by this host's clock in seconds since the epoch; 0.0 if that was not noted.
+    `heard_at` is when the answer arrived, by this host's clock in seconds since the epoch; 0.0 if unknown.
     """
 
     error: int
@@ -59,7 +59,7 @@ class ListedBroker(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DescribedCluster:
-    """`controller` is what the server believes, and a random broker where a broker answers."""
+    """`controller` is the server's own view; a broker answers with a random broker."""
 
     error: int
     cluster_id: str
@@ -68,7 +68,7 @@ class DescribedCluster:
 
 
 class EligibleReplicas(NamedTuple):
-    """A partition by DescribeTopicPartitions: who may lead it. `elr` and `last_known` are empty where ELR is off."""
+    """A partition by DescribeTopicPartitions: who may lead it. `elr` and `last_known` are empty if ELR is off."""
 
     leader: int
     leader_epoch: int
@@ -114,8 +114,9 @@ def _versions(error: int, ranges: Rows) -> dict[int, tuple[int, int]]:
 
 
 def describe_features() -> Request[Features]:
-    """Requests ApiVersions v3, which every broker since 2.4 supports, and which reports the features in tagged fields;
-    an old broker leaves them out.
+    """Requests ApiVersions v3, which every broker since 2.4 supports.
+
+    It reports the features in tagged fields; an old broker leaves them out.
     """
 
     def convert(error: int, ranges: Rows, supported: Rows, epoch: int, finalized: Rows, migrates: bool) -> Features:
@@ -165,14 +166,14 @@ DESCRIBE_CLUSTER = Api(
     " brokers:[id:i32 host:str port:i32 _rack:str fenced:bool@2]",
     reads=True,
     flexible=0,
-    operations={CLUSTER: "Alter"},  # of controllers; a broker answers without a right
+    operations={CLUSTER: "Alter"},  # For controllers; a broker answers without a right.
 )
 
 
 def describe_cluster(version: int) -> Request[DescribedCluster]:
-    """Requests the brokers; those that are fenced, too, from version 2 on.
+    """Requests the brokers; from version 2 on also the fenced ones.
 
-    Controllers are never asked for by it: one names the leader that it believes in, which may be dead.
+    It is never used to find controllers: a controller names the leader that it believes in, which may be dead.
     """
     return DESCRIBE_CLUSTER.ask(version, (_BROKERS,), _cluster)
 
@@ -198,7 +199,7 @@ DESCRIBE_TOPIC_PARTITIONS = Api(
     reads=True,
     flexible=0,
 )
-#: What DescribeTopicPartitions reports, and where the next request has to start; None: these are all.
+#: The content of DescribeTopicPartitions, and the start of the next request; None: these are all.
 EligiblePage = tuple[dict[TopicPartition, EligibleReplicas], TopicPartition | None]
 
 

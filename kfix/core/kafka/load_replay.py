@@ -1,8 +1,9 @@
-"""Which records of `__consumer_offsets` the coordinator of Kafka 4 cannot load, beside the offsets that they leave.
+"""Which records of `__consumer_offsets` the coordinator of Kafka 4 cannot load, and the offsets in the log.
 
 Source: `GroupMetadataManager.replay` of Kafka 4.x: a record of the consumer protocol, even one without a value, raises
-an exception while the group is a classic one. Only a classic group without a protocol type is replaced: it was made to
-hold committed offsets. Tried on 4.3.1 (docs/facts/consumer-groups.md). That every other record loads is not known.
+an exception while the group is a classic one. Only a classic group without a protocol type is replaced: it exists only
+to hold committed offsets. Tried on 4.3.1 (docs/facts/consumer-groups.md). Whether every other record loads is not
+known.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class LoadReplay:
     _first: dict[bytes, int] = field(default_factory=dict)
 
     def add(self, batch: Batch, found: Iterable[Record]) -> None:
-        """Adds the records of one batch, in the order of the log. Raises what `GroupRecords.add` raises."""
+        """Adds the records of one batch, in the order of the log. Raises the errors of `GroupRecords.add`."""
         each = tuple(found)
         self.groups.add(batch, each)
         if batch.control:
@@ -64,7 +65,7 @@ class LoadReplay:
 
 
 def count_key(found: KeyLeft, key: bytes, records: Iterable[Record]) -> KeyLeft:
-    """Returns `found` with the records of this key among `records`, which come next in the log."""
+    """Returns `found` including the records of this key in `records`, which come next in the log."""
     for record in records:
         if record.key == key:
             gone = record.value is None

@@ -1,7 +1,7 @@
 """Decodes the responses of several brokers to Metadata, which are nearly the same bytes.
 
-What is equal byte for byte is decoded once: the same response, the same topic, the same row of a partition. The result
-is the same as without it (tests/unit/core/kafka/test_metadata.py), at a tenth of the time for the second broker.
+Equal bytes are decoded once: the same response, the same topic, the same row of a partition. The result is the same as
+without that (tests/unit/core/kafka/test_metadata.py), at a tenth of the time for the second broker.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kfix.core.names import PartitionNames
 from kfix.core.numbers import LARGEST_PORT
 from kfix.core.snapshot.snapshot import Endpoint, PartitionView, TopicPartition
 
-#: What a response has before its topics.
+#: The part of a response before its topics.
 HEAD = "_throttle_ms:i32 brokers:[id:i32 host:str port:i32 rack:str?] cluster_id:str controller:i32"
 Partitions = dict[TopicPartition, PartitionView]
 
@@ -33,7 +33,7 @@ class MetadataResponse:
 
 
 class Shared:
-    """What was decoded before, by its bytes. The responses of a snapshot share one; threads decode one by one."""
+    """Decoded values by their bytes. The responses of a snapshot share one; threads decode one by one."""
 
     def __init__(self, names: PartitionNames | None = None) -> None:
         self.names = names or PartitionNames()
@@ -44,13 +44,13 @@ class Shared:
 
 
 def decoded(r: ByteReader, shared: Shared | None = None) -> MetadataResponse:
-    """Decodes a response: what is before the topics as declared, the topics by hand, in a quarter of the time."""
+    """Decodes a response: the part before the topics as declared, the topics by hand, in a quarter of the time."""
     brokers, cluster_id, controller = decoder(HEAD).read(r)
     if any(not 0 <= port <= LARGEST_PORT for _, _, port, _ in brokers):
         raise ProtocolError("a broker with an invalid port: not the Kafka protocol")
     racks = {node: rack for node, _, _, rack in brokers if rack is not None}
     shared = shared or Shared()
-    # Python runs one thread at a time anyway, and the second one then finds everything decoded.
+    # Python runs one thread at a time anyway, and the second thread then finds everything decoded.
     with shared.lock:
         known = _known_response(r, shared)
         partitions = _topics(r, shared) if known is None else known
@@ -113,7 +113,7 @@ def _partitions(r: ByteReader, topic: str, shared: Shared) -> Partitions:
             rows = shared.rows.get(error)
             if rows is None:
                 rows = shared.rows[error] = {}
-            # Most rows are as long as the one before. The counts in a row make equal bytes the same row.
+            # Most rows are as long as the previous one. The counts in a row make equal bytes the same row.
             raw = data[at : at + size]
             view = rows.get(raw)
             if view is None:

@@ -1,7 +1,7 @@
 """Groups that DescribeGroups calls Dead: of the consumer protocol (KIP-848), share groups and streams groups.
 
-Each type has a request of its own, and a broker that does not have it does not have such groups either. A group of
-another type is answered with GROUP_ID_NOT_FOUND. Source: docs/facts/consumer-groups.md.
+Each type has its own request, and a broker without it does not have such groups either. A group of another type gets
+GROUP_ID_NOT_FOUND. Source: docs/facts/consumer-groups.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SHARE_GROUP_DESCRIBE = Api(
     reads=True,
     flexible=0,
 )
-#: Of the response, only the first group up to its epoch: its topology and its members are not read.
+#: Only the first group of the response, up to its epoch: its topology and its members are not read.
 STREAMS_GROUP_DESCRIBE = Api(89, _GROUPS, "error:i16 _message:str name:str state:str epoch:i32", reads=True, flexible=0)
 SHARE_OFFSETS = Api(
     90,
@@ -60,7 +60,7 @@ SHARE_OFFSETS = Api(
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How the groups of one type are described: by which request, in the versions between `oldest` and `newest`."""
+    """The request that describes the groups of one type, in the versions between `oldest` and `newest`."""
 
     type: str
     api: Api
@@ -70,7 +70,7 @@ class _Kind:
 
 
 def describe_consumer_groups(groups: Sequence[str], version: int) -> Request[list[GroupDescription]]:
-    """Requests the groups, with what each member has and is to have."""
+    """Requests the groups, with the present and the target assignment of each member."""
 
     def member(name: str, instance: str, epoch: int, client: str, host: str, assigned: Row, target: Row) -> GroupMember:
         return GroupMember(name, client, host, instance, _tps(*assigned), _tps(*target), epoch)
@@ -115,7 +115,7 @@ def describe_streams_groups(groups: Sequence[str], version: int) -> Request[list
 
 
 def describe_share_offsets(group: str) -> Request[Committed]:
-    """Requests where a share group begins to read, in every partition that it has read."""
+    """Requests the start offset of a share group in every partition that it has read."""
 
     def convert(groups: Rows) -> Committed:
         if len(groups) != 1:
@@ -138,7 +138,7 @@ def ask_typed(
 ) -> list[GroupDescription] | None:
     """Returns the groups of one type, or None if the broker does not have its request.
 
-    Of streams groups only the first is described. A group that is not of the type has the error GROUP_ID_NOT_FOUND.
+    Of streams groups it describes only the first. A group of another type has the error GROUP_ID_NOT_FOUND.
     """
     [how] = (each for each in _KINDS if each.type == kind)
     version = line.newest(how.api, how.newest, deadline, at_least=how.oldest)
@@ -146,9 +146,9 @@ def ask_typed(
 
 
 def ask_group_description(line: BrokerConnection, group: str, deadline: Deadline) -> GroupDescription:
-    """Returns state and members of a group of whatever type, from its coordinator.
+    """Returns state and members of a group of any type, from its coordinator.
 
-    DescribeGroups calls a group Dead that is not of the classic protocol, so the other requests decide.
+    DescribeGroups calls a group Dead that does not use the classic protocol, so the other requests decide.
     """
     found = line.call(describe_members(group), deadline)
     if found.error or found.state != DEAD:

@@ -32,8 +32,8 @@ def ask_configs_of(
     line: BrokerConnection, kind: ResourceKind, name: str, keys: tuple[str, ...], deadline: Deadline
 ) -> dict[str, ConfigValue]:
     """Returns configs of a resource. Raises UnreachableError if it does not exist or must not be read."""
-    asked = requests.describe_configs(resource_type(kind), (name,), keys)
-    found = line.call(asked, deadline)
+    request = requests.describe_configs(resource_type(kind), (name,), keys)
+    found = line.call(request, deadline)
     if not found or found[0].error:
         why = f"{name_of(found[0].error)} {found[0].message}".strip() if found else "an empty response"
         raise UnreachableError(f"configs of {kind} {name}: {why}")
@@ -72,12 +72,12 @@ def ask_log_dirs(line: BrokerConnection, broker: int, deadline: Deadline) -> Log
 
 
 def ask_log_tail(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> LogTail:
-    """Returns log end offset and last epoch of a replica, also without a leader.
+    """Returns log end offset and last epoch of a replica, even without a leader.
 
-    ListOffsets LATEST does not return the epoch of the last record, a search by time does (docs/facts/data-loss.md).
+    ListOffsets LATEST does not return the epoch of the last record; a search by time does (docs/facts/data-loss.md).
     """
-    asked = [requests.list_offsets((tp,), when) for when in (requests.LATEST, requests.EARLIEST)]
-    latest, earliest = (each.get(tp) for each in line.call_many(asked, deadline))
+    searches = [requests.list_offsets((tp,), when) for when in (requests.LATEST, requests.EARLIEST)]
+    latest, earliest = (each.get(tp) for each in line.call_many(searches, deadline))
     if latest is None or earliest is None:
         return LogTail(-1, -1, -1, "the response of the broker lacks this partition")
     if latest.error or earliest.error:
@@ -133,9 +133,7 @@ def _last_epoch(line: BrokerConnection, tp: TopicPartition, end: int, deadline: 
 
 
 def ask_stable_end(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> StableEnd:
-    """Returns high watermark (isolation level 0) and last stable offset (1), requested as a
-    consumer from the leader.
-    """
+    """Returns high watermark (isolation level 0) and last stable offset (1), as the leader shows them to a consumer."""
     asked = [
         requests.list_offsets((tp,), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
         for isolation in (0, _READ_COMMITTED)

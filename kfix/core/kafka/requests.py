@@ -1,8 +1,8 @@
-"""The requests about partitions, their records and replicas, and configs: declarations, and what each response reports.
+"""The requests about partitions, their records and replicas, and configs: declarations, and the results of responses.
 
 The versions are the newest non-flexible ones that all brokers from 2.4 to 4.3 support (docs/facts/client-apis.md,
 docs/facts/kraft.md), so nothing is negotiated, with two exceptions: DescribeLogDirs returns the free space from version
-4 on, and what only newer brokers have is in `kraft_messages` and `new_groups`. The reassignment APIs only exist in
+4 on, and requests of newer brokers only are in `kraft_messages` and `new_groups`. The reassignment APIs exist only in
 flexible encoding. The requests about consumer groups and transactions are in `group_messages`.
 """
 
@@ -37,7 +37,7 @@ _DEFAULT = 5
 
 
 class PartitionOffset(NamedTuple):
-    """An offset. `timestamp` (ms) and `leader_epoch` are those of the batch found by time, -1 for LATEST."""
+    """An offset. `timestamp` (ms) and `leader_epoch` belong to the batch found by time; -1 for LATEST."""
 
     error: int
     offset: int
@@ -50,7 +50,7 @@ Offsets = dict[TopicPartition, PartitionOffset]
 
 @dataclass(frozen=True, slots=True)
 class FetchedRecords:
-    """Raw record batches of one partition, the last of which may be cut off; offsets are -1 after an error."""
+    """Raw record batches of one partition, the last of which may be truncated; offsets are -1 after an error."""
 
     error: int
     high_watermark: int
@@ -82,7 +82,7 @@ class DescribedConfig:
 
 @dataclass(frozen=True, slots=True)
 class LogDirUsage:
-    """One log directory. Sizes and `usable` are in bytes; `usable` is None where the broker does not report it."""
+    """One log directory. Sizes and `usable` are in bytes; `usable` is None if the broker does not report it."""
 
     path: str
     error: int
@@ -98,7 +98,7 @@ def by_topic(tps: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 def by_partition(topics: Rows, make: Callable[..., T]) -> dict[TopicPartition, T]:
-    """Returns what `make` returns for each partition of a response with (topic, [(partition, ...)])."""
+    """Calls `make` with (topic, (partition, ...)) of each row and returns the results by partition."""
     return {TopicPartition(topic, index): make(*row) for topic, rows in topics for index, *row in rows}
 
 
@@ -182,9 +182,9 @@ FETCH = Api(
 
 
 def fetch(tp: TopicPartition, offset: int, most_bytes: int) -> Request[FetchedRecords]:
-    """Requests records from an offset on, uncommitted ones too, from the leader or any other replica, without waiting.
+    """Requests records from an offset on, even uncommitted ones, from the leader or any other replica, without waiting.
 
-    Up to `most_bytes` bytes, and at least one batch. Not within a fetch session: the broker keeps nothing.
+    Up to `most_bytes` bytes, and at least one batch. It uses no fetch session: the broker keeps nothing.
     """
     return FETCH.ask(11, (most_bytes, [(tp.topic, [(tp.partition, offset, most_bytes)])]), _fetched)
 
@@ -203,7 +203,7 @@ PRODUCE = Api(
 
 
 def produce(tp: TopicPartition, batch: bytes, timeout_ms: int) -> Request[PartitionResult]:
-    """Appends a batch to a partition of an internal topic, acknowledged by all replicas in sync."""
+    """Appends a batch to a partition of an internal topic; all in-sync replicas acknowledge it."""
 
     def convert(topics: Rows) -> PartitionResult:
         errors = [error for (partitions,) in topics for (error,) in partitions]
@@ -327,8 +327,10 @@ DESCRIBE_LOG_DIRS = Api(
 def describe_log_dirs(
     *, with_room: bool, tps: tuple[TopicPartition, ...] | None = None
 ) -> Request[tuple[int, list[LogDirUsage]]]:
-    """Requests all partitions, or these ones. The response is (error, directories); version 1 has no such error, so
-    that it is 0. `with_room` uses version 4 (Kafka 3.3), with total and usable bytes per directory.
+    """Requests all partitions, or these ones. The response is (error, directories); the error is 0 in version 1, which
+    has none.
+
+    `with_room` uses version 4 (Kafka 3.3), with total and usable bytes per directory.
     """
     topics = None if tps is None else list(by_topic(tps).items())
     return DESCRIBE_LOG_DIRS.ask(WITH_ROOM if with_room else 1, (topics,), _log_dirs)

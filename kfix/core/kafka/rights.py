@@ -21,7 +21,7 @@ _OPTIONS = {
 
 
 def with_right(text: str, api: Api, principal: str) -> str:
-    """Returns the text of a failure; where it has an error of an authorizer, with the right that the request needs."""
+    """Returns the text of a failure; for an authorizer's error, with the right that the request needs."""
     refused = next((error for error in _OPTIONS if re.search(rf"\b{name_of(error)}\b", text)), 0)
     why = missing_right(api, refused, principal)
     return f"{text} ({why})" if why else text

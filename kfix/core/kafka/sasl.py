@@ -21,7 +21,7 @@ from kfix.core.oauth.settings import OAuth
 
 _CLIENT_KEY, _SERVER_KEY = b"Client Key", b"Server Key"
 _MOST_ITERATIONS = 1_000_000
-#: A broker does not say why it refuses a ticket.
+#: A broker does not report why it refuses a ticket.
 _OLD_KEY = "; the key in the broker's keytab may not be that of the KDC, or the clocks differ: see the broker's log"
 #: Tokens of Kerberos, and the two messages about the security layer.
 _MOST_ROUNDS = 8
@@ -45,7 +45,7 @@ class AuthenticationError(UnreachableError):
 
 
 def authenticate(security: Security, exchange: Exchange, where: str, seconds: float) -> None:
-    """Raises AuthenticationError. `seconds` limits what is asked besides the broker, as for a token."""
+    """Authenticates the connection. Raises AuthenticationError. `seconds` limits requests elsewhere, as for a token."""
     error, offered = exchange(handshake(security.mechanism))
     if error and not offered:
         raise AuthenticationError(f"{where}: {name_of(error)}: this listener does not use SASL (security.protocol)")
@@ -64,7 +64,7 @@ def authenticate(security: Security, exchange: Exchange, where: str, seconds: fl
         return
     try:
         _scram(security, exchange, where)
-    except ValueError:  # not UTF-8, not base64
+    except ValueError:  # Not UTF-8, or not base64.
         raise AuthenticationError(f"{where}: invalid SCRAM response of the broker") from None
 
 
@@ -86,7 +86,7 @@ def _oauth(security: Security, settings: OAuth, exchange: Exchange, where: str, 
     answer = _send(exchange, f"n,,\x01auth=Bearer {token}\x01{extensions}\x01".encode(), where, security)
     if not answer:
         return
-    # A broker that refuses the token says why, waits for one more message, and then ends the authentication.
+    # A broker that refuses the token gives the reason, waits for one more message, and then ends the authentication.
     with contextlib.suppress(AuthenticationError):
         _send(exchange, b"\x01", where, security)
     raise AuthenticationError(

@@ -1,4 +1,4 @@
-"""How a connection is secured, as one frozen value, and the socket that follows from it."""
+"""The security of a connection, as one frozen value, and the socket that follows from it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """Security settings. `mechanism` is "" without SASL, `oauth` is None but for OAUTHBEARER, and `kerberos` but for
-    GSSAPI. `password` never enters a repr, a snapshot or a journal.
+    """Security settings. `mechanism` is "" without SASL; `oauth` is set only for OAUTHBEARER, `kerberos` only for
+    GSSAPI.
+
+    `password` never enters a repr, a snapshot or a journal.
     """
 
     protocol: str = "PLAINTEXT"
@@ -36,7 +38,7 @@ class Security:
 
     @property
     def principal(self) -> str:
-        """Who the client is to an authorizer, as Kafka's default principal builder names it."""
+        """Returns the principal of the client, as Kafka's default principal builder names it."""
         if self.kerberos is not None and not self.username:
             from kfix.core.kerberos.login import name_in_ticket  # noqa: PLC0415 - only Kerberos needs it
 
@@ -50,14 +52,14 @@ class Security:
         return "User:ANONYMOUS"
 
     def wrap(self, plain: socket.socket, host: str) -> socket.socket:
-        """Raises ssl.SSLError, and ssl.SSLCertVerificationError where the server's certificate is not accepted."""
+        """Returns the secured socket. Raises ssl.SSLError, for a certificate ssl.SSLCertVerificationError."""
         if not self.protocol.endswith("SSL"):
             return plain
         return context_of(self.tls).wrap_socket(plain, server_hostname=host)
 
     def reason(self, error: OSError | UnicodeError) -> str:
         """Returns the reason of a failed connection in plain words."""
-        ssl = sys.modules.get("ssl")  # It is loaded by who uses TLS.
+        ssl = sys.modules.get("ssl")  # Loaded by the users of TLS.
         if self.protocol.endswith("SSL") and ssl is not None and isinstance(error, ssl.SSLError):
             from kfix.core.tls.expiry import expired_reason  # noqa: PLC0415 - brings cryptography
 

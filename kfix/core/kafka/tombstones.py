@@ -15,7 +15,7 @@ _NONE = -1
 #: epoch, base sequence, number of records.
 _COVERED = struct.Struct(">hiqqqhii")
 _HEAD = struct.Struct(">qiibI")
-#: partitionLeaderEpoch, magic and crc, which `length` counts besides.
+#: partitionLeaderEpoch, magic and crc, which `length` counts as well.
 _BEFORE = 9
 
 

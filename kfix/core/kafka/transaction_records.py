@@ -28,9 +28,9 @@ _STATUS = (
 
 
 def transaction_state(record: Record) -> tuple[str, TransactionState | None] | None:
-    """Returns (transactional.id, its state); None for the state of a deleted id, and for a record of another version.
+    """Returns (transactional.id, its state); the state is None for a deleted id; None for a record of another version.
 
-    Raises ProtocolError for a record that is cut off.
+    Raises ProtocolError for a truncated record.
     """
     if record.key is None:
         return None

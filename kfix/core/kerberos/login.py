@@ -1,7 +1,7 @@
-"""Tickets, and the client's half of SASL GSSAPI (RFC 4752), both by MIT's library. It is the extra `kerberos`.
+"""Tickets, and the client's half of SASL GSSAPI (RFC 4752), both by MIT's library, the extra `kerberos`.
 
-A KDC that does not answer blocks the library for half a minute, and it takes no timeout: so each of its steps that may
-ask a KDC runs in a thread, which is left to itself when the time is over.
+A KDC that does not answer blocks the library for half a minute, and the library has no timeout. So each step that may
+ask a KDC runs in a thread, which is abandoned after the timeout.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from kfix.core.kerberos.settings import EXTRA, Kerberos, KerberosError, short_na
 T = TypeVar("T")
 _CONFIG = "KRB5_CONFIG"
 _SYSTEM_CONFIG = os.environ.get(_CONFIG)
-#: Seconds before its end at which a ticket is not used any more.
+#: A ticket is not used in its last seconds.
 _MARGIN = 30
-#: Of the time for the connection: who waits for that is to hear that it was the KDC.
+#: Share of the connection's timeout, so that the message can name the KDC as the cause.
 _SHARE = 0.75
 #: RFC 4752, 3.3: the security layers that a server offers, of which kfix takes none: TLS protects the connection.
 _NO_LAYER = 1
@@ -34,10 +34,10 @@ _KEPT: dict[Kerberos, tuple[Any, bool]] = {}
 
 
 class GssClient:
-    """One authentication at one broker: `answer` takes what the broker sent and returns what it is sent."""
+    """One authentication at one broker: `answer` takes the broker's message and returns the reply."""
 
     def __init__(self, settings: Kerberos, host: str, seconds: float) -> None:
-        """Raises KerberosError, also where there is no ticket."""
+        """Raises KerberosError, also if there is no ticket."""
         gssapi = _library()
         self._settings = settings
         self._service = f"{settings.service}/{host}"
@@ -67,7 +67,7 @@ class GssClient:
         return self._context.wrap(_OFFER.pack(_NO_LAYER << 24), encrypt=False).message
 
     def _in_time(self, step: Callable[[], T]) -> T:
-        """Returns what the step returns, with the settings' own krb5.conf. Raises KerberosError, also after time."""
+        """Returns the step's result, with the settings' own krb5.conf. Raises KerberosError, also after the timeout."""
         from gssapi.raw.misc import GSSError  # noqa: PLC0415 - the extra kerberos
 
         def run() -> T:
@@ -85,7 +85,7 @@ class GssClient:
 
 
 def name_in_ticket(settings: Kerberos) -> str:
-    """Returns who the kept ticket is for, as an authorizer with Kafka's default rules names it; "" without one."""
+    """Returns the ticket's client, as an authorizer with Kafka's default rules names it; "" without a ticket."""
     kept = _KEPT.get(settings)
     return short_name(str(kept[0].name)) if kept is not None else ""
 
@@ -132,7 +132,7 @@ def _of_keytab(settings: Kerberos) -> Any:
     except OSError as error:
         why = (error.strerror or "").lower()
         raise KerberosError(f"Kerberos: the keytab {settings.keytab} cannot be read: {why}") from None
-    # A cache in memory: neither is the user's own changed, nor is a ticket left in a file.
+    # A cache in memory: it neither changes the user's own cache nor leaves a ticket in a file.
     return _acquired(settings, {"ccache": f"MEMORY:kfix-{next(_NUMBERS)}", "client_keytab": settings.keytab})
 
 
@@ -155,21 +155,21 @@ def _left(credentials: Any) -> float:
 
 
 def _use_config(path: str) -> None:
-    wanted = path or _SYSTEM_CONFIG
-    if wanted is None:
+    config = path or _SYSTEM_CONFIG
+    if config is None:
         os.environ.pop(_CONFIG, None)
-    elif os.environ.get(_CONFIG) != wanted:
-        os.environ[_CONFIG] = wanted
+    elif os.environ.get(_CONFIG) != config:
+        os.environ[_CONFIG] = config
 
 
 def _words(error: Any) -> str:
-    """Returns what the library says of the minor status."""
+    """Returns the library's text for the minor status."""
     found = list(error.get_all_statuses(error.min_code, is_maj=False)) if error.min_code else []
     return "; ".join(found) or "the broker's response is not valid"
 
 
 def _within(seconds: float, step: Callable[[], T]) -> T:
-    """Returns what the step returns or raises. Raises KerberosError after `seconds`, and leaves the step to itself."""
+    """Returns the step's result or raises its error. Raises KerberosError after `seconds`, and abandons the step."""
     done: list[T] = []
     failed: list[BaseException] = []
 

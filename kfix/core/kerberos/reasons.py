@@ -1,6 +1,6 @@
-"""What a failure of Kerberos means, in plain words, and what to do about it.
+"""The meaning of a Kerberos failure, in plain words, and its remedy.
 
-GSS-API names a failure by two numbers. The minor one is that of MIT's library: a KDC's error of RFC 4120, 7.5.9, or an
+GSS-API names a failure by two numbers. The minor one comes from MIT's library: a KDC's error of RFC 4120, 7.5.9, or an
 error of the library itself, both counted from the same base (krb5_err.et).
 """
 
@@ -44,7 +44,7 @@ _REASONS = {
     195: _NO_TICKET,
     212: _NO_CACHE,
 }
-#: A number of GSS-API itself: the cache is that of another principal.
+#: A number of GSS-API itself: the cache belongs to another principal.
 _OTHER_PRINCIPAL = 39756032
 NO_ANSWER = "no KDC of the realm answered in time: check kdc in krb5.conf and the network"
 
@@ -55,8 +55,9 @@ def number_of(minor: int) -> int:
 
 
 def kerberos_reason(minor: int, text: str, names: Mapping[str, str], *, with_keytab: bool) -> str:
-    """Returns the sentence of a failure with these names; `text` is the library's own sentence. With `with_keytab` the
-    key of a keytab was used, and no ticket cache.
+    """Returns the sentence of a failure with these names; `text` is the library's own sentence.
+
+    With `with_keytab`, the key of a keytab was used, and no ticket cache.
     """
     if minor == _OTHER_PRINCIPAL:
         return _NOT_OF_PRINCIPAL.format(**names)

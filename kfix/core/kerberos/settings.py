@@ -1,4 +1,4 @@
-"""Where the Kerberos ticket of GSSAPI comes from, as a frozen value: the options of Java's Krb5LoginModule."""
+"""The source of GSSAPI's Kerberos ticket, as a frozen value: the options of Java's Krb5LoginModule."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ EXTRA = "pip install 'kafka-kfix[kerberos]'"
 
 
 class KerberosError(UnreachableError):
-    """No ticket could be had, or the exchange failed. The message contains neither a key nor a ticket."""
+    """No ticket is available, or the exchange failed. The message contains neither a key nor a ticket."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kerberos:
-    """`service` is the first part of the brokers' principals. With `uses_cache` the ticket is that of the ticket cache,
-    which is the file `cache` or the user's own; else, or where the cache has none, it is requested for `principal` with
-    the key in the file `keytab`. `config` replaces the krb5.conf of the system and of KRB5_CONFIG.
+    """`service` is the first part of the brokers' principals.
+
+    With `uses_cache` the ticket comes from the ticket cache, the file `cache` or the user's own. Otherwise, or if the
+    cache has none, it is requested for `principal` with the key in the file `keytab`. `config` replaces the krb5.conf
+    of the system and of KRB5_CONFIG.
     """
 
     service: str = "kafka"
@@ -40,7 +42,7 @@ class Kerberos:
 
     @property
     def short_name(self) -> str:
-        """Who the client is to an authorizer with Kafka's default rules, "" where only the ticket names it."""
+        """Returns the client for an authorizer with Kafka's default rules, "" if only the ticket names it."""
         return short_name(self.principal)
 
 

@@ -1,6 +1,6 @@
-"""Tokens of AWS MSK IAM: a presigned URL that AWS's own library makes, which a broker of MSK takes as OAUTHBEARER.
+"""Tokens of AWS MSK IAM: a presigned URL from AWS's own library, which an MSK broker accepts as OAUTHBEARER.
 
-The library is the extra `aws`; it finds the credentials as every tool of AWS does.
+The library is the extra `aws`; it finds the credentials as every AWS tool does.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def aws_token(settings: Aws, where: str) -> tuple[str, float]:
 
 
 def region_of(where: str) -> str:
-    """Returns the region of a broker's address, else that of the environment. Raises TokenError without one."""
+    """Returns the region of a broker's address, else the environment's. Raises TokenError without one."""
     match = _HOST.search(where)
     found = match[1] if match else next((os.environ[name] for name in _VARIABLES if os.environ.get(name)), "")
     if not found:

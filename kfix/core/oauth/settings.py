@@ -1,4 +1,4 @@
-"""Where the token of OAUTHBEARER comes from, as a frozen value (RFC 7628, RFC 6749)."""
+"""Sources of OAUTHBEARER's token, as frozen values (RFC 7628, RFC 6749)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ class Aws:
 
 @dataclass(frozen=True, slots=True)
 class OAuth:
-    """One of four sources: `claims` of an unsecured token, `file` with a token, `endpoint`, where the client's id and
-    secret are exchanged for one, or `aws`. `lifetime` (seconds) is that of an unsecured token. `extensions` are sent to
-    the broker with the token. `tls` is how the endpoint is judged.
+    """One of four sources: `claims` of an unsecured token, `file` with a token, `endpoint`, which exchanges the
+    client's id and secret for a token, or `aws`.
+
+    `lifetime` is an unsecured token's, in seconds. `extensions` are sent to the broker with the token. `tls` secures
+    the connection to the endpoint.
     """
 
     claims: tuple[tuple[str, Claim], ...] = ()
@@ -44,5 +46,5 @@ class OAuth:
 
     @property
     def user(self) -> str:
-        """Who the token is for, as far as the settings name it."""
+        """Returns the user of the token, if the settings name it."""
         return str(dict(self.claims).get("sub", "")) or self.client_id

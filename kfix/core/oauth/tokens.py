@@ -1,8 +1,8 @@
-"""Returns a token for the settings; one that an identity provider made is used until it is about to expire.
+"""Returns a token for the settings; a token from an identity provider is used until it is about to expire.
 
-A token never enters a message. The endpoint is asked as Kafka's own client does: a POST with the client's id and secret
-in the Authorization header, without a proxy of the environment, and without following a redirect, which would take the
-secret elsewhere.
+A token never enters a message. The request to the endpoint is the same as from Kafka's own client: a POST with the
+client's id and secret in the Authorization header, without a proxy of the environment, and without following a
+redirect, which would take the secret elsewhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kfix.core.oauth.settings import OAuth, TokenError
 from kfix.core.tls.settings import context_of
 
 _LARGEST = 1 << 20
-#: Seconds before its end at which a token is not used any more.
+#: A token is not used in its last seconds.
 _MARGIN = 30.0
 #: The lifetime of a token whose endpoint does not state it.
 _USUAL_LIFETIME = 60.0

@@ -1,4 +1,4 @@
-"""A JAAS file, as Java reads it where `java.security.auth.login.config` names it: sections of login modules."""
+"""A JAAS file, as Java reads it if `java.security.auth.login.config` names it: sections of login modules."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ _SECTIONS: Final = re.compile(
 
 
 def section_of(reading: PropertiesReading, name: str, *keys: str, needed: bool = True) -> str | None:
-    """Returns the login modules of a section. Where the file cannot be read it adds a mistake and returns None; where
-    it has no such section it returns None, too, and adds a mistake at these keys if it is `needed`.
+    """Returns the login modules of a section; None if the file cannot be read, which adds a mistake, or lacks the
+    section.
+
+    A missing section adds a mistake at these keys if it is `needed`.
     """
     path = Path(reading.get(JAAS_FILE))
     try:
@@ -39,7 +41,7 @@ def section_of(reading: PropertiesReading, name: str, *keys: str, needed: bool =
         if name not in sections and needed:
             reading.problem(f"{path} has no section {name} {{ ... }};", *keys, JAAS_FILE)
         return sections.get(name)
-    # Who asks for another section of the same file finds the same mistake.
+    # A request for another section of the same file finds the same mistake.
     if not any(problem in known for known in reading.problems):
         reading.problem(problem, JAAS_FILE)
     return None

@@ -18,7 +18,7 @@ _KEYTAB: Final = "sasl.kerberos.keytab"
 
 
 def read_kerberos(reading: PropertiesReading, jaas: Jaas) -> Kerberos:
-    """Returns where the ticket comes from; adds the mistakes to the reading."""
+    """Returns the source of the ticket; adds the mistakes to the reading."""
     options = jaas.options
     service, in_jaas = reading.get(_SERVICE), options.get("serviceName", "")
     if service and in_jaas and service != in_jaas:

@@ -1,7 +1,8 @@
-"""The keys of a client properties file: which kfix uses, which mean nothing to it, and which it cannot honour.
+"""The keys of a client properties file: those that kfix uses, those that mean nothing to it, and those it cannot
+honour.
 
-The names are those of AdminClientConfig, ProducerConfig and ConsumerConfig of Kafka 2.7.1, 3.9.2 and 4.3.1, and the
-names that librdkafka has for the same.
+The names are those of AdminClientConfig, ProducerConfig and ConsumerConfig of Kafka 2.7.1, 3.9.2 and 4.3.1, and
+librdkafka's names for the same.
 """
 
 from __future__ import annotations
@@ -74,13 +75,13 @@ _UNSUPPORTED: Final = {
     "enable.ssl.certificate.verification": "kfix always verifies certificates; give the CA in ssl.truststore.*",
     **dict.fromkeys(("zookeeper.ssl.crl.enable", "zookeeper.ssl.ocsp.enable"), _REVOCATION),
 }
-#: Keys that read what is not in the file: files and variables of the user, and tokens in the user's name.
+#: Keys that read other sources than the file: files and variables of the user, and tokens in the user's name.
 _SECRETS: Final = {"config.providers", "java.security.auth.login.config"}
 _TOKEN: Final = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105 - the name of a key
 _MECHANISMS: Final = {"sasl.mechanism", "sasl.mechanisms"}
 USED: Final = frozenset(_USED.split())
 _KNOWN: Final = USED | frozenset(_WITHOUT_MEANING.split())
-#: An unknown key that begins like this may have been meant to make the connection safer.
+#: An unknown key with this prefix may have been meant to make the connection safer.
 _ASSERTION: Final = "sasl.oauthbearer.assertion."
 OF_ZOOKEEPER: Final = (
     *("zookeeper.ssl.", "zookeeper.sasl.", "zookeeper.auth.", "zookeeper.clientCnxnSocket"),
@@ -102,7 +103,7 @@ def key_problems(values: Mapping[str, Property], path: Path) -> Iterator[str]:
 
 
 def foreign_secrets(values: Mapping[str, Property], path: Path) -> Iterator[str]:
-    """Yields one line for each key by which properties of an untrusted inventory would read secrets of this user."""
+    """Yields one line for each key with which an untrusted inventory's properties would read secrets of this user."""
     for key, given in values.items():
         is_file = key == _TOKEN and urllib.parse.urlsplit(given.value).scheme == "file"
         is_aws = key in _MECHANISMS and given.value == "AWS_MSK_IAM"

@@ -19,9 +19,7 @@ from kfix.core.zookeeper.access import ZooKeeperAccess
 
 @dataclass(frozen=True, slots=True)
 class ClientProperties:
-    """`access` is how ZooKeeper lets kfix in, `bootstrap` the file's `bootstrap.servers`, and `notes` are lines about
-    what kfix does not use.
-    """
+    """`access` is for ZooKeeper, `bootstrap` the file's `bootstrap.servers`, `notes` are about unused properties."""
 
     security: Security
     bootstrap: str = ""
@@ -31,25 +29,26 @@ class ClientProperties:
 
 
 def load_client_properties(path: Path, *, trusted: bool = True) -> ClientProperties:
-    """Returns the content of the file. It may read other secrets, such as those of config providers, only if it is
-    `trusted`: if the user named it, or trusts the inventory that names it.
+    """Returns the content of the file. It may read other secrets, such as from config providers, only if it is
+    `trusted`.
 
-    Raises UsageError if the file cannot be read, InvalidFileError with all mistakes and their places.
+    It is trusted if the user named it, or trusts the inventory that names it. Raises UsageError if the file cannot be
+    read, InvalidFileError with all mistakes and their places.
 
-    From now on the process leaves no core dump, which would hold the passwords and keys of the file.
+    From now on the process leaves no core dump, which would contain the passwords and keys of the file.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    given = read_properties(path)
-    if not trusted and (problems := tuple(foreign_secrets(given, path))):
+    raw = read_properties(path)
+    if not trusted and (problems := tuple(foreign_secrets(raw, path))):
         raise InvalidFileError(problems)
-    values, notes = resolved(given, path)
+    values, notes = resolved(raw, path)
     reading = PropertiesReading(path, values)
     reading.problems.extend(key_problems(values, path))
     _check_addresses(reading)
     security = _security(reading)
     access = _zookeeper_access(reading)
     if reading.problems:
-        # A reference that nothing resolves may be why a value is refused.
+        # An unresolved reference may be why a value is refused.
         raise InvalidFileError((*reading.problems, *notes))
     return ClientProperties(
         security,
@@ -61,10 +60,10 @@ def load_client_properties(path: Path, *, trusted: bool = True) -> ClientPropert
 
 
 def _check_addresses(reading: PropertiesReading) -> None:
-    """Checks addresses of config providers here: who uses an address shows it, and the mistakes in it."""
+    """Checks addresses from config providers here: users of an address show it, and the mistakes in it."""
     for key in ("bootstrap.servers", "zookeeper.connect"):
-        given = reading.values.get(key, NONE)
-        if given.hidden and parse_endpoints(given.value.partition("/")[0])[1]:
+        address = reading.values.get(key, NONE)
+        if address.hidden and parse_endpoints(address.value.partition("/")[0])[1]:
             reading.problem("is not HOST:PORT", key)
 
 

@@ -1,6 +1,6 @@
 """The keys of OAUTHBEARER: the options of its login module, and the `sasl.oauthbearer.*` keys of Kafka 3.1 and later.
 
-Kafka 4.1 has keys for what was an option of the login module before; librdkafka has names of its own for them.
+Kafka 4.1 has keys for former options of the login module; librdkafka has its own names for them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EXTENSION_NAME = re.compile(r"(?!auth$)[A-Za-z]+")
 
 
 def read_oauth(reading: PropertiesReading, jaas: Jaas) -> OAuth:
-    """Returns where the token comes from; adds the mistakes to the reading."""
+    """Returns the source of the token; adds the mistakes to the reading."""
     _check_classes(reading)
     options = jaas.options
     extensions = _extensions(reading, jaas)
@@ -67,9 +67,9 @@ def read_oauth(reading: PropertiesReading, jaas: Jaas) -> OAuth:
 
 def _check_classes(reading: PropertiesReading) -> None:
     for key, known in ((_HANDLER, _HANDLERS), (_RETRIEVER, _RETRIEVERS)):
-        given = reading.get(key)
-        if given and not (given.startswith(_PACKAGE) and given.rpartition(".")[2] in known):
-            reading.problem(f"{key} {given} is not supported, use one of {', '.join(known)} of Kafka", key)
+        class_name = reading.get(key)
+        if class_name and not (class_name.startswith(_PACKAGE) and class_name.rpartition(".")[2] in known):
+            reading.problem(f"{key} {class_name} is not supported, use one of {', '.join(known)} of Kafka", key)
     if reading.has(_VALIDATOR) and not reading.get(_VALIDATOR).startswith(_PACKAGE):
         reading.problem(f"{_VALIDATOR} is not supported: it names a class of Java", _VALIDATOR)
     if reading.get(_METHOD, default="oidc").lower() not in {"oidc", "default"}:
@@ -102,7 +102,7 @@ def _unsecured(reading: PropertiesReading, jaas: Jaas, extensions: tuple[tuple[s
 
 
 def _listed(value: str) -> tuple[str, ...]:
-    """The first character separates the items, as in Kafka: `,one,two`."""
+    """Splits at the first character, as Kafka does: `,one,two`."""
     return tuple(value[1:].split(value[0])) if value else ()
 
 
@@ -118,9 +118,9 @@ def _extensions(reading: PropertiesReading, jaas: Jaas) -> tuple[tuple[str, str]
 
 
 def _endpoint_tls(reading: PropertiesReading, jaas: Jaas) -> Tls:
-    """Returns how the endpoint is judged: by `ssl.*` options of the login module, else as the system does.
+    """Returns the endpoint's TLS settings: from `ssl.*` options of the login module, else the system's.
 
-    The trust store of the brokers says nothing about an identity provider; so it is in Kafka.
+    As in Kafka, the trust store of the brokers does not apply to an identity provider.
     """
     from kfix.core.properties.tls import read_tls  # noqa: PLC0415 - imports ssl
 

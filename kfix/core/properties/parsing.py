@@ -18,7 +18,7 @@ _LARGEST = 1 << 20
 _BLANKS = " \t\f"
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _ESCAPE = re.compile(r"\\(?:u(.{0,4})|(.?))", re.DOTALL)
-#: A key that may be shown: what has another shape may be a part of a secret.
+#: A key that may be shown: text of another shape may be a part of a secret.
 SHOWN_KEY = re.compile(r"[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)+")
 
 
@@ -39,7 +39,7 @@ NONE = Property("")
 
 
 def read_properties(path: Path) -> dict[str, Property]:
-    """Returns the properties of a file, of a key that is there twice the last one.
+    """Returns the properties of a file; of a repeated key the last one counts.
 
     Raises UsageError if the file cannot be read, InvalidFileError for a line that is not a property.
     """

@@ -1,7 +1,7 @@
 """`config.providers`: values such as `${file:/etc/kfix/secrets.properties:password}`, resolved as Kafka resolves them.
 
 Kafka has three providers (`FileConfigProvider`, `DirectoryConfigProvider`, `EnvVarConfigProvider`). A reference to a
-provider that the file does not define stays the text that it is, as in Kafka, and is noted.
+provider that the file does not define stays plain text, as in Kafka, and a note names it.
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ def _providers(values: Mapping[str, Property], path: Path, problems: list[str]) 
     defined = values.get(PREFIX, NONE)
     kinds = {}
     for name in filter(None, map(str.strip, defined.value.split(","))):
-        given = values.get(f"{PREFIX}.{name}.class")
-        at = given or defined
-        if given is None:
+        named = values.get(f"{PREFIX}.{name}.class")
+        at = named or defined
+        if named is None:
             problems.append(f"{path}:{at.line}:{at.column}: the config provider {name} has no {PREFIX}.{name}.class")
-        elif given.value not in _KNOWN:
+        elif named.value not in _KNOWN:
             problems.append(
-                f"{path}:{at.line}:{at.column}: the config provider {given.value} is not supported, use one of "
+                f"{path}:{at.line}:{at.column}: the config provider {named.value} is not supported, use one of "
                 f"{', '.join(_KNOWN)}"
             )
         else:
-            kinds[name] = given.value
+            kinds[name] = named.value
     return kinds
 
 
@@ -114,7 +114,7 @@ def _value(
 
 
 def _allows(pattern: str, name: str) -> bool:
-    """Raises _MissingError for a pattern that is none, or that could take for ever."""
+    """Raises _MissingError for an invalid pattern, or one that could run forever."""
     most = max(len(_REPEAT.findall(each)) for each in pattern.split("|"))
     if most > _MOST_REPEATS or _REPEATED_GROUP.search(pattern):
         raise _MissingError("allowlist.pattern repeats a group or much else, and could take for ever: simplify it")
@@ -142,7 +142,7 @@ def _content(file: Path) -> bytes:
 def _below(file: Path, folder: Path) -> bool:
     try:
         return file.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):  # a loop of symbolic links
+    except (OSError, RuntimeError):  # A loop of symbolic links.
         return False
 
 

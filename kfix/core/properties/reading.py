@@ -1,4 +1,4 @@
-"""The properties of one file while they are read: what was taken, and all mistakes with their places."""
+"""The properties of one file during reading: the values taken, and all mistakes with their places."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class PropertiesReading:
         return tuple(filter(None, map(str.strip, self.get(key).split(","))))
 
     def problem(self, text: str, *keys: str) -> None:
-        """Adds a mistake at the first of these keys that the file has, else at its begin.
+        """Adds a mistake at the first of these keys that the file has, else at its beginning.
 
-        What a config provider gave is not repeated, neither as it is nor in a text that was made of it.
+        It never repeats a value from a config provider, nor text derived from one.
         """
         named = next((key for key in keys if key in self.values), "")
         at = self.values.get(named, NONE)
@@ -40,6 +40,6 @@ class PropertiesReading:
         self.problems.append(f"{self.path}:{at.line}:{at.column}: {text}")
 
     def _hides(self, text: str, keys: Sequence[str]) -> bool:
-        given = any(self.values[key].hidden for key in keys if key in self.values)
+        is_hidden = any(self.values[key].hidden for key in keys if key in self.values)
         hidden = (each.value.lower() for each in self.values.values() if each.hidden and each.value)
-        return given or any(value in text.lower() for value in hidden)
+        return is_hidden or any(value in text.lower() for value in hidden)

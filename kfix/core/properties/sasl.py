@@ -57,7 +57,7 @@ def read_sasl(reading: PropertiesReading, protocol: str, tls: Tls) -> Security:
 
 
 def _aws(protocol: str, tls: Tls, jaas: Jaas) -> Security:
-    """Returns the settings of AWS MSK IAM: AWS's library makes a token, which the same port takes as OAUTHBEARER."""
+    """Returns the settings of AWS MSK IAM: AWS's library makes a token, which the same port accepts as OAUTHBEARER."""
     oauth = OAuth(aws=Aws(jaas.options.get("awsProfileName", ""), jaas.options.get("awsRoleArn", "")))
     return Security(protocol, OAUTHBEARER, tls=tls, oauth=oauth)
 

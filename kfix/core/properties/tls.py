@@ -55,11 +55,11 @@ def read_tls(reading: PropertiesReading) -> Tls:
 def _check_kinds(reading: PropertiesReading) -> None:
     for kind, inline in (("truststore", _TRUST_INLINE[:1]), ("keystore", (_CHAIN_INLINE[0], _KEY_INLINE[0]))):
         key = f"ssl.{kind}.type"
-        given = reading.get(key)
-        if given and given.upper() not in _TYPES:
-            reading.problem(f"{key} {given} is not supported, use one of {', '.join(_TYPES)}", key)
-        elif given and given.upper() != "PEM" and reading.has(*inline):
-            reading.problem(f"{key} is {given}, but {inline[0]} is PEM", key)
+        store_type = reading.get(key)
+        if store_type and store_type.upper() not in _TYPES:
+            reading.problem(f"{key} {store_type} is not supported, use one of {', '.join(_TYPES)}", key)
+        elif store_type and store_type.upper() != "PEM" and reading.has(*inline):
+            reading.problem(f"{key} is {store_type}, but {inline[0]} is PEM", key)
         if reading.has(*inline) and reading.has(f"ssl.{kind}.location"):
             reading.problem(f"{inline[0]} and ssl.{kind}.location exclude each other", *inline)
 
@@ -101,7 +101,7 @@ def _taken(reading: PropertiesReading, read: Callable[[], T], keys: tuple[str, .
 
 
 def _content(reading: PropertiesReading, keys: tuple[str, ...]) -> bytes | None:
-    """Returns the content of the file that one of these keys names, None where there is none or it has a mistake."""
+    """Returns the content of the file that one of these keys names, None if there is none or it has a mistake."""
     name = reading.get(*keys)
     if not name:
         return None
@@ -121,8 +121,8 @@ def _optional(reading: PropertiesReading, key: str) -> str | None:
 
 
 def _versions(reading: PropertiesReading) -> tuple[str, ...]:
-    given = reading.items("ssl.enabled.protocols")
-    for name in given:
+    names = reading.items("ssl.enabled.protocols")
+    for name in names:
         if name not in VERSIONS:
             reading.problem(
                 f"ssl.enabled.protocols: {name} is not supported, use {', '.join(VERSIONS)}", "ssl.enabled.protocols"
@@ -130,7 +130,7 @@ def _versions(reading: PropertiesReading) -> tuple[str, ...]:
     whole = reading.get("ssl.protocol")
     if whole and whole not in {"TLS", *VERSIONS}:
         reading.problem(f"ssl.protocol {whole} is not supported, use TLS, {', '.join(VERSIONS)}", "ssl.protocol")
-    known = tuple(name for name in given if name in VERSIONS)
+    known = tuple(name for name in names if name in VERSIONS)
     return known or ENABLED
 
 
@@ -146,7 +146,7 @@ def _ciphers(reading: PropertiesReading) -> tuple[str, ...]:
 
 
 def _try(reading: PropertiesReading, tls: Tls) -> None:
-    """Adds what OpenSSL refuses: a trusted certificate, one of the own chain, the key, or the two together."""
+    """Adds everything that OpenSSL refuses: a trusted certificate, one of the own chain, the key, or both together."""
     if tls.ca and _refusal(Tls(ca=tls.ca)) is not None:
         reading.problem("a trusted certificate is damaged: OpenSSL cannot read it", *_TRUST_INLINE, *_TRUST)
     elif tls.chain and _refusal(Tls(ca=tls.chain)) is not None:
@@ -162,7 +162,7 @@ def _try(reading: PropertiesReading, tls: Tls) -> None:
 
 
 def _refusal(tls: Tls) -> str | None:
-    """Returns OpenSSL's word for why it refuses these settings, "" where it has none, None if it takes them."""
+    """Returns OpenSSL's reason for refusing these settings, "" if it gives none, None if it accepts them."""
     import ssl  # noqa: PLC0415 - only a cluster with TLS needs it
 
     try:

@@ -1,4 +1,4 @@
-"""The `zookeeper.*` keys of a client properties file: those of Kafka's brokers and of `--zk-tls-config-file`."""
+"""The `zookeeper.*` keys of a client properties file: as in Kafka's brokers and `--zk-tls-config-file`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RENAMED: Final = {_KEY_PASSWORD: "zookeeper.ssl.keystore.password"}
 
 
 def read_access(reading: PropertiesReading) -> ZooKeeperAccess:
-    """Returns how to be let in by ZooKeeper; adds the mistakes to the reading."""
+    """Returns the credentials for ZooKeeper; adds the mistakes to the reading."""
     return ZooKeeperAccess(_tls(reading), read_digest(reading), read_sasl_login(reading))
 
 
@@ -50,13 +50,13 @@ def _tls(reading: PropertiesReading) -> Tls | None:
 
 
 class _OfZooKeeper(PropertiesReading):
-    """The keys of ZooKeeper's TLS, read as if they were those of Kafka's clients."""
+    """The keys of ZooKeeper's TLS, under the names of Kafka's clients' keys."""
 
     def __init__(self, reading: PropertiesReading) -> None:
         super().__init__(reading.path, reading.values)
         protocol, enabled = f"{TLS_KEYS}protocol", f"{TLS_KEYS}enabled.protocols"
         if reading.get(protocol) in VERSIONS and not reading.has(enabled):
-            # As ZooKeeper reads it: the one protocol is enabled then.
+            # As ZooKeeper does: then only this protocol is enabled.
             self.values: Mapping[str, Property] = {**reading.values, enabled: reading.values[protocol]}
 
     def get(self, *keys: str, default: str = "") -> str:

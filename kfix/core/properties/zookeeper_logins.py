@@ -19,7 +19,7 @@ _NO_KERBEROS: Final = f"Kerberos is not supported at ZooKeeper; with {SWITCH}=fa
 
 
 def read_digest(reading: PropertiesReading) -> str:
-    """Returns USER:PASSWORD, empty where there is none; adds the mistakes to the reading."""
+    """Returns USER:PASSWORD, empty if there is none; adds the mistakes to the reading."""
     given = reading.get(DIGEST)
     user, _, password = given.partition(":")
     if given and not (user and password):
@@ -29,7 +29,7 @@ def read_digest(reading: PropertiesReading) -> str:
 
 
 def read_sasl_login(reading: PropertiesReading) -> tuple[str, str] | None:
-    """Returns (user, password) of SASL, None where there is none; adds the mistakes to the reading."""
+    """Returns (user, password) of SASL, None if there is none; adds the mistakes to the reading."""
     key = next(filter(reading.has, (JAAS, JAAS_FILE)), "")
     switch = reading.get(SWITCH, default="true").lower()
     if switch not in {"true", "false"}:
@@ -60,6 +60,6 @@ def read_sasl_login(reading: PropertiesReading) -> tuple[str, str] | None:
 
 
 def _section(reading: PropertiesReading) -> str | None:
-    """Returns the login modules of ZooKeeper's section; None where the file, of Kafka's clients alone, has none."""
+    """Returns the login modules of ZooKeeper's section; None if the file, of Kafka's clients alone, has none."""
     needed = reading.has(SECTION) or not has_section(reading, KAFKA_SECTION)
     return section_of(reading, reading.get(SECTION, default="Client"), SECTION, needed=needed)

@@ -1,1 +1,1 @@
-"""The recorder: snapshots in a bounded ring of files, of which only differences are stored (docs/watch.md)."""
+"""The recorder: snapshots in a bounded ring of files, which stores only differences (docs/watch.md)."""

@@ -19,7 +19,7 @@ _SHOWN: Final = 60
 
 
 class SegmentFiles:
-    """Every change of a file of the ring is one of these calls; a test that kills kfix at each overrides them."""
+    """The calls that change files of the ring; a test that kills kfix at each of them overrides them."""
 
     def create(self, path: Path) -> int:
         return open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
@@ -68,7 +68,7 @@ def sequence_of(path: Path) -> int:
 
 
 def prepare(folder: Path) -> None:
-    """Creates the folder, or makes it private. Raises UsageError if it holds anything that is not of a recorder."""
+    """Creates the folder, or makes it private. Raises UsageError if it holds anything but a recording."""
     try:
         foreign = [p.name for p in folder.iterdir() if p.name != _LOCK and not _SEGMENT.fullmatch(p.name)]
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def lock(folder: Path) -> int:
     Raises HeldError if another watch records in the folder, UsageError if the lock cannot be taken.
     """
     try:
-        # The folder itself is locked, and not a file in it, which anybody may delete and create again.
+        # Locks the folder itself, and not a file in it, which anybody may delete and create again.
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise UsageError(f"--recorder {folder}: cannot take the lock: {error.strerror}") from None
@@ -109,7 +109,7 @@ def lock(folder: Path) -> int:
             hint="give another folder, or leave out --recorder to watch without recording",
         ) from None
     with (
-        contextlib.suppress(OSError),  # only the number for the message is lost
+        contextlib.suppress(OSError),  # Only the number for the message is lost.
         os.fdopen(open_private(named, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb", buffering=0) as file,
     ):
         file.write(str(os.getpid()).encode())

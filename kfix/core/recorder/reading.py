@@ -1,7 +1,7 @@
-"""Reads a ring, also while a watch writes it: which times it holds, and its snapshots in the order of recording.
+"""Reads a ring, even while a watch writes it: its period, and its snapshots in the order of recording.
 
-Times are by the clock of the recording host as it was last: where that clock was set, earlier times are moved by the
-same step, so that they are in the order in which they happened.
+Times follow the latest setting of the recording host's clock: if the clock was set, earlier times are moved by the same
+step, so that all are in their true order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kfix.core.saved.files import parse
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.wording import several, utc_iso
 
-#: What changes with every snapshot although the cluster does not.
+#: Fields that change with every snapshot although the cluster does not.
 _RESTLESS: Final = frozenset({"taken_at", "seconds", "sources"})
 
 
@@ -31,8 +31,8 @@ _RESTLESS: Final = frozenset({"taken_at", "seconds", "sources"})
 class RingRecord:
     """One record of the ring: a snapshot, or a remark of the watch.
 
-    `quiet`: a snapshot that shows the cluster exactly as the one before it did. `shift`: seconds by which its time was
-    moved, since the clock of the recording host was set later; ages in the snapshot are by the time without it.
+    `quiet`: a snapshot that shows the cluster exactly as the previous one did. `shift`: the seconds by which its time
+    was moved, because the host's clock was set later; ages in the snapshot use the original time.
     """
 
     at: float
@@ -56,7 +56,7 @@ class _Place:
 
 
 class Recording:
-    """The content of a ring; `problems` are sentences about what could not be read.
+    """The content of a ring; `problems` are sentences about unreadable parts.
 
     Raises UsageError if the folder cannot be read or holds no recording.
     """
@@ -89,20 +89,20 @@ class Recording:
 
     def records(self, since: float | None = None, until: float | None = None) -> Iterator[RingRecord]:
         """Yields the records of a period (seconds since the epoch; None: no limit), oldest first."""
-        wanted = [
+        chosen = [
             place
             for place in self._places
             if (since is None or place.at >= since) and (until is None or place.at <= until)
         ]
-        numbers = {place.head.sequence for place in wanted}
-        for path in dict.fromkeys(place.path for place in wanted):
+        numbers = {place.head.sequence for place in chosen}
+        for path in dict.fromkeys(place.path for place in chosen):
             yield from self._of_segment(path, [p for p in self._places if p.path == path], numbers)
 
-    def _of_segment(self, path: Path, places: list[_Place], wanted: set[int]) -> Iterator[RingRecord]:
+    def _of_segment(self, path: Path, places: list[_Place], numbers: set[int]) -> Iterator[RingRecord]:
         data = self._data(path)
         state: Any = None
         known = -1
-        last = max((p.head.sequence for p in places if p.head.sequence in wanted), default=-1)
+        last = max((p.head.sequence for p in places if p.head.sequence in numbers), default=-1)
         for place in places:
             head = place.head
             if head.sequence > last:
@@ -110,7 +110,7 @@ class Recording:
             try:
                 held = content(data, head)
                 if head.kind is RecordKind.REMARK:
-                    if head.sequence in wanted:
+                    if head.sequence in numbers:
                         yield RingRecord(place.at, head.sequence, None, str(held["what"]), str(held["text"]))
                     continue
                 if head.kind is RecordKind.WHOLE:
@@ -124,7 +124,7 @@ class Recording:
                 self._problem(path, head, str(error))
                 continue
             known = head.sequence
-            if head.sequence in wanted and (snapshot := self._snapshot(path, place, state)) is not None:
+            if head.sequence in numbers and (snapshot := self._snapshot(path, place, state)) is not None:
                 yield RingRecord(snapshot.taken_at, head.sequence, snapshot, quiet=quiet, shift=place.shift)
 
     def _snapshot(self, path: Path, place: _Place, state: Any) -> Snapshot | None:
@@ -148,14 +148,14 @@ class Recording:
                 )
             end = head.end
             yield _Place(path, head)
-        # What follows the last record of all is being written, or was when the watch was killed.
+        # The part after the last record is being written, or was when the watch was killed.
         if not last and end < len(data):
             self.problems.append(f"{path.name}: {several(len(data) - end, 'byte')} at {end} are not an intact record")
 
     def _data(self, path: Path) -> bytes:
         try:
             return read_file(path)
-        except FileNotFoundError:  # deleted meanwhile by the watch, whose ring was full
+        except FileNotFoundError:  # The watch has deleted it in the meantime, because its ring was full.
             return b""
         except OSError as error:
             raise UsageError(f"{path}: cannot be read: {(error.strerror or '').lower()}") from None
@@ -172,7 +172,7 @@ def _is_quiet(patch: Any) -> bool:
 
 
 def _gaps(places: list[_Place]) -> Iterator[str]:
-    """Yields a sentence for each place where records are missing between two that are there."""
+    """Yields a sentence for each place at which records are missing."""
     for before, after in pairwise(places):
         missing = after.head.sequence - before.head.sequence - 1
         if missing > 0:

@@ -1,11 +1,11 @@
-"""Writes the ring. A snapshot for which `store` returned True is on the disk, and no later failure takes it away.
+"""Writes the ring. After `store` returned True, the snapshot is on disk, and no later failure removes it.
 
-- A record is synced before the call returns. A torn record, left behind by a kill or a power failure, is cut off when
-  the ring is opened, and before the next record is written.
+- A record is synced before the call returns. A torn record, left by a kill or a power failure, is cut off when the ring
+  is opened, and before the next record is written.
 - On a full disk nothing is deleted: recording pauses, and is tried again with the next snapshot. Remarks wait in memory
   with their times, and are written before anything newer.
-- Only a whole segment is deleted, the oldest, and only because newer records would exceed the bound of bytes or hours.
-- Hours are hours of recording, by a clock that is never set, so that no step of a clock can make records old.
+- Only the oldest segment is deleted, as a whole, and only if newer records would exceed the bound of bytes or hours.
+- Hours are hours of recording, by a monotonic clock, so that setting a clock makes no record old.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from kfix.core.saved.format import encode
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.wording import several, size_text
 
-#: The ring is this many segments at least, so that deleting one leaves most of the time.
+#: The ring has at least this many segments, so that deleting one leaves most of the time.
 _SEGMENTS: Final = 16
 _SEGMENTS_BY_TIME: Final = 24
-#: A segment holds several times what a whole snapshot takes, else differences would not pay; and so much is stored
+#: A segment holds several times the size of a whole snapshot, else differences would not pay; this much is stored
 #: between two whole ones, which bounds what a damaged record makes unreadable.
 _WHOLES: Final = 4
 _SMALLEST: Final = 64 * 1024
 #: With a segment of at most a third of the bound, a record of at most a quarter always has room.
 _LARGEST_SHARE: Final = 4
-#: A clock that differs by more than this from the time that has passed was set.
+#: A clock was set if it differs by more than this from the time that has passed.
 CLOCK_STEP: Final = 2.0
-#: Remarks that the reader needs: a process begins to record, the clock of its host was set, remarks are missing.
+#: Remarks that the reader needs: a process starts recording, the clock of its host was set, remarks are missing.
 BEGAN: Final = "began"
 CLOCK: Final = "clock"
 DROPPED: Final = "dropped"
-#: The remarks that wait for space at most; of more, the oldest are dropped.
+#: Most remarks that wait for space; the oldest beyond that are dropped.
 MOST_WAITING: Final = 1000
-#: A remark of so many characters fits into the smallest ring.
+#: A remark of this many characters fits into the smallest ring.
 _LONGEST_REMARK: Final = 10_000
 
 
 def steady() -> float:
-    """Returns seconds by a clock that is never set, and that also counts while the machine sleeps."""
+    """Returns seconds by a clock that is never set, and that also runs while the machine sleeps."""
     boot = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot is None else time.clock_gettime(boot)
 
@@ -72,7 +72,7 @@ class _Segment:
 
 @dataclass(frozen=True, slots=True)
 class _Remark:
-    """`at` is when it was made, `recorded` the seconds of recording before it; both as in its record."""
+    """`at` is its time, `recorded` the seconds of recording before it; both as in its record."""
 
     what: str
     text: str
@@ -83,7 +83,7 @@ class _Remark:
 class Recorder:
     """The one writer of a ring; the folder is locked until `close`.
 
-    Raises UsageError if the folder is not that of a recorder, HeldError if another watch records there.
+    Raises UsageError if the folder holds anything but a recording, HeldError if another watch records there.
     """
 
     def __init__(
@@ -134,12 +134,12 @@ class Recorder:
 
     @property
     def hours(self) -> float:
-        """The hours of recording that the ring holds."""
         return (self._recorded - self._first_recorded) / 3600 if self._segments else 0.0
 
     def store(self, snapshot: Snapshot) -> bool:
-        """Stores a snapshot and returns True, or returns False and sets `paused`. Raises UsageError for a snapshot of
-        another cluster than the ring holds.
+        """Stores a snapshot and returns True, or returns False and sets `paused`.
+
+        Raises UsageError for a snapshot of another cluster than the ring's.
         """
         known = snapshot.cluster.id
         if self.cluster and known and known != self.cluster:
@@ -200,11 +200,11 @@ class Recorder:
         return True
 
     def _note_clock(self) -> None:
-        """Advances the time of recording, and makes a remark if the clock of the host was set meanwhile."""
+        """Advances the time of recording, and adds a remark if the clock of the host was set in the meantime."""
         now = self._wall(), self._clock()
         before, self._before = self._before, now
         if before is None:
-            # The clock that is never set counts from the start of the machine: another process cannot use its times.
+            # The monotonic clock counts from the start of the machine: another process cannot use its times.
             self._keep(BEGAN, "the watch began to record")
             return
         passed = max(now[1] - before[1], 0.0)
@@ -214,8 +214,6 @@ class Recorder:
             which = "ahead" if step > 0 else "back"
             self._keep(CLOCK, f"the clock of this host was set {which} by {abs(step):.0f} s")
 
-    # -- files
-
     def _open(self) -> None:
         found = segments(self.folder)
         for path in found:
@@ -224,7 +222,7 @@ class Recorder:
             if not records and any(data) and not is_torn(data):
                 self._keep_damaged(path, len(data))
                 continue
-            if not records:  # a kill between creating a file and its first record, or a power failure before its sync
+            if not records:  # A kill between creating a file and its first record, or a power failure before its sync.
                 self._files.remove(path)
                 continue
             end = len(data)
@@ -320,7 +318,7 @@ class Recorder:
         self._files.sync_folder(self.folder)
 
     def _make_room(self, more: int) -> None:
-        """Deletes the oldest segments where the bound of bytes or hours would be exceeded."""
+        """Deletes the oldest segments if the bound of bytes or hours would be exceeded."""
         while len(self._segments) > 1 and (
             self.size + more > self.bounds.size or self._recorded - self._segments[0].last > self.bounds.hours * 3600
         ):

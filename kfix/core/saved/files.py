@@ -1,4 +1,4 @@
-"""Snapshot files: gzip where the name ends in .gz, written atomically by renaming."""
+"""Snapshot files: gzip if the name ends in .gz, written atomically by renaming."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def is_snapshot(text: str) -> bool:
 
 
 class _Head(msgspec.Struct):
-    """The fields that a later version has, too, whatever its shape is."""
+    """The fields that every later version has, whatever its shape."""
 
     format: str = ""
     version: int = 0

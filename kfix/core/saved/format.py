@@ -33,7 +33,6 @@ def decode(raw: str | bytes, origin: str) -> Snapshot:
 
 
 def file_schema() -> dict[str, Any]:
-    """Returns the JSON Schema of a file."""
     found = schema_of(Snapshot)
     head = {"format": {"const": FORMAT}, "version": {"const": VERSION}}
     whole = found["$defs"][Snapshot.__name__]
@@ -48,14 +47,14 @@ def _check_ids(field: str, ids: Mapping[int, int]) -> None:
 
 
 def _written_once(views: Mapping[int, BrokerView]) -> dict[int, BrokerView]:
-    """Most brokers report the same partitions: these are written once, and the others name the broker."""
+    """Returns the views with equal partitions written once: the other brokers name the broker that has them."""
     first: dict[int, int] = {}
     same: dict[int, Any] = {b: first.setdefault(id(view.partitions), b) for b, view in views.items()}
     return {b: view if same[b] == b else replace(view, partitions=same[b]) for b, view in views.items()}
 
 
 def _shared(views: Mapping[int, BrokerView]) -> dict[int, BrokerView]:
-    """Brokers with the same partitions share one mapping, as in a snapshot of a live cluster."""
+    """Makes brokers with the same partitions share one mapping, as in a snapshot of a live cluster."""
     found = {b: view.partitions for b, view in views.items() if not isinstance(view.partitions, int)}
     named: dict[int, Any] = {b: view.partitions for b, view in views.items() if b not in found}
     for broker, other in named.items():

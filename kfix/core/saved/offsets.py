@@ -69,7 +69,6 @@ class SavedOffsetsShape(Struct, forbid_unknown_fields=True):
 
 
 def encode_offsets(saved: SavedOffsets) -> dict[str, Any]:
-    """Returns the content of the file."""
     return {
         "format": FORMAT,
         "version": VERSION,

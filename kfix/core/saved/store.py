@@ -22,7 +22,7 @@ _MEMORY = "memory.json"
 
 
 class SnapshotStore:
-    """Stores snapshots under `root`, the state folder of kfix; with None, nothing is stored.
+    """Stores snapshots under `root`, kfix's state folder; with None, nothing is stored.
 
     A failure is not an error, since a diagnosis must not depend on the store: `trouble` is why the last snapshot was
     not stored, "" if it was, or if there is no folder or no cluster id to store it by.
@@ -74,8 +74,8 @@ class SnapshotStore:
     def recall(self, cluster_id: str) -> Memory:
         """Returns the groups and brokers of earlier snapshots of this cluster.
 
-        They come from the small file beside the snapshots, or if it is damaged from the newest readable snapshot, since
-        each snapshot contains what the previous ones remembered.
+        They come from the small file beside the snapshots. If that is damaged, they come from the newest readable
+        snapshot, since each snapshot contains the memory of the previous ones.
         """
         folder = self.folder(cluster_id)
         with contextlib.suppress(OSError, ValueError, UsageError):

@@ -1,4 +1,4 @@
-"""What earlier snapshots show about partitions that lacked replicas: who had every record."""
+"""Partitions that lacked replicas in earlier snapshots: who had every record."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from kfix.core.declared import Int32, Moment
 
 
 class AtRisk(NamedTuple):
-    """A partition of which not every replica was in sync, in the last snapshot that found it so, at `at`.
+    """A partition of which not every replica was in sync, in the last snapshot with that state, at `at`.
 
     Any broker of `holders` could lead it without a loss: the ISR, and on KRaft the eligible replicas. `leader` is -1 if
     it had none; `epoch` and `version` are of its state, `version` is -1 on KRaft. `former` led it last, in the epoch
-    `former_epoch`, and had the log end `end` and the high watermark `visible`; each is -1 if it is unknown. `until` is
-    when a loss is forgotten whose holders are back, 0 if none was seen. Times are in seconds since the epoch.
+    `former_epoch`, and had the log end `end` and the high watermark `visible`; each is -1 if it is unknown. At `until`,
+    a loss is forgotten whose holders have returned; 0 if none was seen. Times are in seconds since the epoch.
     """
 
     at: Moment

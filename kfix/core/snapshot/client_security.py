@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class ClientSecurity:
     """How kfix connected: Kafka's security protocol, the SASL mechanism and user ("" without SASL). It holds no secret.
 
-    `protocol` is "" where no live cluster was read.
+    `protocol` is "" if no live cluster was read.
     """
 
     protocol: str = ""

@@ -1,4 +1,4 @@
-"""What a broker and the coordinator that it names answered about one group."""
+"""One group's probe: FindCoordinator at a broker, and OffsetFetch at the coordinator that it names."""
 
 from __future__ import annotations
 

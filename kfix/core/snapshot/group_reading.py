@@ -1,6 +1,6 @@
-"""One consumer group in depth, as its coordinator and the leaders of its partitions report it: read for `--group` only.
+"""One consumer group in depth, as its coordinator and the leaders of its partitions report it: only for `--group`.
 
-Times are seconds since the epoch, UTC. What was not read is None or -1, with the reason in `errors`.
+Times are seconds since the epoch, UTC. An unread value is None or -1, with the reason in `errors`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class GroupMember(NamedTuple):
     """A member as its coordinator describes it. `instance` is its group.instance.id, "" for a dynamic member.
 
     `assigned` are its partitions; empty while a classic group rebalances, and for classic groups of other protocols.
-    `target` are those that the coordinator wants it to have, and `epoch` is the one it has reached; None where the type
-    of the group does not have them.
+    `target` are the partitions that the coordinator wants it to have, and `epoch` is the epoch it has reached; None if
+    the type of the group does not have them.
     """
 
     id: str
@@ -50,7 +50,7 @@ class GroupMember(NamedTuple):
 
 
 #: Kafka's states of a group that rebalances: it waits for its members to join, or for the assignment by one of them;
-#: one of the consumer protocol computes the assignment, or waits for its members to take it on.
+#: one of the consumer protocol computes the assignment, or waits for its members to adopt it.
 REBALANCING = frozenset({_JOINING, "CompletingRebalance", "Assigning", RECONCILING})
 
 
@@ -59,10 +59,10 @@ def awaited(
 ) -> tuple[GroupMember, ...]:
     """Returns the members that may hold the rebalance. `last` has the ids of the last generation, if it is known.
 
-    `epoch` is that of a group of the consumer protocol: it waits for the members that have not reached it.
+    `epoch` is the group's if it uses the consumer protocol: it waits for the members that have not reached it.
 
-    A coordinator waits for members that it already knows: one that is not of the last generation has joined since. In
-    CompletingRebalance all have joined, and the last generation excludes none.
+    A coordinator waits for members that it already knows: a member that is not in the last generation has joined since.
+    In CompletingRebalance all have joined, and the last generation excludes none.
     """
     found = tuple(members)
     if epoch is not None:
@@ -75,7 +75,7 @@ def awaited(
 class GroupMembers:
     """The state of a group and its members, as its coordinator answers now. `state` is Kafka's: Stable, Dead, ...
 
-    `epoch` is that of a group of the consumer protocol, None for a classic one.
+    `epoch` is the group's in the consumer protocol, None for a classic one.
     """
 
     group: str
@@ -129,13 +129,14 @@ class GroupPartition(NamedTuple):
 class GroupReading:
     """The answers about one group at one moment.
 
-    `endpoint` is the address that FindCoordinator names; `unconnected` is why it does not accept connections from here,
-    "" if it does, None if that was not tried. `state` is "" and `members` None if the group was not described; of a
-    streams group only the state is. `group_type` is that of the request that described it, "" for DescribeGroups, and
-    `epoch` is the epoch of the group, None for a classic one.
-    `partitions` is None if OffsetFetch was not answered. `left_out` is the number of partitions beyond the limit.
-    `held` are the batches at the last stable offsets that are below the high watermark. `errors` is {question: why it
-    was not answered}.
+    - `endpoint`: the address that FindCoordinator names; `unconnected`: why it does not accept connections from here,
+      "" if it does, None if that was not tried
+    - `state` is "" and `members` None if the group was not described; for a streams group only the state is read
+    - `group_type`: the type of the request that described it, "" for DescribeGroups; `epoch`: the group's, None for a
+      classic one
+    - `partitions`: None if OffsetFetch was not answered; `left_out`: the number of partitions beyond the limit
+    - `held`: the batches at the last stable offsets that are below the high watermark
+    - `errors`: {request: why it was not answered}
     """
 
     group: str
@@ -176,7 +177,7 @@ class GroupReading:
     def needs_second(self) -> bool:
         """Whether a later reading shows more: members that hold a rebalance, an open transaction, or a lag.
 
-        Where only the offsets were read, ordinary transactions, which are young, do not count.
+        If only the offsets were read, ordinary transactions, which are young, do not count.
         """
         if self.members is not None:
             return self.rebalances or bool(self.held) or bool(self.members and self.lag)
@@ -191,5 +192,4 @@ def by_group(readings: Iterable[GroupReading]) -> dict[str, tuple[GroupReading, 
 
 
 def readings_of(readings: Iterable[GroupReading], group: str) -> tuple[GroupReading, ...]:
-    """Returns the readings of one group, oldest first."""
     return tuple(sorted((each for each in readings if each.group == group), key=lambda each: each.taken_at))

@@ -22,7 +22,7 @@ def parse_holder(text: str | bytes) -> Mapping[str, str]:
 
 
 def held_error(cluster: str, holder: Mapping[str, str], *, where: str, hint: str) -> HeldError:
-    """Returns the error for a cluster that is held; `where` stands for the host if the holder does not name it."""
+    """Returns the error for a cluster that another run holds; `where` replaces the host if the holder names none."""
     who = f"{holder.get('user', 'an unknown user')} (process {holder.get('pid', '?')} on {holder.get('host', where)})"
     text = (
         f"{cluster} is held by {who} since {holder.get('since', '?')}: "

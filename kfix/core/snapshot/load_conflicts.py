@@ -74,7 +74,7 @@ class NamedConflicts:
 
 
 def parse_conflicts(text: str) -> NamedConflicts:
-    """Returns what `OffsetsReplay.text` wrote. Raises ValueError for another text."""
+    """Parses the text of `OffsetsReplay.text`. Raises ValueError for another text."""
     try:
         found = json.loads(text)
         named = tuple(LoadConflict(**each) for each in found["conflicts"])

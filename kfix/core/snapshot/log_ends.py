@@ -1,4 +1,4 @@
-"""Where the log of a replica, or an epoch of it, ends."""
+"""The ends of a replica's log and of its leader epochs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class LogEnd(NamedTuple):
 
 
 class EpochEnd(NamedTuple):
-    """Where an older epoch ended, by today's leader (OffsetForLeaderEpoch): records beyond it differ.
+    """The end of an older epoch, from today's leader (OffsetForLeaderEpoch): records beyond it differ.
 
-    `epoch` is the one asked for, `end` the first offset that is not of it; -1 with `error` if it is unknown. A
-    snapshot from a vantage asks for the epoch before the leader's own and keeps the epoch that the answer names.
+    `epoch` is the requested one, `end` the first offset after it; -1 with `error` if it is unknown. A snapshot from a
+    vantage requests the epoch before the leader's own and keeps the epoch that the answer names.
     """
 
     leader: Int32

@@ -1,4 +1,4 @@
-"""What earlier snapshots of a cluster show: groups and brokers that a sick cluster no longer reports, and times."""
+"""The memory from earlier snapshots of a cluster: times, groups, and brokers that it no longer reports."""
 
 from __future__ import annotations
 

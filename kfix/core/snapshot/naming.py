@@ -1,4 +1,4 @@
-"""How a snapshot names a partition and the address of a server."""
+"""Names of a partition and of a server's address in a snapshot."""
 
 from __future__ import annotations
 

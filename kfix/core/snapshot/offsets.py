@@ -1,4 +1,4 @@
-"""Committed offsets of consumer groups: as a group stands now, and as they were read from the log of its partition."""
+"""Committed offsets of consumer groups: at present, and as read from the log of their partition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 
 
 class StoredOffset(NamedTuple):
-    """A committed offset with what the consumer stored beside it. `leader_epoch` is -1 where none was stored."""
+    """A committed offset with what the consumer stored beside it. `leader_epoch` is -1 if none was stored."""
 
     offset: int
     leader_epoch: int = -1
@@ -63,13 +63,13 @@ class LoggedOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SavedSource:
-    """Where the offsets of one offsets partition were read from, and whether that was everything.
+    """The source of one offsets partition's offsets, and whether that was everything.
 
-    kind      leader, replica, or log directory
-    name      `broker 2`, or the path of the replica's folder
-    start     log start offset; `end`: the records before this offset were read; `log_end`: log end offset there
-    missing   what was not read, in sentences; empty if every record was read
-    pending   groups whose newest offsets belong to a transaction that has not ended: these offsets are not saved
+    - kind: leader, replica, or log directory
+    - name: `broker 2`, or the path of the replica's folder
+    - start: log start offset; end: the records before this offset were read; log_end: log end offset there
+    - missing: sentences about unread records; empty if every record was read
+    - pending: groups whose newest offsets belong to a transaction that has not ended: these offsets are not saved
     """
 
     partition: int

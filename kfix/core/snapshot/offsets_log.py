@@ -18,11 +18,11 @@ class OpenTransaction(NamedTuple):
 
 
 class LoggedGroup(NamedTuple):
-    """A group as the log of its offsets partition names it, and what its coordinator then served.
+    """A group in the log of its offsets partition, and the offsets that its coordinator then served.
 
-    `offsets` is the number of partitions with a committed offset in the log. `unserved` are those of them for which
+    `offsets` is the number of partitions with a committed offset in the log. `unserved` are the ones for which
     OffsetFetch returned no offset, `pending` the partitions that it refused with UNSTABLE_OFFSET_COMMIT. None: the
-    coordinator was not asked, or did not answer. `members` are the ids of the last generation that the log holds.
+    coordinator was not asked, or did not answer. `members` are the ids of the last generation in the log.
     """
 
     name: str
@@ -34,11 +34,11 @@ class LoggedGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OffsetsLog:
-    """Records of one offsets partition, as a replica serves them to a consumer: only where something was in doubt.
+    """Records of one offsets partition, as a replica serves them to a consumer: read only in case of doubt.
 
     `first` to `end` (exclusive) are the offsets that were read; the log begins at `start` and ends at `log_end`.
-    `stable` is the last stable offset at the leader, -1 elsewhere. `withheld`: the log has records, and the
-    leader returns no offset (OFFSET_NOT_AVAILABLE): as coordinator it serves none above its high watermark.
+    `stable` is the last stable offset at the leader, -1 elsewhere. `withheld`: the log has records, and the leader
+    returns no offset (OFFSET_NOT_AVAILABLE): as coordinator it serves none above its high watermark.
     """
 
     partition: Int32

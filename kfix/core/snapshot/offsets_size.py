@@ -1,4 +1,4 @@
-"""How large the logs of the offsets partitions are, and whether the log cleaner has compacted them."""
+"""The sizes of the offsets partitions' logs, and whether the log cleaner has compacted them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kfix.core.declared import Int32
 class OffsetsLogSize(NamedTuple):
     """One replica of an offsets partition. `size` is in bytes, by DescribeLogDirs of its broker; -1 if it was not read.
 
-    `records` and `keys` are the numbers of records and of distinct keys in a piece of the log, -1 where none was read:
-    of the leader only, and only where the log is large. `last_ms` is the time of the last of them, and `behind` are the
-    bytes from the first of them to the end of the log, if it is not compacted there. `error` is why the leader's size,
-    or the piece of its large log, was not read; "" otherwise.
+    `records` and `keys` are the numbers of records and of distinct keys in a piece of the log, -1 if none was read:
+    only the leader's large logs are. `last_ms` is the time of the last of these records, and `behind` are the bytes
+    from the first of them to the end of the log, if it is not compacted there. `error` is why the leader's size, or the
+    piece of its large log, was not read; "" otherwise.
     """
 
     partition: Int32

@@ -1,4 +1,4 @@
-"""What a pasted text has beyond a snapshot: which of its lines were read, and signs of which brokers are alive."""
+"""The additional content of a pasted text: which lines were read, and signs of which brokers are alive."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Complaint(NamedTuple):
     `about` is the kind of fault (`kfix_diagnostics/sources/_logged.py` has them all) and `name` its object: a group, a
     topic, a partition. `code` is Kafka's error code, -1 if the text names none; `text` is the line, `line` its number,
     and `where` its file and number. `at` is its time in seconds since the epoch, -1 if it has none. `broker` is the
-    broker that it is about, -1 if the text names none, and `node` the pod, host or file of the line, "" if none is;
-    `detail` is what else the line names, such as a directory.
+    broker at fault, -1 if the text names none, and `node` the pod, host or file of the line, "" if none is; `detail` is
+    a further name in the line, such as a directory.
     """
 
     about: str
@@ -45,12 +45,12 @@ class TwoRows(NamedTuple):
 class PastedText:
     """Counts, errors and signs of a text.
 
-    `formats` is {format: number of lines}, `unused` the same of tools whose output shows nothing to judge. `skipped`
-    lines belong to no known format, and `repeated` ones show what an earlier one shows; the first of each is kept.
-    `registered` is the list of live brokers if the text has one (None: it has none); `alive` and `dead` are
-    {broker: sign of it} of lines about one broker; a sign continues the sentence "broker 3 ...". `observers` are
-    replicas that join no ISR (Confluent), `deleting` topics that are marked for deletion. `partial` says why the text
-    may leave partitions out, "" if it shows all of what it describes.
+    - `formats`: {format: number of lines}; `unused`: the same for tools whose output shows nothing to judge
+    - `skipped`: lines of no known format; `repeated`: lines that repeat an earlier one; the first of each is kept
+    - `registered`: the list of live brokers if the text has one (None: it has none)
+    - `alive`, `dead`: {broker: sign of it} from lines about one broker; a sign continues the sentence "broker 3 ..."
+    - `observers`: replicas that join no ISR (Confluent); `deleting`: topics that are marked for deletion
+    - `partial`: why the text may leave partitions out, "" if it shows everything that it describes
     """
 
     formats: Mapping[str, int] = field(default_factory=dict)

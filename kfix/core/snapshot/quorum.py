@@ -1,4 +1,4 @@
-"""The quorum of a KRaft cluster: its controllers, its metadata log, and how far each broker has applied it.
+"""The quorum of a KRaft cluster: its controllers, its metadata log, and each broker's progress in it.
 
 Source of every rule here: docs/facts/kraft.md.
 """
@@ -14,7 +14,7 @@ from kfix.core.snapshot.naming import TopicPartition
 
 #: The feature by which a partition keeps eligible leader replicas (KIP-966).
 ELR_FEATURE = "eligible.leader.replicas.version"
-#: The feature that says which records the metadata log may hold.
+#: The feature that determines which records the metadata log may hold.
 METADATA_FEATURE = "metadata.version"
 #: Seconds since the last fetch of a broker that follows: the active controller answers a fetch after at most 0.5 s.
 _FOLLOWS = 1.0
@@ -25,7 +25,7 @@ _FAR_BEHIND = 20
 class QuorumReplica(NamedTuple):
     """A voter or an observer as the active controller sees it; brokers are observers, unless they are voters, too.
 
-    `fetched` is the age in seconds of its last fetch and `caught_up` that of its last moment without a lag, by the
+    `fetched` is the age in seconds of its last fetch and `caught_up` of its last moment without a lag, by the
     clock of the active controller; -1.0 if it is unknown. `log_end` is -1 if it is unknown.
 
     `directory` is the id of its log directory, by which a quorum whose voters may change (KIP-853) tells apart a voter
@@ -69,8 +69,8 @@ class EligibleLeaders(NamedTuple):
 class OldLeader(NamedTuple):
     """The answer of a broker with old metadata that leads a partition, asked with the leader epoch of its successor.
 
-    `error` is UNKNOWN_LEADER_EPOCH if it does not know that epoch: it leads still. Any other answer is of a broker that
-    has learned of its successor meanwhile.
+    `error` is UNKNOWN_LEADER_EPOCH if it does not know that epoch: it still leads. Any other answer shows that the
+    broker has learned of its successor.
     """
 
     broker: Int32
@@ -84,26 +84,27 @@ class OldLeader(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuorumView:
-    """What the controllers and the brokers report about the quorum.
+    """The reports of the controllers and the brokers about the quorum.
 
-    `leader` is the active controller, -1 if none answered as such; then epoch, high watermark, voters and observers are
-    unknown. `through` is the broker that forwarded the question, where no controller could be asked itself. `forwarded`
-    is the error of that request: a quorum that is lost lets it wait forever.
-
-    `offsets` are {broker: the metadata offset that it had applied before its metadata was read}; `later` the same at
-    the end, where that was read again, `apart` seconds after: where nothing at all has moved, no controller is active.
-
-    `configured` are {voter: address} by the brokers' settings. `fenced` is None if the brokers do not report it (before
-    4.0). `ignored_zookeeper` is an address of ZooKeeper that was given, and not asked, since KRaft is the authority.
-    `eligible` are partitions without a leader and without an ISR, by the broker with the newest metadata; one that is
-    not there was not read, or the broker does not know the question (before 3.7).
-    `old_leaders` are the partitions of which a broker with old metadata was asked whether it leads them still.
-    `topic_settings` are {topic: the settings that it has of its own}; None if they were not read. `supported` are
-    {node: the highest level of metadata.version that its software supports}, of brokers and controllers that report it.
-    `migrating` are the addresses of the controllers that report the settings of a migration from ZooKeeper to KRaft.
-    `controller_settings` are {controller: its settings in force, of those that decide over elections}, of those that
-    reported them: the active controller's hold for every topic without its own value, and no broker's do.
-    `clock_ahead` is this host's clock minus that of the active controller, in seconds; None: unknown.
+    - `leader`: the active controller, -1 if none answered as such; then epoch, high watermark, voters and observers are
+      unknown
+    - `through`: the broker that forwarded the request, if no controller could be asked itself; `forwarded`: the error
+      of that request (a lost quorum lets it wait forever)
+    - `offsets`: {broker: the metadata offset that it had applied before its metadata was read}; `later`: the same at
+      the end, if read again, `apart` seconds later: if nothing has moved, no controller is active
+    - `configured`: {voter: address} from the brokers' settings
+    - `fenced`: None if the brokers do not report it (before 4.0)
+    - `ignored_zookeeper`: a given address of ZooKeeper that was not read, since KRaft is the authority
+    - `eligible`: partitions without a leader and without an ISR, from the broker with the newest metadata; a missing
+      one was not read, or the broker does not know the request (before 3.7)
+    - `old_leaders`: the partitions of which a broker with old metadata was asked whether it still leads them
+    - `topic_settings`: {topic: its own settings}; None if they were not read
+    - `supported`: {node: the highest level of metadata.version that its software supports}, of brokers and controllers
+      that report it
+    - `migrating`: the addresses of the controllers that report the settings of a migration from ZooKeeper to KRaft
+    - `controller_settings`: {controller: its settings in force that decide elections}; the active controller's hold for
+      every topic without its own value, and no broker's do
+    - `clock_ahead`: this host's clock minus the active controller's, in seconds; None: unknown
     """
 
     leader: Int32 = -1
@@ -141,7 +142,7 @@ class QuorumView:
 
     @property
     def advancing(self) -> bool | None:
-        """Whether any broker applied new metadata meanwhile: then a controller is active. None: not read twice."""
+        """Whether any broker applied new metadata in between: then a controller is active. None: not read twice."""
         moved = [self.later[b] > self.offsets[b] for b in self.later if b in self.offsets]
         return any(moved) if moved else None
 
@@ -155,7 +156,7 @@ class QuorumView:
         return max((self.applied(broker) for broker in self.offsets), default=-1)
 
     def reached(self, broker: int) -> bool | None:
-        """Returns whether the broker's metadata is as new as the high watermark was before it was read, or became so.
+        """Returns whether the broker's metadata is as new as the previous high watermark, or became so.
 
         None if either is unknown. A broker that has applied the last committed record is at the high watermark less 1.
         """
@@ -163,10 +164,10 @@ class QuorumView:
         return None if offset < 0 or self.high_watermark < 0 else offset >= self.high_watermark - 1
 
     def stale(self, broker: int) -> bool:
-        """Returns whether the broker's metadata is of an older moment, and not just a record behind.
+        """Returns whether the broker's metadata is old, and not just a record behind.
 
-        One that has fetched within the last second learns of the high watermark with its next fetch. If it is a second
-        later still behind the high watermark of then, it does not apply what it fetches.
+        A broker that has fetched within the last second learns of the high watermark with its next fetch. If it is
+        still behind that high watermark a second later, it does not apply what it fetches.
         """
         if self.reached(broker) is not False:
             return False
@@ -187,5 +188,5 @@ class QuorumView:
 
     @property
     def behind(self) -> tuple[int, ...]:
-        """The brokers whose metadata is of an older moment, although they were asked twice."""
+        """The brokers whose metadata is old, although they were asked twice."""
         return tuple(sorted(b for b in self.later if self.stale(b)))

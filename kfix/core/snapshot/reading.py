@@ -1,4 +1,4 @@
-"""Fresh, small readings: what a runbook reads immediately before it changes anything."""
+"""Fresh, small readings for a runbook immediately before it changes anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FETCHES_WITHIN = 2.0
 class PartitionReading:
     """One partition as it is recorded and as each responding broker reports it. `errors`: sources that failed.
 
-    The record is ZooKeeper's, or that of a KRaft quorum. `registered` are the brokers that are alive by it, None where
+    The record is ZooKeeper's or a KRaft quorum's. `registered` are the brokers that are alive by it, None if
     that could not be read; then no broker is known to be alive. `eligible` is known of a partition whose ISR is not
     full, on KRaft, and only there.
     """
@@ -32,7 +32,7 @@ class PartitionReading:
 
     @property
     def isr(self) -> tuple[int, ...] | None:
-        """The recorded ISR; None where it was not read. A broker's own ISR may be stale and never stands in for it."""
+        """The recorded ISR; None if it was not read. A broker's own ISR may be stale and never stands in for it."""
         return None if self.state is None else self.state.isr
 
     @property
@@ -46,21 +46,21 @@ class PartitionReading:
 
     @property
     def leaderless(self) -> bool | None:
-        """No leader, or one that is not registered. None: cannot know."""
+        """No leader, or one that is not registered. None: unknown."""
         if self.state is None or self.registered is None:
             return None
         return self.state.leader == NO_LEADER or self.state.leader not in self.registered
 
     @property
     def eligible_needed(self) -> bool | None:
-        """On KRaft: a leader can be found only, or no longer, among replicas outside the ISR. None: cannot know."""
+        """On KRaft: a leader can be found only among replicas outside the ISR, or no longer at all. None: unknown."""
         if self.eligible is not None and (self.eligible.replicas or self.eligible.last_known):
             return True
         return self.leaderless
 
     @property
     def diverged(self) -> bool | None:
-        """A registered broker's view names another leader or leader epoch than the record. None: cannot know."""
+        """A registered broker's view names another leader or leader epoch than the record. None: unknown."""
         if self.state is None or not self.views:
             return None
         return any(
@@ -79,12 +79,12 @@ class RegisteredAs(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistration:
-    """A broker id in the record of a KRaft cluster, and what else the cluster knows of it.
+    """A broker id in the record of a KRaft cluster, and further facts about it.
 
     `answers`: something answers at its address, which is no other broker's. `fetched` is the number of seconds since
-    its last fetch of metadata, None if the active controller knows none. `replicas` is the number of partitions that
-    are assigned to it, those that are being moved there included. `hidden` states why there may be more of them, of
-    topics that this client may not describe; "" if there are none.
+    its last fetch of metadata, None if the active controller knows none. `replicas` is the number of partitions
+    assigned to it, including those being moved there. `hidden` states why there may be more of them, in topics that
+    this client may not describe; "" if there are none.
     """
 
     state: RegisteredAs
@@ -133,10 +133,10 @@ class ResourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """The value in force, and whether it is set on this resource itself. `value` is None where Kafka hides it,
-    and of unclean elections on KRaft where no controller reports it.
+    """The value in force, and whether it is set on this resource itself.
 
-    Not `own`: the value is the cluster-wide dynamic default, that of server.properties, or Kafka's default.
+    `value` is None if Kafka hides it, and for unclean elections on KRaft if no controller reports it. Not `own`: the
+    value is the cluster-wide dynamic default, from server.properties, or Kafka's default.
     """
 
     value: str | None

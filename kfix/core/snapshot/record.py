@@ -1,7 +1,7 @@
-"""What the authority of a cluster records of its brokers and partitions: ZooKeeper, or the quorum of KRaft.
+"""The authority's record of a cluster's brokers and partitions: ZooKeeper's, or the KRaft quorum's.
 
-ZooKeeper is read itself. Of the quorum's record a client only sees what brokers have applied of it, so there the record
-is the metadata of the broker that had applied most (docs/facts/kraft.md).
+ZooKeeper is read itself. Of the quorum's record a client sees only what brokers have applied, so the KRaft record is
+the metadata of the broker that had applied most (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class RecordedController:
 
 @dataclass(frozen=True, slots=True)
 class ClusterRecord:
-    """`source` names where it was read, such as `zookeeper 127.0.0.1:2181` or `broker 2`.
+    """`source` is the server that was read, such as `zookeeper 127.0.0.1:2181` or `broker 2`.
 
     `registrations` are of the brokers that are alive: registered in ZooKeeper, unfenced on KRaft. A KRaft record has no
     times and no versions: `registered_ms` and `mtime_ms` are 0, `czxid`, `mzxid` and `version` are -1. `topic_settings`
-    are {topic: the settings that it has of its own}; None if they were not read.
+    are {topic: its own settings}; None if they were not read.
     """
 
     mode: Mode

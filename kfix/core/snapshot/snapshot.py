@@ -1,6 +1,6 @@
-"""One snapshot of one cluster: what every source answered, and which sources did not.
+"""One snapshot of one cluster: the answers of every source, and which sources did not answer.
 
-A field is never guessed. What was not read is `None` (or absent from its mapping) and its source is in `sources` with
+A field is never guessed. An unread field is `None` (or absent from its mapping), and its source is in `sources` with
 the error: unknown is neither absent nor healthy. Times are seconds since the epoch, UTC, unless a name ends in `_ms`.
 """
 
@@ -30,17 +30,17 @@ from kfix.core.snapshot.traffic import Traffic
 from kfix.core.snapshot.transactions import TransactionLog
 
 NO_LEADER = -1
-#: The setting of a broker that names the version in which brokers talk to each other.
+#: The setting of a broker that names the version of the protocol between brokers.
 PROTOCOL = "inter.broker.protocol.version"
 #: Among a broker's settings, although it is no setting of Kafka: the default of `PROTOCOL`, which is the newest version
 #: that the software supports. Absent if the broker did not report it.
 NEWEST_PROTOCOL = f"{PROTOCOL} (newest)"
-#: The source of the settings of topics, if those of some topics or of all were not read. Before a broker's name, it is
+#: The source of the settings of topics, if some of them were not read. Before a broker's name, it is
 #: the source of one broker, and another one may have answered.
 TOPIC_CONFIGS = "topic configs"
 #: Before a topic's name, the source of the settings that ZooKeeper records of that topic.
 TOPIC_ZNODE = "znode /config/topics/"
-#: Sources of this name failed where a broker holds replicas of topics that this client may not describe.
+#: Sources with this name fail if a broker holds replicas of topics that this client may not describe.
 HIDDEN_TOPICS = "topics of broker"
 #: In the error of a ZooKeeper server that responds but refuses `srvr`.
 SRVR_REFUSED = "not allowed"
@@ -122,7 +122,7 @@ class BrokerView:
 class Registration:
     """The ephemeral znode `/brokers/ids/N`; its czxid is the broker epoch, a restart makes a new one.
 
-    `registered_ms` is when ZooKeeper made the znode, by ZooKeeper's clock as all its times.
+    `registered_ms` is when ZooKeeper created the znode, by ZooKeeper's clock like all its times.
     """
 
     broker: Int32
@@ -134,7 +134,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class ControllerNode:
-    """The znodes `/controller` and `/controller_epoch`. `broker` is None where `/controller` does not exist."""
+    """The znodes `/controller` and `/controller_epoch`. `broker` is None if `/controller` does not exist."""
 
     broker: Int32 | None
     elected_ms: int
@@ -179,7 +179,7 @@ class ZooKeeperNode:
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperView:
-    """What kfix reads through one server of ZooKeeper. `migrating_since_ms` is when `/migration` was created, or 0.
+    """The content of ZooKeeper, read through one server. `migrating_since_ms` is when `/migration` was created, or 0.
 
     `clock_ahead` is this host's clock minus the server's, in seconds; times are by this host's clock. None: unknown.
     `members_zxid` is the transaction that last created or removed a registration, -1 if it is unknown.
@@ -206,7 +206,7 @@ class ZooKeeperView:
 class Group:
     """A group as the brokers listed it. `listed_by` does not prove health (docs/facts/operations.md).
 
-    `state` is "" if the group was not described. `group_type` is Kafka's: classic, consumer, share or streams, "" where
+    `state` is "" if the group was not described. `group_type` is Kafka's: classic, consumer, share or streams, "" if
     the broker does not report it.
     """
 
@@ -226,8 +226,8 @@ class Group:
 class Sample:
     """Log ends of replicas at an earlier moment, which distinguish a slow replica from a stuck one.
 
-    `leaders` are {partition: (leader, its epoch, version of its state)} then, `visible` the high watermarks at
-    these leaders.
+    `leaders` are {partition: (leader, its epoch, version of its state)} at that moment, `visible` the high watermarks
+    at these leaders.
     """
 
     taken_at: Moment
@@ -238,9 +238,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Vantage:
-    """One place that a snapshot was taken from: which servers it reached, and which not, with the error.
+    """One place from which a snapshot was taken: the servers that it reached, and the others with the error.
 
-    A server is `broker 1` or `zookeeper HOST:PORT`; an address alone led to no broker.
+    A server is `broker 1` or `zookeeper HOST:PORT`; a plain address led to no broker.
     """
 
     name: str
@@ -271,11 +271,11 @@ class ClusterIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ReachedBy:
-    """How the caller named the cluster, as commands to paste have to name it again; each is "" if it was not given.
+    """How the caller named the cluster, for commands to paste; each is "" if it was not given.
 
     `profile` is the cluster's name in an inventory, `command_config` the file of client properties, and `zookeeper` and
-    `controllers` are addresses, where they are not left to the brokers' settings. `besides` are the options that were
-    given besides the name, since the inventory has other values or none.
+    `controllers` are addresses, if the brokers' settings do not suffice. `besides` are the options given besides the
+    name, since the inventory has other values or none.
     """
 
     profile: str = ""
@@ -286,7 +286,7 @@ class ReachedBy:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options that a command of kfix repeats apart from an address: the name, or the client properties."""
+        """The options, besides an address, that a kfix command repeats: the name, or the client properties."""
         if self.profile:
             return ("-c", self.profile, *self.besides)
         return ("--command-config", self.command_config) if self.command_config else ()

@@ -1,4 +1,4 @@
-"""What reading a snapshot asked of a server: its cost for a cluster that is already in trouble."""
+"""The requests to a server for a snapshot: its cost for a cluster that is already in trouble."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Traffic(NamedTuple):
 
 
 def in_all(*snapshots: Mapping[str, Traffic]) -> dict[str, Traffic]:
-    """Returns {address: what all of these asked of that server}, sorted by address."""
+    """Returns {address: the total traffic of all of these with that server}, sorted by address."""
     found: dict[str, Traffic] = {}
     for address, each in sorted(item for traffic in snapshots for item in traffic.items()):
         found[address] = Traffic(*map(sum, zip(found[address], each, strict=True))) if address in found else each

@@ -1,6 +1,6 @@
-"""Open transactions: the batch at which a last stable offset stands still, and the state of a transactional.id.
+"""Open transactions: the batch at which a last stable offset stops, and the state of a transactional.id.
 
-A partition names the producer id of an open transaction only; the log of `__transaction_state` has its transactional.id
+A partition names only the producer id of an open transaction; the log of `__transaction_state` has its transactional.id
 (docs/facts/consumer-groups.md).
 """
 
@@ -65,10 +65,10 @@ class TransactionState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TransactionLog:
-    """What the log of `__transaction_state` has about the producers of open transactions.
+    """The content of the log of `__transaction_state` about the producers of open transactions.
 
     `error` is why a producer may be missing from `found`; "" if every record since their transactions began was read.
-    `earlier` is what the first of two snapshots found; no file stores it.
+    `earlier` is the log in the first of two snapshots; no file stores it.
     """
 
     found: tuple[TransactionState, ...] = ()

@@ -15,7 +15,7 @@ _CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIF
 
 
 def expired_reason(error: ssl.SSLError, tls: Tls) -> str:
-    """Returns which certificate of the client's stores explains a failed connection, "" where none does.
+    """Returns which certificate of the client's stores explains a failed connection, "" if none does.
 
     OpenSSL reports an expired CA as it reports an expired certificate of the server.
     """
@@ -30,7 +30,7 @@ def expired_reason(error: ssl.SSLError, tls: Tls) -> str:
 
 
 def _first_expired(text: str, now: datetime) -> str:
-    """Returns the subject and the end of the first certificate that has expired, "" where none has."""
+    """Returns the subject and the end of the first certificate that has expired, "" if none has."""
     from cryptography.x509 import load_pem_x509_certificate  # noqa: PLC0415 - only an error message needs it
 
     for each in _CERTIFICATE.findall(text):

@@ -29,7 +29,7 @@ class KeyStoreError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JksStore:
-    """`keys` are (protected key, its certificate chain); certificates are DER, those of `trusted` stand alone."""
+    """`keys` are (protected key, its certificate chain); certificates are DER, the ones in `trusted` stand alone."""
 
     keys: tuple[tuple[bytes, tuple[bytes, ...]], ...] = field(repr=False)
     trusted: tuple[bytes, ...]
@@ -54,7 +54,7 @@ def private_key(protected: bytes, password: str) -> bytes:
     """Returns the key of an entry as PKCS8 DER. Raises KeyStoreError if the password is wrong."""
     try:
         outer = _Reader(_tagged(_Reader(protected), _SEQUENCE))
-        _tagged(outer, _SEQUENCE)  # the algorithm: a JKS store has this one only
+        _tagged(outer, _SEQUENCE)  # The algorithm: a JKS store has only this one.
         content = _tagged(outer, _OCTETS)
     except struct.error:
         raise KeyStoreError("its private key cannot be read") from None
@@ -100,13 +100,13 @@ def _entries(reader: _Reader) -> JksStore:
 
     def certificate() -> bytes:
         if version > 1:
-            reader.text()  # the type, X.509
+            reader.text()  # The type, X.509.
         return reader.blob()
 
     keys, trusted = [], []
     for _ in range(count):
         tag = reader.number(">i")
-        reader.take(struct.unpack(">H", reader.take(2))[0])  # the alias, in a UTF-8 of Java's own
+        reader.take(struct.unpack(">H", reader.take(2))[0])  # The alias, in Java's own UTF-8.
         reader.number(">q")
         if tag == _KEY:
             keys.append((reader.blob(), tuple(certificate() for _ in range(reader.number(">i")))))

@@ -1,4 +1,4 @@
-"""What a failed TLS connection means, in plain words, and what to do about it."""
+"""The meaning of a failed TLS connection, in plain words, and its remedy."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ _ALERTS = {
     "certificate: check ssl.cipher.suites and ssl.keystore.*",
     "PROTOCOL_VERSION": "server and client have no TLS version in common: check ssl.enabled.protocols",
 }
-#: How Java's refusal of a client of TLS 1.3 arrives: it sends the alert with other keys than OpenSSL expects.
+#: How Java's refusal of a TLS 1.3 client arrives: it sends the alert with other keys than OpenSSL expects.
 _UNREADABLE = "DECRYPTION_FAILED_OR_BAD_RECORD_MAC"
 _NOT_TLS = {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "UNEXPECTED_EOF_WHILE_READING"}
 
 
 def tls_reason(error: ssl.SSLError, keys: str = "ssl.", switch: str = "security.protocol", *, own: bool = True) -> str:
-    """`keys` is the prefix of the settings of this connection, `switch` the one that turns TLS on, and `own` is whether
-    the client may have shown a certificate.
+    """Returns the sentence. `keys` is the prefix of the connection's settings, `switch` the setting that enables TLS.
+
+    `own` is whether the client may have shown a certificate.
     """
 
     def named(text: str) -> str:

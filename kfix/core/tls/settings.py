@@ -20,8 +20,10 @@ _SUITE = re.compile(r"TLS_(?:(?P<exchange>[A-Z0-9_]+)_WITH_)?(?P<rest>[A-Z0-9_]+
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """`ca` are the trusted certificates as PEM, "" for those of the system; `ciphers` are Java's names of suites, ()
-    for the default. The key and its password never enter a repr.
+    """TLS settings. The key and its password never enter a repr.
+
+    `ca` are the trusted certificates as PEM, "" for the system's; `ciphers` are Java's names of suites, () for the
+    default.
     """
 
     ca: str = field(default="", repr=False)
@@ -39,7 +41,7 @@ def context_of(tls: Tls) -> ssl.SSLContext:
     import ssl  # noqa: PLC0415 - only a cluster with TLS needs it
 
     context = ssl.create_default_context(cadata=tls.ca or None)
-    # As Java judges: each certificate of the trust store is an anchor, also one that is no CA of its own.
+    # As Java does: each certificate of the trust store is an anchor, even one that is not a CA.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.check_hostname = tls.check_hostname
@@ -58,7 +60,7 @@ def context_of(tls: Tls) -> ssl.SSLContext:
 
 
 def openssl_name(suite: str) -> str:
-    """Returns OpenSSL's name of a suite of TLS 1.2 or older, "" where the name is no suite's."""
+    """Returns OpenSSL's name of a suite of TLS 1.2 or older, "" if the name is no suite's."""
     match = _SUITE.fullmatch(suite)
     if match is None or match["exchange"] is None:
         return ""
@@ -69,7 +71,6 @@ def openssl_name(suite: str) -> str:
 
 
 def known_suite(suite: str) -> bool:
-    """Whether this OpenSSL has the suite."""
     import ssl  # noqa: PLC0415 - only a cluster with TLS needs it
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -88,7 +89,7 @@ def _is_modern(suite: str) -> bool:
 
 
 def _load_identity(context: ssl.SSLContext, tls: Tls) -> None:
-    """OpenSSL takes a key from a file only: this one is in memory, without a name in any file system."""
+    """Loads the key from memory: OpenSSL accepts only a file, so this one has no name in any file system."""
     handle = os.memfd_create("kfix", os.MFD_CLOEXEC)
     try:
         with os.fdopen(handle, "wb", closefd=False) as file:

@@ -11,7 +11,7 @@ from kfix.core.tls.jks import MAGIC, JksStore, KeyStoreError, private_key, read_
 
 _PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _JCEKS = b"\xce\xce\xce\xce"
-_BCFKS_OR_PKCS12 = 0x30  # a DER sequence
+_BCFKS_OR_PKCS12 = 0x30  # A DER sequence.
 _CONVERT = "convert it: keytool -importkeystore -srckeystore FILE -destkeystore NEW.p12 -deststoretype PKCS12"
 
 
@@ -97,7 +97,7 @@ def _jks_identity(store: JksStore, password: str) -> Identity:
 
 
 def _pkcs12(data: bytes, password: str | None) -> tuple[str, str, list[str]]:
-    """Returns (key, its certificate, all other certificates) as PEM, "" for what it does not have."""
+    """Returns (key, its certificate, all other certificates) as PEM, "" for missing ones."""
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - only who has such a store needs it
         Encoding,
         NoEncryption,

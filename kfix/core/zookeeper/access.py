@@ -1,4 +1,4 @@
-"""How a session with ZooKeeper is secured and authenticated: one frozen value for both readers (docs/security.md)."""
+"""The security and authentication of a ZooKeeper session: one frozen value for both readers (docs/security.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _PERMISSIONS = {"read": "READ", "write": "CREATE", "delete": "DELETE"}
 @dataclass(frozen=True, slots=True)
 class ZooKeeperAccess:
     """`tls` is None for plain text; `digest` is USER:PASSWORD of the scheme digest, `sasl` is (user, password) of
-    DIGEST-MD5. No secret enters a repr.
+    DIGEST-MD5.
+
+    No secret enters a repr.
     """
 
     tls: Tls | None = None
@@ -30,7 +32,7 @@ class ZooKeeperAccess:
     sasl: tuple[str, str] | None = field(default=None, repr=False)
 
     def open(self, endpoint: Endpoint, timeout: float, name: str = "") -> socket.socket:
-        """Returns an open connection; `name` is the server's in its certificate, where it is not the endpoint's.
+        """Returns an open connection; `name` is the server's in its certificate, if it is not the endpoint's.
 
         Raises OSError, also for a failed TLS handshake, or UnicodeError.
         """
@@ -45,7 +47,7 @@ class ZooKeeperAccess:
 
     def reason(self, error: OSError | UnicodeError) -> str:
         """Returns the reason of a failed connection in plain words."""
-        ssl = sys.modules.get("ssl")  # It is loaded by who uses TLS.
+        ssl = sys.modules.get("ssl")  # Loaded by the users of TLS.
         if ssl is not None and isinstance(error, ssl.SSLError):
             from kfix.core.tls.reasons import tls_reason  # noqa: PLC0415 - imports ssl
 
@@ -63,7 +65,7 @@ class ZooKeeperAccess:
         return f"it {tls}has no quorum, or is not ZooKeeper"
 
     def not_allowed(self, verb: str, path: str) -> str:
-        """Returns the sentence of a missing right: `verb` is what the ACL of the znode does not permit."""
+        """Returns the sentence about a missing right: `verb` is the operation that the znode's ACL does not permit."""
         ways = {"a certificate": self.tls and self.tls.chain, "SASL": self.sasl, _DIGEST: self.digest}
         used = " and ".join(way for way, given in ways.items() if given)
         return (

@@ -1,4 +1,4 @@
-"""ZooKeeper's view as its servers agree on it: read through one server, and through another where that is outvoted."""
+"""ZooKeeper's view on which its servers agree: read through one server, or another one if that is outvoted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_DOUBTFUL = 100
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """`doubted` are the servers that a majority contradicts: {server: what it shows differently}."""
+    """`doubted` are the servers that a majority contradicts: {server: its different answer}."""
 
     cluster_id: str
     view: ZooKeeperView
@@ -30,9 +30,9 @@ class Agreed:
 
 
 def read_agreed(connect: Connect, protocol: str, deadline: Deadline, names: PartitionNames, ledger: Ledger) -> Agreed:
-    """Returns the view of a server that no majority of those that answer contradicts.
+    """Returns the view of a server that no majority of the answering servers contradicts.
 
-    Raises UnreachableError if no server answers, or if they contradict each other and no majority is right.
+    Raises UnreachableError if no server answers, or if they contradict each other without a majority.
     """
     order = connect.servers
     doubted: dict[str, str] = {}
@@ -43,14 +43,14 @@ def read_agreed(connect: Connect, protocol: str, deadline: Deadline, names: Part
                 found, failure = None, None
                 try:
                     found = view_of(line, connect, protocol, deadline, names)
-                except UnreachableError as error:  # As of a server that was set up anew, and is empty.
+                except UnreachableError as error:  # For example a server that was set up anew and is empty.
                     failure = error
                     if line.read_only or line.ended:
                         raise
                 try:
                     agreeing, contradictions = witnesses.compare(line, _doubtful(found), deadline)
                 except UnreachableError:
-                    if failure is not None:  # It left responses unread, and is what an operator has to know.
+                    if failure is not None:  # It left responses unread, which an operator has to know.
                         raise failure from None
                     raise
             here, there = 1 + len(agreeing), len(contradictions)

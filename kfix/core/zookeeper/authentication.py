@@ -27,7 +27,7 @@ _MOST_ROUNDS = 4
 
 
 class Session(Protocol):
-    """What a login needs of a session; `ended` is whether the server has closed its connection."""
+    """The part of a session that a login needs; `ended` is whether the server has closed its connection."""
 
     endpoint: Endpoint
     access: ZooKeeperAccess
@@ -76,7 +76,7 @@ def _sasl(line: Session, user: str, password: str, deadline: Deadline) -> None:
 
 
 def _asked(line: Session, body: bytes, xid: int, who: str, deadline: Deadline) -> bytes:
-    """Sends a request and returns the token of the response, empty where it has none."""
+    """Sends a request and returns the token of the response, empty if it has none."""
     line.send(_LENGTH.pack(len(body)) + body, deadline)
     try:
         answer = line.frame(deadline)

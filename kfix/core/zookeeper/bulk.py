@@ -1,8 +1,8 @@
-"""Reads the data of many znodes over one or more sessions of the same server, with multiRead where the server has it.
+"""Reads the data of many znodes over one or more sessions of the same server, with multiRead if the server has it.
 
 multiRead (ZooKeeper 3.6 and newer) answers hundreds of reads at once. An older server answers UNIMPLEMENTED and closes
-the session (seen on 3.5.9), so it is not tried there: `srvr` names the version, and the reads are pipelined over all
-sessions. Both ways return the same results.
+the session (seen on 3.5.9), so kfix does not try it there: `srvr` names the version, and the reads are pipelined over
+all sessions. Both ways return the same results.
 
 Source: jute records `MultiHeader`, `GetDataResponse` and `ErrorResponse` of ZooKeeper 3.6 to 3.9.
 """
@@ -36,7 +36,7 @@ _VERSION_SECONDS = 0.5
 _REQUEST = struct.Struct(">iiii")  # length, xid, type, length of the path
 _FRAME = struct.Struct(">iiqi")  # length, xid, zxid, error
 _LENGTH = struct.Struct(">i")
-_CHANGED = struct.Struct(">8xq8xqi")  # of a stat: mzxid, mtime, version
+_CHANGED = struct.Struct(">8xq8xqi")  # From a stat: mzxid, mtime, version.
 _STAT_SIZE = 68
 _MULTI_HEADER = struct.Struct(">i?i")  # type, done, error
 _READ = _MULTI_HEADER.pack(_GET_DATA, False, -1)
@@ -47,7 +47,7 @@ _REPLY_SIZE = 16
 def read_many(
     lines: Sequence[ZooKeeperLine], paths: Sequence[str], decode: Decode[T], deadline: Deadline
 ) -> list[T | None]:
-    """Returns one result of `decode` per path, in order, None where the znode does not exist.
+    """Returns one result of `decode` per path, in order, None if the znode does not exist.
 
     Raises UnreachableError for a timeout, a broken response or missing permission.
     """
@@ -59,7 +59,7 @@ def read_many(
 
 
 def has_multi_read(line: ZooKeeperLine, deadline: Deadline) -> bool:
-    """Whether `srvr` names ZooKeeper 3.6 or newer; False where the server does not answer it."""
+    """Whether `srvr` names ZooKeeper 3.6 or newer; False if the server does not answer it."""
     try:
         text = four_letter_word(line.endpoint, b"srvr", deadline.within(_VERSION_SECONDS), line.ledger, line.access)
     except UnreachableError:
@@ -127,7 +127,7 @@ class _Reading(Generic[T]):
         buffer, used = session.buffer, 0
         for xid, error, at, end in _frames(session):
             used = end
-            if xid < 0:  # a notification
+            if xid < 0:  # A notification.
                 continue
             if not session.waiting or xid != session.waiting[0][0]:
                 raise session.line.wrong_answer(self._paths[session.waiting[0][1] if session.waiting else -1])
@@ -185,7 +185,6 @@ class _Reading(Generic[T]):
         return after
 
     def _refused(self, session: _Session, position: int, error: int) -> None:
-        """Raises the error of a read that was refused."""
         where = f"zookeeper {session.line.endpoint}"
         if error == NO_AUTH:
             raise UnreachableError(f"{where}: {session.line.access.not_allowed('read', self._paths[position])}")

@@ -19,7 +19,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """The value of `zookeeper.connect`: servers, and one chroot after the last of them; and how to be let in there."""
+    """The value of `zookeeper.connect`: servers, one chroot after the last of them, and the credentials."""
 
     servers: tuple[Endpoint, ...]
     chroot: str
@@ -46,7 +46,7 @@ def parse_connect(text: str, access: ZooKeeperAccess = OPEN) -> Connect:
 
 
 def chroot_fault(chroot: str) -> str:
-    """Returns the error in a chroot (a path that begins with a slash, or ""), or "" where it is valid.
+    """Returns the error in a chroot (a path that begins with a slash, or ""), or "" if it is valid.
 
     ZooKeeper rejects empty names, `.` and `..` in a path, and non-printable characters.
     """
@@ -68,7 +68,7 @@ def open_line(connect: Connect, deadline: Deadline, ledger: Ledger | None = None
     errors: list[str] = []
     fallback: ZooKeeperLine | None = None
     for position, server in enumerate(connect.servers):
-        # A hung server uses up only its share; the fallback keeps a share of its own.
+        # A hung server uses up only its share; the fallback has its own share.
         shares = len(connect.servers) - position + (fallback is not None)
         try:
             line = ZooKeeperLine(server, deadline.within(deadline.left / shares), ledger, connect.access)
@@ -89,8 +89,8 @@ def open_line(connect: Connect, deadline: Deadline, ledger: Ledger | None = None
 
 
 def read_all(
-    line: ZooKeeperLine, connect: Connect, wanted: Mapping[K, Read], deadline: Deadline
+    line: ZooKeeperLine, connect: Connect, reads: Mapping[K, Read], deadline: Deadline
 ) -> dict[K, Node | None]:
-    """Reads paths relative to the chroot in one pipelined round; a value is None where the znode does not exist."""
-    asked = [Read(r.kind, connect.path(r.path)) for r in wanted.values()]
-    return dict(zip(wanted, line.read(asked, deadline), strict=True))
+    """Reads paths relative to the chroot in one pipelined round; a value is None if the znode does not exist."""
+    requests = [Read(r.kind, connect.path(r.path)) for r in reads.values()]
+    return dict(zip(reads, line.read(requests, deadline), strict=True))

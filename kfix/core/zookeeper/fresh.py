@@ -75,7 +75,7 @@ def read_registered(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -
 
 
 def read_partition_count(line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline) -> int:
-    """Returns the number of partitions, 0 where the topic does not exist."""
+    """Returns the number of partitions, 0 if the topic does not exist."""
     found = read_all(line, connect, {"topic": get(f"/brokers/topics/{topic}")}, deadline)
     node = found["topic"]
     return 0 if node is None else len(records.assignments(node, topic))
@@ -84,7 +84,7 @@ def read_partition_count(line: ZooKeeperLine, connect: Connect, topic: str, dead
 def read_assignments(
     line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline
 ) -> dict[TopicPartition, Assignment]:
-    """Returns the assignments after a sync; empty where the topic does not exist."""
+    """Returns the assignments after a sync; empty if the topic does not exist."""
     path = f"/brokers/topics/{topic}"
     node = read_all(line, connect, {"sync": sync("/brokers"), "topic": get(path)}, deadline)["topic"]
     return {} if node is None else records.assignments(node, topic)
@@ -93,7 +93,7 @@ def read_assignments(
 def read_endpoint(
     line: ZooKeeperLine, connect: Connect, broker: int, protocol: str, deadline: Deadline
 ) -> Endpoint | None:
-    """Returns the registered address of a broker for this `protocol`, or None where it is not registered."""
+    """Returns the registered address of a broker for this `protocol`, or None if it is not registered."""
     path = f"/brokers/ids/{broker}"
     node = read_all(line, connect, {"sync": sync("/brokers"), "id": get(path)}, deadline)["id"]
     if node is None:

@@ -1,4 +1,4 @@
-"""A client of kazoo that is let in as the reader is: with the same OpenSSL context, and no key in any file."""
+"""A kazoo client with the reader's own security: the same OpenSSL context, and no key in any file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def kazoo_client(hosts: str, access: ZooKeeperAccess, timeout: float, logger: logging.Logger) -> KazooClient:
-    """Returns a client that is not started; `timeout` is that of the session, in seconds."""
+    """Returns a client that is not started; `timeout` is the session's, in seconds."""
     settings: dict[str, Any] = {}
     if access.tls is not None:
         settings["handler"] = _TlsHandler(access)
@@ -38,12 +38,12 @@ class _TlsHandler(SequentialThreadingHandler):  # type: ignore[misc]
         self._access = access
 
     def create_connection(self, *, address: tuple[str, int], hostname: str, timeout: float, **_: Any) -> socket.socket:
-        # kazoo resolves the name; the certificate is compared with what was given.
+        # kazoo resolves the name; the certificate is compared with the given name.
         line = self._access.open(Endpoint(address[0], address[1]), timeout, hostname)
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return line
 
     def select(self, readers: Any, *args: Any, **kwargs: Any) -> Any:
-        # What OpenSSL has decrypted is not seen by a select of the system.
+        # A select of the system does not see the bytes that OpenSSL has decrypted.
         ready = [each for each in readers if isinstance(each, ssl.SSLSocket) and each.fileno() >= 0 and each.pending()]
         return (ready, [], []) if ready else super().select(readers, *args, **kwargs)

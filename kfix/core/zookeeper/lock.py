@@ -29,7 +29,7 @@ FOLDER, NODE = "/kfix", "/kfix/lock"
 SESSION_SECONDS = 6.0
 _POLL_SECONDS = 0.05
 _TRIES = 3
-#: A server that hangs confirms nothing, and is waited for no longer than this.
+#: A server that hangs confirms nothing; kfix waits no longer than this for it.
 _CONFIRM_SECONDS = 1.0
 
 # Without its own handler, kazoo would print warnings of dropped connections on the terminal.
@@ -96,7 +96,7 @@ class ZooKeeperLock(ClusterLock):
             try:
                 self._ask(client.create_async(self._node, data, ephemeral=True))
             except NodeExistsError:
-                with contextlib.suppress(NoNodeError):  # deleted meanwhile: try again
+                with contextlib.suppress(NoNodeError):  # Another process deleted it: try again.
                     holder, stat = self._ask(client.get_async(self._node))
                     if stat.ephemeralOwner == self._session:
                         return
@@ -106,9 +106,9 @@ class ZooKeeperLock(ClusterLock):
         raise self._held(holder)
 
     def _confirm(self) -> None:
-        """Raises UnreachableError where a server of the ensemble that has caught up does not show the lock.
+        """Raises UnreachableError if a server of the ensemble that has caught up does not show the lock.
 
-        One that was started alone, from a copy of the data, grants a lock that no other kfix ever sees.
+        A server that was started alone, from a copy of the data, grants a lock that no other kfix ever sees.
         """
         for server in self._connect.servers:
             with contextlib.suppress(UnreachableError):
@@ -119,7 +119,7 @@ class ZooKeeperLock(ClusterLock):
         raise self._unreachable(f"{server} does not show it, so the servers are not one ensemble: give the right ones")
 
     def _shown_by(self, server: Endpoint) -> bool:
-        """Whether the server shows the lock, or has no quorum and so shows nothing that counts."""
+        """Whether the server shows the lock, or has no quorum, so that its answer does not count."""
         limit = Deadline.after(min(_CONFIRM_SECONDS, self._timeout))
         with ZooKeeperLine(server, limit, access=self._connect.access) as line:
             for pause in ROUNDS:
@@ -145,7 +145,7 @@ class ZooKeeperLock(ClusterLock):
         client = self._client
         if client is None:
             return False
-        # After a lost connection the session either reconnects or expires: wait for as long as it may still be valid.
+        # After a lost connection the session either reconnects or expires: wait as long as it may still be valid.
         until = self._seen + SESSION_SECONDS
         while client.state == KazooState.SUSPENDED and time.monotonic() < until:
             time.sleep(_POLL_SECONDS)
@@ -167,9 +167,7 @@ class ZooKeeperLock(ClusterLock):
         return answer.get(timeout=self._timeout)
 
     def release(self) -> None:
-        """Ends the session and thereby deletes its own node only; if unreachable, the node goes when the session
-        expires.
-        """
+        """Ends the session, which deletes its own node only; if unreachable, the node goes when the session expires."""
         client, self._client = self._client, None
         if client is None:
             return

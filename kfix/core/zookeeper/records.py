@@ -127,7 +127,7 @@ def _assignment(replicas: tuple[int, ...], adding: tuple[int, ...], removing: tu
 def registration(node: Node, broker: int, protocol: str) -> tuple[Registration, str]:
     """Returns the registration and the error in it ("" for none). The znode alone shows that the broker is alive.
 
-    The endpoint is that of the listener with `protocol`, or the first one where none matches (docs/facts/zookeeper.md).
+    The endpoint is the listener with `protocol`, or the first one if none matches (docs/facts/zookeeper.md).
     """
     path = f"/brokers/ids/{broker}"
     bare = Registration(broker, None, None, node.stat.czxid, node.stat.ctime)
@@ -228,8 +228,8 @@ def _are_ids(value: Any) -> bool:
     return type(value) is list and all(map(is_int32, value))
 
 
-def _wrong(path: str, name: str, wanted: str, raw: dict[str, Any], key: str = "") -> BadRecordError:
+def _wrong(path: str, name: str, expected: str, raw: dict[str, Any], key: str = "") -> BadRecordError:
     """Returns the error. `name` is the path of the value inside the znode, `key` its key in `raw` if different."""
     if (key or name) not in raw:
         return BadRecordError(path, f"{name} is missing")
-    return BadRecordError(path, f"{name}: expected {wanted}, not {shown(raw[key or name])}")
+    return BadRecordError(path, f"{name}: expected {expected}, not {shown(raw[key or name])}")

@@ -1,4 +1,4 @@
-"""What the servers of an ensemble say of themselves: the four-letter word `srvr`, one server at a time."""
+"""The servers of an ensemble in their own words: the four-letter word `srvr`, one server at a time."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def _field(text: str, key: str) -> str:
 
 
 def _hexadecimal(text: str) -> int:
-    """Returns the zxid, or -1 where the text is not a number of 64 bits."""
+    """Returns the zxid, or -1 if the text is not a number of 64 bits."""
     return int(text, 16) if text and len(text) <= 16 and set(text) <= set("0123456789abcdef") else -1

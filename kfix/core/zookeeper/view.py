@@ -108,7 +108,7 @@ def _registered(found: dict[int, Registration], shift: int) -> dict[int, Registr
 
 
 def _or_unread(read: Callable[[], T], unread: Unread | None) -> T | None:
-    """Returns None and notes the error in `unread` where the znode is invalid; raises it where `unread` is None."""
+    """Returns None and notes the error in `unread` if the znode is invalid; raises it if `unread` is None."""
     try:
         return read()
     except records.BadRecordError as error:
@@ -162,7 +162,7 @@ _MANY_TOPICS = 50
 
 
 class _Lines:
-    """A session, and more with the same server for many reads: that server has caught up with the leader."""
+    """A session, and further ones with the same server for many reads: that server has caught up with the leader."""
 
     def __init__(self, line: ZooKeeperLine, deadline: Deadline) -> None:
         self.all = [line]
@@ -197,7 +197,7 @@ def read_topics(
     unread: Unread | None = None,
     names: PartitionNames | None = None,
 ) -> dict[TopicPartition, Assignment]:
-    """Returns the assignments of these topics. An invalid znode goes into `unread`, or is raised where that is None."""
+    """Returns the assignments of these topics. An invalid znode goes into `unread`, or is raised if that is None."""
     names = names or PartitionNames()
 
     def take(position: int, data: bytes, *_: int) -> dict[TopicPartition, Assignment] | None:
@@ -218,7 +218,7 @@ def read_states(
     unread: Unread | None = None,
     shift: int = 0,
 ) -> dict[TopicPartition, PartitionState]:
-    """Returns the partition states. An invalid znode goes into `unread`, or is raised where that is None.
+    """Returns the partition states. An invalid znode goes into `unread`, or is raised if that is None.
 
     `shift` is added to their times, in ms.
     """

@@ -91,7 +91,7 @@ def sync(path: str) -> Read:
 
 
 class ZooKeeperLine:
-    """One session with one server. `read_only` is True where the server reports that it has no quorum."""
+    """One session with one server. `read_only` is True if the server reports that it has no quorum."""
 
     def __init__(
         self, endpoint: Endpoint, deadline: Deadline, ledger: Ledger | None = None, access: ZooKeeperAccess = OPEN
@@ -149,22 +149,22 @@ class ZooKeeperLine:
             log_in(self, deadline)
         return len(answer) > 36 and answer[36] != 0
 
-    def read(self, asked: Sequence[Read], deadline: Deadline) -> list[Node | None]:
-        """Returns one result per request, in order, None where the znode does not exist.
+    def read(self, requests: Sequence[Read], deadline: Deadline) -> list[Node | None]:
+        """Returns one result per request, in order, None if the znode does not exist.
 
         Raises UnreachableError for a timeout, a broken response or missing permission.
         """
         results: list[Node | None] = []
         sent = 0
-        while len(results) < len(asked):
-            if sent < len(asked) and sent - len(results) <= _WINDOW // 2:
-                upto = min(len(asked), len(results) + _WINDOW)
-                self.send(b"".join(self._request(r) for r in asked[sent:upto]), deadline)
+        while len(results) < len(requests):
+            if sent < len(requests) and sent - len(results) <= _WINDOW // 2:
+                upto = min(len(requests), len(results) + _WINDOW)
+                self.send(b"".join(self._request(r) for r in requests[sent:upto]), deadline)
                 sent = upto
-            request = asked[len(results)]
-            # Requests are answered in order; `_xid` is that of the last one sent.
-            wanted = self._xid - (sent - len(results)) + 1
-            results.append(self._result(request, self._reply(request, wanted, deadline)))
+            request = requests[len(results)]
+            # Requests are answered in order; `_xid` is the last one's.
+            xid = self._xid - (sent - len(results)) + 1
+            results.append(self._result(request, self._reply(request, xid, deadline)))
         return results
 
     def _request(self, request: Read) -> bytes:
@@ -176,7 +176,7 @@ class ZooKeeperLine:
             body += b"\0"
         return struct.pack(">i", len(body)) + body
 
-    def _reply(self, request: Read, wanted: int, deadline: Deadline) -> bytes | None:
+    def _reply(self, request: Read, expected: int, deadline: Deadline) -> bytes | None:
         while True:
             answer = self.frame(deadline)
             if len(answer) < _REPLY.size:
@@ -184,7 +184,7 @@ class ZooKeeperLine:
             xid, zxid, error = _REPLY.unpack_from(answer)
             if xid >= 0:
                 break
-        if xid != wanted:
+        if xid != expected:
             raise self.wrong_answer(request.path)
         self.zxid = zxid
         if error == NO_NODE:
@@ -210,8 +210,6 @@ class ZooKeeperLine:
             return Node(data, names, ZnodeStat._make(_STAT.unpack_from(answer, at)))
         except struct.error:
             raise self.broken_answer(request.path) from None
-
-    # --- for kfix.core.zookeeper.bulk, which reads over several sessions ----------------------------------------
 
     def xids(self, count: int) -> int:
         """Reserves the ids of `count` requests and returns the first of them."""

@@ -1,8 +1,8 @@
-"""Compares what one ZooKeeper server shows with the other servers of its ensemble, since a single one may be wrong.
+"""Compares one ZooKeeper server with the other servers of its ensemble, since a single one may be wrong.
 
 A server that was restored from a backup, started as `standalone` or belongs to another ensemble answers like any other.
-After a sync, two servers of one ensemble differ for moments only: what was the same at a second server before and after
-it was read at the first one, and is something else there, is a contradiction. docs/adr/036.
+After a sync, two servers of one ensemble differ for moments only. If a second server showed the same before and after a
+read at the first one, and the first shows something else, they contradict each other (docs/adr/036).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kfix.core.wording import several
 from kfix.core.zookeeper.connect import Connect, read_all
 from kfix.core.zookeeper.wire import Node, Read, ZooKeeperLine, children, exists, get, sync
 
-#: What every server must show alike. Lists that can be long are compared by their number of entries.
+#: Paths that every server must show alike. Lists that can be long are compared by their number of entries.
 COMPARED: Mapping[str, Read] = {
     "/controller": get("/controller"),
     "/controller_epoch": get("/controller_epoch"),
@@ -45,7 +45,7 @@ _MOST_SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """`other` shows something else than the server that was read: `path` as `here`, and as `there` at the other."""
+    """`other` differs from the server that was read: `path` is `here` at that server, and `there` at the other."""
 
     other: Endpoint
     path: str
@@ -99,11 +99,11 @@ class Witnesses:
             each.join(self._deadline.left)
         with self._mutex:
             lines = dict(self._lines)
-        wanted = {**COMPARED, **{path: get(path) for path in paths}}
+        reads = {**COMPARED, **{path: get(path) for path in paths}}
         agreeing, contradictions = set(), []
         for server, other in lines.items():
             try:
-                found = contradiction(line, other, self._connect, wanted, deadline)
+                found = contradiction(line, other, self._connect, reads, deadline)
             except _WitnessLostError:
                 continue
             if found is None:
@@ -118,18 +118,18 @@ class _WitnessLostError(Exception):
 
 
 def contradiction(
-    line: ZooKeeperLine, other: ZooKeeperLine, connect: Connect, wanted: Mapping[str, Read], deadline: Deadline
+    line: ZooKeeperLine, other: ZooKeeperLine, connect: Connect, reads: Mapping[str, Read], deadline: Deadline
 ) -> Contradiction | None:
-    """Returns what the two servers show differently in every round, or None where they agree in one."""
+    """Returns the persistent difference between the two servers, or None if they agree in one round."""
     found: Contradiction | None = None
     for pause in ROUNDS:
         time.sleep(min(pause, deadline.left))
-        before = _witnessed(other, connect, wanted, deadline)
+        before = _witnessed(other, connect, reads, deadline)
         zxid_before = other.zxid
-        here = _read(line, connect, wanted, deadline)
+        here = _read(line, connect, reads, deadline)
         zxid_here = line.zxid
-        after = _witnessed(other, connect, wanted, deadline)
-        same = [path for path in wanted if _known(before[path]) == _known(after[path])]
+        after = _witnessed(other, connect, reads, deadline)
+        same = [path for path in reads if _known(before[path]) == _known(after[path])]
         found = next(
             (
                 Contradiction(other.endpoint, path, _shown(here[path]), _shown(after[path]))
@@ -146,24 +146,24 @@ def contradiction(
 
 
 def _witnessed(
-    line: ZooKeeperLine, connect: Connect, wanted: Mapping[str, Read], deadline: Deadline
+    line: ZooKeeperLine, connect: Connect, reads: Mapping[str, Read], deadline: Deadline
 ) -> dict[str, Node | None]:
     try:
-        return _read(line, connect, wanted, deadline.within(_WITNESS_SECONDS))
+        return _read(line, connect, reads, deadline.within(_WITNESS_SECONDS))
     except UnreachableError as error:
         raise _WitnessLostError(str(error)) from None
 
 
 def _read(
-    line: ZooKeeperLine, connect: Connect, wanted: Mapping[str, Read], deadline: Deadline
+    line: ZooKeeperLine, connect: Connect, reads: Mapping[str, Read], deadline: Deadline
 ) -> dict[str, Node | None]:
-    found = read_all(line, connect, {"": sync("/brokers"), **wanted}, deadline)
+    found = read_all(line, connect, {"": sync("/brokers"), **reads}, deadline)
     del found[""]
     return found
 
 
 def _known(node: Node | None) -> tuple[object, ...] | None:
-    """Returns what must be equal at two servers that have caught up."""
+    """Returns the values that must be equal at two servers that have caught up."""
     if node is None:
         return None
     return node.data, sorted(node.children), node.stat.czxid, node.stat.mzxid, node.stat.n_children

@@ -23,7 +23,7 @@ _UNTEXT: Final = re.compile("[\x00-\x08\x0e-\x1a\ufffd]")
 
 
 class Entry(NamedTuple):
-    """A log entry. `logger` is "" where the message continues on the next line, as in Kafka's config dump.
+    """A log entry. `logger` is "" if the message continues on the next line, as in Kafka's config dump.
 
     `at` is in seconds since the epoch; `writer` is the broker id according to the log, or -1.
     """

@@ -141,8 +141,8 @@ def diagnose(
     choice = choice_of(only or [], topic or [], min_severity, prevention=prevention)
     if not all(0 <= seconds <= _LONGEST for seconds in (debounce, restart_grace, transaction_grace)):
         raise UsageError(f"--debounce, --restart-grace and --transaction-grace must be 0 to {_LONGEST} seconds")
-    wanted = _format(format_, json=json_output, nagios=nagios)
-    if group is not None and (not group or wanted not in {Format.TEXT, Format.JSON} or choice != EVERYTHING):
+    kind = _format(format_, json=json_output, nagios=nagios)
+    if group is not None and (not group or kind not in {Format.TEXT, Format.JSON} or choice != EVERYTHING):
         raise UsageError(
             "--group needs a name, and excludes --only, --topic, --min-severity, --prevention, and formats other than "
             "text and json"
@@ -161,7 +161,7 @@ def diagnose(
             restart_grace=restart_grace,
             transaction_grace=transaction_grace,
             prevention=choice.prevention,
-            saying=lambda sentence: say(sentence, err=True),
+            warn=lambda sentence: say(sentence, err=True),
         )
     else:
         access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
@@ -178,10 +178,10 @@ def diagnose(
             prevention=choice.prevention,
             keep=keep,
             before=before,
-            # Where errors are piped, only the confirmed verdict counts.
+            # If errors are piped, only the confirmed verdict counts.
             first=partial(_first_verdict, choice, access) if sys.stderr.isatty() else None,
             interrupted=_not_confirmed(
-                choice, access, verbose=verbose, machine=wanted is not Format.TEXT or group is not None
+                choice, access, verbose=verbose, machine=kind is not Format.TEXT or group is not None
             ),
             waiting=lambda seconds: say(
                 f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
@@ -193,21 +193,23 @@ def diagnose(
     if stats:
         print_lines(traffic_lines(snapshot), PlainConsole(sys.stderr))
     if group is not None:
-        raise typer.Exit(_report_group(diagnosis, snapshot, group, wanted, placed))
+        raise typer.Exit(_report_group(diagnosis, snapshot, group, kind, placed))
     require_topics(snapshot, choice.topics)
-    raise typer.Exit(_report(chosen(diagnosis, choice), choice, wanted, placed, verbose=verbose))
+    raise typer.Exit(_report(chosen(diagnosis, choice), choice, kind, placed, verbose=verbose))
 
 
-def _format(given: Format | None, *, json: bool, nagios: bool) -> Format:
+def _format(chosen_format: Format | None, *, json: bool, nagios: bool) -> Format:
     short = {Format.JSON: json, Format.NAGIOS: nagios}
-    named = {each for each, is_given in short.items() if is_given} | ({given} if given is not None else set())
+    named = {each for each, is_given in short.items() if is_given} | (
+        {chosen_format} if chosen_format is not None else set()
+    )
     if len(named) > 1:
         raise UsageError("--format, --json and --nagios name different formats", hint="give one of them")
     return named.pop() if named else Format.TEXT
 
 
 def _placed(ctx: typer.Context, output: str | None, cluster: str) -> OutputDocument:
-    """Returns the document that the boundary fills if the command fails. Raises UsageError for an unusable file."""
+    """Returns the document that the error boundary fills after a failure. Raises UsageError for an unusable file."""
     placed: OutputDocument = ctx.meta.setdefault(DOCUMENT, OutputDocument())
     if output is not None and output != _STDOUT:
         require_plain_file(output)
@@ -221,7 +223,7 @@ def _first_verdict(choice: Choice, access: Access, diagnosis: Diagnosis) -> None
 
 
 def _not_confirmed(choice: Choice, access: Access, *, verbose: bool, machine: bool) -> Callable[[Diagnosis], None]:
-    """Returns what shows the first snapshot's diagnosis if Ctrl-C ends the command; a program gets the error only."""
+    """Returns what shows the first snapshot's diagnosis if Ctrl-C ends the command; a program gets only the error."""
 
     def show(diagnosis: Diagnosis) -> None:
         if not machine:
@@ -231,8 +233,8 @@ def _not_confirmed(choice: Choice, access: Access, *, verbose: bool, machine: bo
     return show
 
 
-def _report(diagnosis: Diagnosis, choice: Choice, wanted: Format, placed: OutputDocument, *, verbose: bool) -> int:
-    if wanted is Format.TEXT and placed.output is None:
+def _report(diagnosis: Diagnosis, choice: Choice, kind: Format, placed: OutputDocument, *, verbose: bool) -> int:
+    if kind is Format.TEXT and placed.output is None:
         _print(diagnosis, verbose=verbose)
     else:
 
@@ -241,8 +243,8 @@ def _report(diagnosis: Diagnosis, choice: Choice, wanted: Format, placed: Output
 
             return judged_rules(choice)
 
-        _write(document(wanted, diagnosis, rules, verbose=verbose), placed)
-    return exit_code_of(wanted, diagnosis)
+        _write(document(kind, diagnosis, rules, verbose=verbose), placed)
+    return exit_code_of(kind, diagnosis)
 
 
 def _print(diagnosis: Diagnosis, *, verbose: bool) -> None:
@@ -256,17 +258,17 @@ def _write(text: str, placed: OutputDocument) -> None:
         return
     from kfix.front.writing import write_output  # noqa: PLC0415 - only for --output
 
-    placed.done = True  # also if it cannot be written: then the error could not be written there either
+    placed.done = True  # Set even if writing fails: the error could not be written there either.
     write_output(text if text.endswith("\n") else f"{text}\n", placed.output)
 
 
-def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, wanted: Format, placed: OutputDocument) -> int:
+def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, kind: Format, placed: OutputDocument) -> int:
     """Returns the exit code: 0 if its coordinator is healthy, 21 if it is blocked, 22 if that is unknown."""
     from kfix.diagnose.report.group_story import group_json, group_text, print_group  # noqa: PLC0415 - only for --group
 
     story = group_story(snapshot, diagnosis, group)
-    if wanted is Format.TEXT and placed.output is None:
+    if kind is Format.TEXT and placed.output is None:
         print_group(story, PlainConsole(sys.stdout))
     else:
-        _write(group_json(story) if wanted is Format.JSON else group_text(story), placed)
+        _write(group_json(story) if kind is Format.JSON else group_text(story), placed)
     return {True: 21, False: 0, None: 22}[story.blocked]

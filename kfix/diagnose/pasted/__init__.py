@@ -1,1 +1,1 @@
-"""Pasted text as a snapshot: one module for each family of formats, and `reader`, which gives each line to one."""
+"""Pasted text as a snapshot: one module per family of formats; `reader` gives each line to one of them."""

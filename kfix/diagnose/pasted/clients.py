@@ -26,7 +26,7 @@ _PARTITIONS: Final = re.compile(r"\[(?P<all>[\w.-]+-\d+(?:, ?[\w.-]+-\d+)*)\]")
 
 
 def client_error(entry: LogEntry, gathered: Gathered) -> bool:
-    """Returns whether the entry is an error of a client about a group, a topic or a broker, or shows the end of one."""
+    """Returns whether a client reports an error about a group, a topic or a broker, or that an error has ended."""
     if _metadata(entry, gathered) or _connection(entry, gathered):
         return True
     group, code = named(GROUP, entry.text), error_code(entry.text)
@@ -54,7 +54,7 @@ def _about(code: int, group: str, entry: LogEntry) -> str:
 
 
 def _metadata(entry: LogEntry, gathered: Gathered) -> bool:
-    """Reads the answer of a broker about several topics, as the Java client prints it."""
+    """Reads a broker's answer about several topics, as the Java client prints it."""
     answer = METADATA.search(entry.text)
     if answer is None:
         return False

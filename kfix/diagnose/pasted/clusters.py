@@ -1,4 +1,4 @@
-"""Texts about several clusters: their outputs are separated before anything is read, and never merged."""
+"""Texts about several clusters: kfix separates their outputs before it reads anything, and never merges them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kfix.diagnose.pasted.commands import command_of
 from kfix.diagnose.pasted.lines import PastedLine
 
 _HEAD: Final = re.compile(r"Metadata for .*\(from broker|Topic: ?\S+\s+TopicId:|ClusterId:\s|\{\"originating_broker\"")
-#: What is another one in another cluster: {what: its value}.
+#: What differs between clusters: {what: its value}.
 _MARKS: Final = (
     re.compile(r"(?P<what>ClusterId):\s+(?P<value>[\w-]{16,40})$"),
     re.compile(r"Topic: ?(?P<what>\S+)\s+TopicId: ?(?P<value>[\w-]{22})\b"),
@@ -19,7 +19,7 @@ _MARKS: Final = (
 
 
 def split_clusters(lines: Sequence[PastedLine]) -> list[list[PastedLine]]:
-    """Returns the lines by cluster, in order of the text; an output that names none belongs to the one before it."""
+    """Returns the lines by cluster, in order of the text; an output that names none belongs to the previous cluster."""
     found: list[tuple[dict[str, str], list[PastedLine]]] = [({}, [])]
     for part in _parts(lines):
         marks = {m["what"]: m["value"] for line in part for mark in _MARKS if (m := mark.match(line.text))}
@@ -36,7 +36,7 @@ def split_clusters(lines: Sequence[PastedLine]) -> list[list[PastedLine]]:
 
 
 def _same(one: dict[str, str], other: dict[str, str]) -> bool:
-    """Returns whether nothing that both name differs; where they name nothing in common, they may be one cluster."""
+    """Returns whether nothing that both name differs; if they name nothing in common, they may be one cluster."""
     return all(one[what] == other[what] for what in one.keys() & other.keys())
 
 

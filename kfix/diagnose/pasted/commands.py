@@ -1,4 +1,4 @@
-"""The command above an output: it names the group that was asked for, and shows which rows a filter left out."""
+"""The command above an output: it names the requested group, and shows which rows a filter left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PROMPT: Final = re.compile(
     r"[\w.@:~/\[\]-]*[@:~\]][\w.@:~/ \[\]-]*[#%]|PS [A-Z]:[\w\\. -]*>) (?P<command>\S.*)",
     re.DOTALL,
 )
-#: A tool of Kafka without a prompt: what follows its name are options.
+#: A Kafka tool without a prompt: options follow its name.
 _TOOL: Final = re.compile(
     r"(?:\S*[/\\])?(?:kafka-[a-z-]+|kcat|kafkacat|zookeeper-shell|zkCli|rpk)"
     r"(?:\.sh|\.bat)?\s+-?-?[\w-]"

@@ -1,6 +1,6 @@
 """`kafka-consumer-groups`: its lists, its descriptions and its errors.
 
-The tool prints an error without its group, so the group is that of the command before.
+The tool prints an error without its group; the command above names the group.
 """
 
 from __future__ import annotations
@@ -37,13 +37,12 @@ class ConsumerGroupsFormat:
 
     @property
     def _asked(self) -> str:
-        """Returns the group that the command above asks for, "" if it names none."""
+        """Returns the group in the command above, "" if it names none."""
         asked = _ASKED.search(self._gathered.command.text)
-        # A variable of the shell or a placeholder is not the name, and another name has another coordinator.
+        # A shell variable or a placeholder is not the name, and another name has another coordinator.
         return "" if asked is None or asked["group"].startswith(("$", "<", "%")) else asked["group"]
 
     def take(self, line: PastedLine) -> bool:
-        """Returns whether the line is of this format."""
         text = line.text
         if said := _SAID.match(text):
             self._said(said["group"], said["what"], line)
@@ -63,7 +62,6 @@ class ConsumerGroupsFormat:
         return False
 
     def end_block(self) -> None:
-        """Ends the table."""
         self._columns = []
 
     def _said(self, group: str, what: str, line: PastedLine) -> None:
@@ -76,13 +74,13 @@ class ConsumerGroupsFormat:
             self._gathered.complain("group", group, code, line)
 
     def _row(self, words: list[str], line: PastedLine) -> bool:
-        """Returns whether these words are a row: the number of the partition or of the members is where it belongs."""
+        """Returns whether these words are a row: the column of the partition or of the members holds a number."""
         if "#MEMBERS" in self._columns:
             return self._state(words, line)
         if "PARTITION" not in self._columns or len(words) < len(self._columns):
             return "CONSUMER-ID" in self._columns and len(words) == len(self._columns) and words[-1].isdigit()
         number = words[self._columns.index("PARTITION")]
-        if not number.isdigit() and number != "-":  # a member without a partition
+        if not number.isdigit() and number != "-":  # A member without a partition.
             return False
         if self._columns[0] == "GROUP":
             self._gathered.groups.setdefault(words[0], "")

@@ -1,7 +1,7 @@
-"""`kafka-topics --describe` of every age and vendor, and `kafka-list-topic` of 0.8.
+"""`kafka-topics --describe` of every version and vendor, and `kafka-list-topic` of 0.8.
 
-A row is a sequence of `Key: value` pairs. It begins with `Topic:` or `Partition:`, so that neither line ends nor their
-absence matter: terminals wrap rows, also within a key or a list, and chats put many rows on one line.
+A row is a sequence of `Key: value` pairs that begins with `Topic:` or `Partition:`. Line ends do not matter: terminals
+wrap rows, even within a key or a list, and chats put many rows on one line.
 """
 
 from __future__ import annotations
@@ -73,7 +73,6 @@ class DescribeFormat:
         self._topic = ""
 
     def take(self, line: PastedLine) -> bool:
-        """Returns whether the line is of this format."""
         if self._row and (split := self._split_key(line.text)) is not None:
             return self._take_pairs(split, line)
         if _KEY.search(line.text):
@@ -101,7 +100,7 @@ class DescribeFormat:
         keys = list(_KEY.finditer(text))
         taken = False
         if not self._row and keys[0].start() > 0 and len(keys) < _FEWEST_KEYS:
-            return False  # prose that holds such a word
+            return False  # Prose that contains such a word.
         head = text[: keys[0].start()].strip()
         if head and self._row:
             torn = self._row[-1][1].endswith(",") or head.startswith(",")
@@ -113,7 +112,7 @@ class DescribeFormat:
                 self.end_block()
                 self._begun = line
             elif not self._row or name in dict(self._row):
-                # A foreign line that holds such a word, such as a log line.
+                # Another line that contains such a word, such as a log line.
                 self.end_block()
                 continue
             self._row.append((name, text[key.end() : end].strip(" \t\"'`|")))
@@ -128,7 +127,7 @@ class DescribeFormat:
     def _split_key(self, text: str) -> str | None:
         """Returns the line with the beginning of its key, which a wrap left on the line before; None if there is none.
 
-        Takes that beginning from the open row.
+        It removes that beginning from the open row.
         """
         name, value = self._row[-1]
         words = _LAST_WORD.fullmatch(value)
@@ -152,7 +151,7 @@ class DescribeFormat:
         return not value and (listing or text.lower() == "none")
 
     def _extend(self, text: str) -> None:
-        """Adds to the last value, which a terminal has wrapped; what cannot belong to it is a prefix of the line."""
+        """Adds to the last value, which a terminal has wrapped; text that cannot belong to it is a line's prefix."""
         name, value = self._row[-1]
         fits = (
             (name in _LIST_KEYS | _NUMBER_KEYS and re.fullmatch(r"[\d,\s]+", text) is not None)
@@ -199,7 +198,7 @@ class DescribeFormat:
         # KRaft lists eligible replicas only while the ISR is below min.insync.replicas.
         if leader >= 0 and (gathered.command.under_min_isr or _numbers(fields, "Elr")):
             gathered.complain("min isr", str(tp), -1, line)
-        # An observer is no candidate for the ISR, unless it was promoted to it.
+        # An observer is no candidate for the ISR unless it was promoted.
         if outside := tuple(b for b in observers if b not in isr):
             gathered.observers[tp] = outside
         adding, removing = _numbers(fields, "AddingReplicas"), _numbers(fields, "RemovingReplicas")
@@ -208,7 +207,7 @@ class DescribeFormat:
         self._signs(tp, fields, line)
 
     def _signs(self, tp: TopicPartition, fields: dict[str, str], line: PastedLine) -> None:
-        """Adds what the columns of later versions and of Confluent show of brokers and replicas."""
+        """Adds the facts about brokers and replicas in the columns of later versions and of Confluent."""
         gathered = self._gathered
         if elr := _numbers(fields, "Elr"):
             gathered.elr[tp] = elr

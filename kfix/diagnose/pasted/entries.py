@@ -17,7 +17,7 @@ _STAMPED: Final = re.compile(
     re.DOTALL,
 )
 _LEVEL: Final = re.compile(r"\b(TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|PANIC)\b\s*[\]:-]*\s*")
-#: What follows the level where a layout puts the process, the thread and the logger in front of the message.
+#: The process, thread and logger that some layouts put between level and message.
 _CONTEXT: Final = re.compile(r"(?:\d+ )?(?:--- )?(?:\[[^\]]*\] )?(?P<logger>(?:[a-z]\w*\.)+[A-Z][\w$.]*)\s+[:-]+ ")
 #: The level is near the beginning, behind a thread at most.
 _NEAR: Final = 90
@@ -33,7 +33,7 @@ _UNDATED: Final = (
     re.compile(r"(?:\w+=\S+ )*(?:level|lvl|pri)=\"?(?P<level>\w+)\"? (?P<rest>.*)", re.DOTALL),
     re.compile(r"(?P<rest>\[(?:Consumer|Producer|AdminClient) clientId=.*)", re.DOTALL),
     re.compile(r"\[(?:sarama|kafka|kafka-go|kgo)\] (?:[\d/]{10} [\d:.]+ )?(?P<rest>.*)", re.DOTALL | re.IGNORECASE),
-    # Messages of client libraries whose callers print nothing else in front of them.
+    # Messages of client libraries whose callers print no prefix.
     re.compile(r"(?P<rest>(?:client|consumer|producer|consumer/broker|kafka)(?:/[\w.\-/]+|:) .*)", re.DOTALL),
 )
 _LOGGER: Final = re.compile(r"(?P<text>.*) \((?P<logger>[\w.$-]+)(?::\d+)?\)(?: \[[^\]]*\])?\s*", re.DOTALL)

@@ -23,9 +23,7 @@ _MOST_FILES: Final = 5_000
 
 
 def parse_folder(folder: Path, name: str) -> Snapshot:
-    """Returns the snapshot of all files in a folder. Raises UsageError if there is none, InvalidFileError if nothing
-    in them can be judged.
-    """
+    """Returns the snapshot of a folder's files. Raises UsageError without files, InvalidFileError without facts."""
     files = sorted(islice((p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")), _MOST_FILES))
     if not files:
         raise UsageError(f"{folder}: holds no file", hint=HINT)

@@ -1,4 +1,4 @@
-"""What was read of a text so far: every format adds to it, and it notices what is repeated or differs."""
+"""What was read of a text so far: every format adds to it, and it notices repetitions and differences."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ERRORS: Final = frozenset({"ERROR", "FATAL"})
 _LONGEST_TEXT: Final = 400
 
 
-#: (about, name, code, broker, the node or file of the line where the text names no broker).
+#: (about, name, code, broker, the node or file of the line if the text names no broker).
 ComplaintKey = tuple[str, str, int, int, str]
 
 
 class BadRowError(Exception):
-    """A row of a known kind lacks something; the message states what."""
+    """A row of a known kind lacks something, which the message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _Read:
 
 
 class Unread(NamedTuple):
-    """Lines that count for nothing: how many, and the one that matters most (`worse` is higher for an error)."""
+    """Unused lines: how many, and the most important one (`worse` is higher for an error)."""
 
     lines: int = 0
     worse: int = -1
@@ -62,10 +62,12 @@ class Unread(NamedTuple):
 class Gathered:
     """`view_of` is the broker that a client asked, -1 if the text names none; `controller` likewise.
 
-    `groups` are {group: its state, "" if unknown}, `unused` {tool: number of its lines} of outputs without any use,
-    `short` {brokers or topics: a sentence} of outputs that state more of them than the text shows. `partial` says why
-    descriptions may leave rows out, "" if none does. `command` is the command above the open block. `errors` are the
-    lines of the levels ERROR and FATAL that kfix does not know.
+    - `groups`: {group: its state, "" if unknown}
+    - `unused`: {tool: number of its lines}, for outputs without any use
+    - `short`: {brokers or topics: a sentence}, for outputs that state more of them than the text shows
+    - `partial`: why descriptions may leave rows out, "" if none does
+    - `command`: the command above the open block
+    - `errors`: the lines of the levels ERROR and FATAL that kfix does not know
     """
 
     formats: Counter[str] = field(default_factory=Counter)
@@ -102,7 +104,7 @@ class Gathered:
     mode: Mode = Mode.UNKNOWN
 
     def partition(self, tp: TopicPartition, view: PartitionView, line: PastedLine, source: str) -> None:
-        """Adds what one row shows of a partition.
+        """Adds the facts of one row about a partition.
 
         Of two different rows the one with the higher leader epoch counts, otherwise the later one. Raises BadRowError
         for a row that no broker prints, since nothing is known of its partition.
@@ -135,7 +137,7 @@ class Gathered:
         broker: int = NOBODY,
         detail: str = "",
     ) -> ComplaintKey:
-        """Adds an error and returns its key; the same one again counts as a repeated line, and the last one counts."""
+        """Adds an error and returns its key; a repeated error counts as a repeated line, and the last one counts."""
         node = line.node or line.file
         key = (about, name, code, broker, node if broker < 0 else "")
         old = self.complaints.get(key)
@@ -151,13 +153,13 @@ class Gathered:
         return key
 
     def settle(self, about: str, name: str, line: PastedLine, at: float = -1.0) -> None:
-        """Notes that what was wrong with `name` was right again in this line; earlier errors are the past."""
+        """Notes that `name` works again in this line; earlier errors no longer count."""
         old = self.settled.get((about, name))
         if old is None or _later((at, line.number), old):
             self.settled[about, name] = (at, line.number)
 
     def discovered(self, group: str, line: PastedLine, at: float) -> None:
-        """Notes that the coordinator of a group was found: only that there was none is the past."""
+        """Notes that the coordinator of a group was found, which settles only COORDINATOR_NOT_AVAILABLE."""
         self.settle(f"group {COORDINATOR_NOT_AVAILABLE}", group, line, at)
 
     def lasting(self) -> tuple[Complaint, ...]:
@@ -170,7 +172,7 @@ class Gathered:
         return any(end is not None and _later(end, (error.at, error.line)) for end in ends)
 
     def controls(self, controller: int, about: str, line: PastedLine) -> None:
-        """Sets the controller by its own record; an earlier line that showed none (`about` it) is the past."""
+        """Sets the controller from its own record; an earlier line that showed none (`about` it) no longer counts."""
         self.controller = controller
         self.settle(about, "", line)
 
@@ -203,19 +205,19 @@ class Gathered:
 
     @property
     def trouble(self) -> tuple[int, int, int]:
-        """Returns how bad it looks: partitions without a leader, errors, and partitions that lack replicas."""
+        """Returns the severity as counts: partitions without a leader, errors, and partitions that lack replicas."""
         views = [read.view for read in self.read.values()]
         leaderless = sum(view.leader < 0 for view in views)
         return leaderless, len(self.lasting()), sum(len(view.isr) < len(view.replicas) for view in views)
 
     @property
     def deleting(self) -> frozenset[str]:
-        """Returns the topics of which most rows say that they are being deleted: one stale row is not enough."""
+        """Returns the topics that most rows mark as being deleted: one stale row is not enough."""
         return frozenset(topic for topic, rows in self.marked.items() if rows > self.unmarked[topic])
 
 
 def _later(one: tuple[float, int], other: tuple[float, int]) -> bool:
-    """Returns whether (time, line) is later than another: by time where both have one, otherwise by line."""
+    """Returns whether (time, line) is later than another: by time if both have one, otherwise by line."""
     return one > other if one[0] >= 0 and other[0] >= 0 and one[0] != other[0] else one[1] > other[1]
 
 

@@ -1,4 +1,4 @@
-"""JSON in a pasted text, on one line or on many: it is read only where its format expects it."""
+"""JSON in a pasted text, on one line or on many; it is read only if its format expects it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST_LINES: Final = 20_000
 
 
 class JsonLines:
-    """Collects the lines of one JSON object until its braces are balanced. `number` is the line where it begins."""
+    """Collects the lines of one JSON object until its braces are balanced. `number` is the number of its first line."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -51,7 +51,7 @@ class JsonLines:
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """Returns the object, or None where the text is not one."""
+    """Returns the object, or None if the text is not one."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""`kcat -L` (formerly kafkacat), as text and as JSON (`-J`): it lists the brokers that the asked one finds alive."""
+"""`kcat -L` (formerly kafkacat), as text and as JSON (`-J`): it lists the brokers that the asked broker finds alive."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _ROW: Final = re.compile(
     r"\b[Pp]artition (?P<partition>\d+)(?:,| -) leader:? (?P<leader>-?\d+), replicas: ?\[?(?P<replicas>[\d, ]*)\]?, "
     r"isrs: ?\[?(?P<isr>(?:\d+(?: ?, ?\d+)*)?,?)\]?"
 )
-#: The head of a topic as clients in Python print it.
+#: The first line of a topic as clients in Python print it.
 _PYTHON_TOPIC: Final = re.compile(
     r"[Tt]opic:? (?P<topic>[\w.-]+) with (?P<count>\d+) partition(?:s|\(s\))?(?P<error>)$"
 )
-#: A row of a list whose head is not there: it is the whole line.
+#: A row of a list without its first line: it is the whole line.
 _LOOSE: Final = re.compile(rf"(?:{_BROKER.pattern}|{_TOPIC.pattern}|{_ROW.pattern}(?:, Broker: .*)?)")
 _HEAD: Final = re.compile(r"Metadata for |\d{1,9} (?:brokers|topics):$")
-#: How a line of the output begins; prose may hold such words, too.
+#: How a line of the output begins; prose may contain such words, too.
 _BEGINS: Final = re.compile(r"Metadata for |\d{1,9} (?:brokers|topics):|broker \d|topic |[Pp]artition \d")
-#: Where something begins that a terminal may wrap.
+#: Beginnings of rows that a terminal may wrap.
 _BEGUN: Final = re.compile(r'\bpartition \d+, leader\b|^topic "|\bbroker \d+ at ')
 _UNCLOSED: Final = re.compile(r"\([a-z]*$")
 _COUNTS: Final = re.compile(r"(?<!\S)(?P<count>\d{1,9}) (?P<what>brokers|topics):(?=\s|$)")
@@ -57,8 +57,7 @@ def _continues(before: str, text: str, whole: str) -> bool:
 class KcatFormat:
     """Reads rows; several may be on one line, and one may be wrapped.
 
-    The list of brokers counts as the list of all live ones only below its head, and only if it has as many rows as the
-    head states.
+    The list of brokers counts as complete only below its first line, and only with as many rows as that line states.
     """
 
     name = NAME
@@ -74,7 +73,7 @@ class KcatFormat:
         self._brokers: dict[int, Endpoint] = {}
 
     def take(self, line: PastedLine) -> bool:
-        """Returns whether the line is of this format. Raises BadRowError for JSON that is not that of the tool."""
+        """Returns whether the line is of this format. Raises BadRowError for another tool's JSON."""
         if not self._open and _HEAD.match(line.text) is None:
             return self._loose(line)
         self._open = True
@@ -88,7 +87,7 @@ class KcatFormat:
         return self._read(line) if _BEGINS.match(line.text) else self._json(line.text, line)
 
     def end_block(self) -> None:
-        """Reads the last row. Reports it if only its beginning is there, and what is stated and not shown."""
+        """Reads the last row. Reports a row that is cut off, and stated rows that are missing."""
         held, self._held = self._held, None
         if held is not None:
             self._read_held(held)
@@ -102,7 +101,7 @@ class KcatFormat:
         return self._json(line.text, line)
 
     def _end(self) -> None:
-        """Reports what an output states and does not show: its end was cut off."""
+        """Reports rows that an output states and does not show: its end was cut off."""
         for what, count in self._stated.items():
             if (shown := len(self._shown.get(what, ()))) != count:
                 self._gathered.short[what] = f"the text shows {shown} of {count} {what} of {NAME}"
@@ -121,7 +120,7 @@ class KcatFormat:
         gathered.listed = found
 
     def _read(self, line: PastedLine) -> bool:
-        """Holds back a line that ends with a row, whole or not: the next line may continue its lists."""
+        """Holds back a line that ends with a row, complete or not: the next line may continue its lists."""
         if _ROW.search(line.text) or _cut_off(line.text):
             self._held = line
             return True

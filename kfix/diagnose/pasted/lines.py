@@ -1,4 +1,4 @@
-"""Lines of a pasted text without what terminals, chats, container runtimes and log shippers put in front of them."""
+"""Lines of a pasted text without the prefixes of terminals, chats, container runtimes and log shippers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _SHOWN: Final = 80
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _INVISIBLE: Final = re.compile("[\u200b\u200c\u200d\u2060\ufeff]")
 _ISO: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)"
-#: How a log entry begins: with its time, its level, or as librdkafka begins it.
+#: How a log entry begins: with its time, its level, or librdkafka's prefix.
 _LOG: Final = (
     r"(?=\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:|%\d\||\{\"|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|\s*at |\s*Caused by:)"
 )
-#: What stands in front of lines; `node` is the name of the host, pod, container or file behind one.
+#: Prefixes of lines; `node` is the name of a host, pod, container or file in one.
 _PREFIXES: Final = tuple(
     map(
         re.compile,
@@ -48,14 +48,14 @@ _TIMES: Final = ("timestamp", "@timestamp", "time", "ts", "instant")
 _LEVELS: Final = ("level", "severity", "log.level", "loglevel", "levelname")
 _LOGGERS: Final = ("logger_name", "loggerName", "logger", "log.logger")
 _NODES: Final = ("host", "hostname", "pod_name", "pod", "_HOSTNAME", "container_name")
-#: Fields of a JSON entry that say what it is about.
+#: Fields of a JSON entry that name its subject.
 _SUBJECTS: Final = ("error", "err", "groupId", "group", "topic", "partition", "brokerId", "broker", "stack_trace")
 
 
 class PastedLine(NamedTuple):
     """`number` counts from 1; `raw` is the line as pasted, `text` is without prefixes and surrounding blanks.
 
-    `file` is the file that it is from, "" for the pasted text itself, and `node` what its prefix names.
+    `file` is the file of the line, "" for the pasted text itself, and `node` the name in its prefix.
     """
 
     number: int
@@ -80,7 +80,7 @@ class PastedLine(NamedTuple):
 def pasted_lines(
     lines: Iterable[str], file: str = "", keep: Callable[[str], bool] | None = None
 ) -> Iterator[PastedLine]:
-    """Yields the lines that are not blank, with `keep` those that it returns True for."""
+    """Yields the lines that are not blank; with `keep`, only those for which it returns True."""
     for number, raw in enumerate(lines, 1):
         if keep is not None and not keep(raw):
             continue
@@ -90,9 +90,9 @@ def pasted_lines(
 
 
 def bare_line(raw: str) -> tuple[str, str]:
-    """Returns (a line without colours, invisible characters, quoting and prefixes, the node that a prefix names)."""
+    """Returns the line without colours, invisible characters, quoting and prefixes, and the node in a prefix."""
     if raw.startswith("[2") and raw.isascii() and "\x1b" not in raw:
-        return raw.strip(), ""  # Kafka's own layout, as most long texts have it
+        return raw.strip(), ""  # Kafka's own layout, which most long texts have.
     line = _INVISIBLE.sub("", _ANSI.sub("", raw)).replace("\u00a0", " ")
     node = ""
     for _ in range(_MOST_PREFIXES):
@@ -125,9 +125,9 @@ def _unwrapped(entry: dict[str, Any]) -> tuple[str, str]:
     stamp = (
         f"[{at[:10]} {at[11:19]},{(at[20:23] if at[19:20] == '.' else '').ljust(3, '0')}] " if at[10:11] == "T" else ""
     )
-    said = ", ".join(f"{key}={entry[key]}" for key in _SUBJECTS if isinstance(entry.get(key), (str, int)))
+    subjects = ", ".join(f"{key}={entry[key]}" for key in _SUBJECTS if isinstance(entry.get(key), (str, int)))
     logger = next((f" ({entry[key]})" for key in _LOGGERS if isinstance(entry.get(key), str)), "")
-    return f"{stamp}{level} {message}{f'; {said}' if said else ''}{logger}", node
+    return f"{stamp}{level} {message}{f'; {subjects}' if subjects else ''}{logger}", node
 
 
 def _dict(value: Any) -> dict[str, Any]:

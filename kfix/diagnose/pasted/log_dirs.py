@@ -27,7 +27,7 @@ class LogDirsFormat:
         self._expected = False
 
     def take(self, line: PastedLine) -> bool:
-        """Returns whether the line is of this format. Raises BadRowError for other JSON than that of the tool."""
+        """Returns whether the line is of this format. Raises BadRowError for another tool's JSON."""
         if self._json.open or _BEGINS.match(line.text) or (self._expected and line.text.startswith("{")):
             self._expected = False
             whole = self._json.add(line.text, line.number)
@@ -42,7 +42,7 @@ class LogDirsFormat:
         return line.text.startswith(_ASKING)
 
     def end_block(self) -> None:
-        """Reports JSON of which only the beginning is there."""
+        """Reports JSON that is cut off."""
         if self._json.open:
             self._gathered.problems.append(f"{self._json.number}: the JSON of {NAME} is cut off")
             self._json.drop()

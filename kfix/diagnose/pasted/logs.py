@@ -23,7 +23,7 @@ from kfix.diagnose.pasted.lines import PastedLine
 
 NAME: Final = "broker log"
 _NO_LEADER: Final = -1
-#: A broker names itself so; a client does not.
+#: How a broker names itself; a client does not.
 _SELF: Final = re.compile(
     r"\[(?!Consumer|Producer|AdminClient)(?:KafkaApi-|[A-Z]\w+(?: \S+)??[ =])"
     r"(?:(?:\w*[iI]d|broker)=)?(?P<broker>\d{1,9})\b"
@@ -36,17 +36,17 @@ _SHRINKS: Final = re.compile(
     r"\[Partition (?P<tp>\S+-\d+) broker=(?P<broker>\d+)\] Shrinking ISR from (?P<old>[\d,]+) to (?P<new>[\d,]*)"
 )
 _EXPANDS: Final = re.compile(r"\[Partition (?P<tp>\S+-\d+) broker=\d+\] (?:Expanding ISR from \S+ to|ISR updated)")
-#: Elections of controllers after which the office is not held steadily.
+#: Elections of controllers; this many within minutes mean that no controller lasts.
 _UNSTEADY: Final = 4
 _WITHIN: Final = 600.0
-#: Most characters of what a line names.
+#: Most characters of a name in a line.
 _LONGEST_DETAIL: Final = 200
-#: Most texts of entries that are kept to notice a repeated one.
+#: Most texts of entries that are kept to notice repetitions.
 _MOST_SEEN: Final = 50_000
 
 
 class LogFormat:
-    """Reads entries. Those of a partition only count if no description or znode shows it: a log is about the past."""
+    """Reads entries. A partition's entries count only if no description or znode shows it: a log is about the past."""
 
     name = NAME
 
@@ -118,7 +118,7 @@ class LogFormat:
         own = broker if broker is not None else self._own(entry)
         detail = parts.get("detail", "")[:_LONGEST_DETAIL]
         if " " not in detail and "/" not in detail:
-            detail = detail.rpartition(".")[2]  # the package of an exception
+            detail = detail.rpartition(".")[2]  # The package of an exception.
         key = self._gathered.complain(kind, name, -1, entry.line, at=entry.at, broker=own, detail=detail)
         if own < 0:
             self._unplaced.add((_writer(entry.line), key))
@@ -128,7 +128,7 @@ class LogFormat:
         return int(found["broker"]) if found is not None else -1
 
     def _ends(self, entry: LogEntry) -> bool:
-        """Returns whether the entry shows that something is right again."""
+        """Returns whether the entry shows that a fault has ended."""
         found = dict(signs.signs_in(signs.ENDS, entry.text))
         for kind, match in found.items():
             subject = named(signs.GROUP, entry.text) if kind == "group" else match.groupdict().get("broker") or ""
@@ -147,7 +147,7 @@ class LogFormat:
 
     def _state(self, tp: TopicPartition, view: PartitionView, entry: LogEntry, epoch: int) -> None:
         old = self._partitions.get(tp)
-        # An entry without an epoch is about the newest one: it is as new as its time.
+        # An entry without an epoch is about the newest epoch: it is as new as its time.
         order = (epoch, entry.at, entry.line.number)
         if old is not None:
             if 0 <= epoch < old[0][0] or (min(epoch, old[0][0]) < 0 and order[1:] < old[0][1:]):
@@ -192,7 +192,7 @@ class LogFormat:
             self._up[broker] = (order, up, entry.line)
 
     def finish(self) -> None:
-        """Adds the last state of each broker and partition, and whose error an entry without an id is."""
+        """Adds the last state of each broker and partition, and the broker behind an error without an id."""
         gathered = self._gathered
         for broker, (_, up, line) in self._up.items():
             if up:
@@ -222,7 +222,7 @@ class LogFormat:
                 gathered.broken(error, line)
 
     def _finish_elections(self) -> None:
-        """Notes controllers that are elected again and again within minutes; restarts of all brokers are fewer."""
+        """Notes controllers that are elected again and again within minutes, more often than restarts explain."""
         elected = sorted(self._elected.values(), key=lambda each: each[0])
         for first, last in zip(elected, elected[_UNSTEADY - 1 :], strict=False):
             if last[0] - first[0] <= _WITHIN:
@@ -238,7 +238,7 @@ def _classic(entry: LogEntry) -> Entry:
 
 
 def _writer(line: PastedLine) -> tuple[str, str]:
-    """Returns what tells the logs of several nodes apart: the file, and the prefix of the line."""
+    """Returns what distinguishes the logs of several nodes: the file, and the prefix of the line."""
     return line.file, line.node
 
 

@@ -18,7 +18,7 @@ _HEADER: Final = re.compile(r"NodeId\s+(?:DirectoryId\s+)?LogEndOffset\s+Lag\s+L
 _ROW: Final = re.compile(
     r"(?P<node>\d+)\s+(?:\S{22}\s+)?-?\d+\s+-?\d+\s+(?P<fetch>-?\d+)\s+-?\d+\s+(?P<status>Leader|Follower|Observer)$"
 )
-#: A node that fetched this much earlier than the newest one no longer does: brokers fetch at least every second.
+#: Milliseconds: a node whose last fetch is this much older than the newest has stopped; brokers fetch every second.
 _STILL_MS: Final = 30_000
 _OBSERVER: Final = "Observer"
 
@@ -34,7 +34,6 @@ class QuorumFormat:
         self._behind: PastedLine | None = None
 
     def take(self, line: PastedLine) -> bool:
-        """Returns whether the line is of this format."""
         if row := _ROW.match(line.text):
             self._fetched[number(row["node"], "NodeId")] = (int(row["fetch"][:18]), line, row["status"])
             self._gathered.mode = Mode.KRAFT
@@ -60,7 +59,7 @@ class QuorumFormat:
             self._gathered.complain("quorum", "", -1, line)
 
     def end_block(self) -> None:
-        """Keeps the table: the state and the table are outputs of two commands."""
+        """Keeps the table, because state and table are outputs of two commands."""
 
     def finish(self) -> None:
         """Compares when the nodes fetched last."""

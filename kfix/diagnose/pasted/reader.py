@@ -1,8 +1,8 @@
-"""Reads a pasted text: it is cut into blocks, each of one format, and a line belongs to one block.
+"""Reads a pasted text: it consists of blocks, each of one format, and a line belongs to one block.
 
-A block is recognised by its head: a log entry by its layout, a table by its header, a list by its first line. The
-command above a block shows whether a filter left rows out. A line of no block is counted and never spoils the rest. The
-text is one view of unknown age; the diagnosis rests on it alone.
+A block is recognised by its beginning: a log entry by its layout, a table by its header, a list by its first line. The
+command above a block shows whether a filter left rows out. A line of no block is counted and never affects the rest.
+The text is one view of unknown age; the diagnosis rests on it alone.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ HINT: Final = (
 )
 _TOPICS_SHOWN: Final = 3
 _BROKERS: Final = "brokers"
-#: Complaints whose name is that of a group.
+#: Complaints whose name is a group.
 _OF_GROUPS: Final = frozenset({"group", "rebalancing", "unstable"})
 #: Outputs that list partitions, below a header or without one.
 _LISTS: Final = frozenset({DESCRIBE, KCAT})
-#: Most lines of long texts are rows, which no other format has to look at.
+#: Most lines of long texts are rows, which no other format has to read.
 _DESCRIBED: Final = re.compile(r"(?:Topic|Partition): ?\S+\s+\w+:")
 
 
@@ -62,8 +62,8 @@ class PastedFormat(Protocol):
 def parse_pasted(text: str, name: str, taken_at: float) -> Snapshot:
     """Returns the snapshot of a text; `name` is its file.
 
-    Of a text about several clusters it is that of the cluster that fares worst. Raises `InvalidFileError` where nothing
-    in it can be judged, with `name:line` for every row that is broken.
+    If the text is about several clusters, the snapshot is of the most faulty one. Raises `InvalidFileError` if nothing
+    in it can be judged, with `name:line` for every broken row.
     """
     parts = split_clusters(list(pasted_lines(text.splitlines())))
     read = [gather_lines(part) for part in parts] or [Gathered()]
@@ -80,7 +80,7 @@ def parse_pasted(text: str, name: str, taken_at: float) -> Snapshot:
 
 
 def gather_lines(lines: Iterable[PastedLine]) -> Gathered:
-    """Returns what every format has read of the lines about one cluster."""
+    """Returns everything that the formats have read in the lines about one cluster."""
     reader = BlockReader(Gathered())
     for line in lines:
         reader.take(line)
@@ -88,7 +88,7 @@ def gather_lines(lines: Iterable[PastedLine]) -> Gathered:
 
 
 class BlockReader:
-    """Gives each line to the block that it belongs to; memory does not grow with the number of lines."""
+    """Gives each line to its block; memory does not grow with the number of lines."""
 
     def __init__(self, gathered: Gathered) -> None:
         self._gathered = gathered
@@ -116,7 +116,7 @@ class BlockReader:
         elif (command := command_of(line)) is not None:
             self.end_blocks()
             self._gathered.command = command
-            self._zookeeper.take(line)  # the command may hold the path of the znode that it prints
+            self._zookeeper.take(line)  # The command may contain the path of the znode that it prints.
         elif not self._given(line, self._formats):
             self._gathered.skip(line)
 
@@ -134,24 +134,23 @@ class BlockReader:
         return False
 
     def end_blocks(self) -> None:
-        """Ends the open blocks: what follows is another output."""
+        """Ends the open blocks: another output follows."""
         self._logs.end_block()
         for each in self._formats:
             each.end_block()
         self._gathered.command = PastedCommand()
 
     def finish(self) -> Gathered:
-        """Returns everything that was read."""
         self.end_blocks()
         self._quorum.finish()
-        self._logs.finish()  # last: a log only adds partitions that nothing else shows
+        self._logs.finish()  # Last: a log only adds partitions that nothing else shows.
         _note_new_id(self._gathered)
         _note_throttles(self._gathered)
         return self._gathered
 
 
 def _note_new_id(gathered: Gathered) -> None:
-    """Notes that the only brokers that run have no replica of the partitions without a leader: their ids are new."""
+    """Notes that the only running brokers have no replica of the partitions without a leader: their ids are new."""
     down = [read.view for read in gathered.read.values() if read.view.leader < 0]
     offline = [error for error in gathered.complaints.values() if error.about == "offline"]
     led = any(read.view.leader >= 0 for read in gathered.read.values())
@@ -165,7 +164,7 @@ def _note_new_id(gathered: Gathered) -> None:
 
 
 def _note_throttles(gathered: Gathered) -> None:
-    """Notes topics whose replicas are marked as throttled although none of them is being moved."""
+    """Notes topics whose replicas are marked as throttled although no reassignment moves them."""
     moving = {tp.topic for tp in gathered.moves}
     for topic, configs in gathered.configs.items():
         marks = [key for key, value in configs.items() if key.endswith(".replication.throttled.replicas") and value]
@@ -187,7 +186,7 @@ def snapshot_of(gathered: Gathered, name: str, taken_at: float) -> Snapshot:
         else read.view
         for tp, read in gathered.read.items()
     }
-    # A list of brokers that is cut off does not show who is dead.
+    # A truncated list of brokers does not show which brokers are dead.
     alive = (gathered.listed or {}) if _BROKERS not in gathered.short else {}
     endpoints = gathered.endpoints | (gathered.listed or {})
     view = BrokerView(gathered.view_of, gathered.controller, alive, {}, partitions)

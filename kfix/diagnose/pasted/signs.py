@@ -1,7 +1,7 @@
-"""What a log entry shows to be wrong, in the wordings of brokers, controllers and clients.
+"""The faults that a log entry shows, in the wordings of brokers, controllers and clients.
 
-A name comes only from where its client prints names. The constants of brokers and controllers are those of Kafka 2.7.1
-and 4.3.1; where one of them differs, both wordings are here.
+A name comes only from the place where its client prints names. The constants of brokers and controllers are those of
+Kafka 2.7.1 and 4.3.1; if one of them differs, both wordings are here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _TP: Final = r"(?P<tp>[\w.-]{1,249}-\d{1,9})"
 _DIR: Final = r"(?P<detail>/\S*?)(?=[.,;:)\]]?(?:\s|$))"
 
 
-#: What an entry below the level WARN has to hold so that a wording may match it; most entries are none of these.
+#: An entry below the level WARN must contain one of these to match a wording; most entries do not.
 _QUIET: Final = (" INFO ", " DEBUG ", " TRACE ")
 _HINTS: Final = (
     "groupId=", 'Group "', " brokers:", "Registered broker", "elected", "Resigned", "ontroller moved", "state changed",
@@ -31,10 +31,10 @@ def is_quiet(line: str) -> bool:
 
 
 class Sign(NamedTuple):
-    """A wording: `kind` is what it is about (`kfix_diagnostics/sources/_logged.py`).
+    """A wording: `kind` is its subject (`kfix_diagnostics/sources/_logged.py`).
 
-    Its groups name what is at fault: `tp`, `topic` and `partition`, `broker`, and `detail`. Only a text that contains
-    `needle` can match, and a search for a string is far quicker than one for a pattern.
+    Its groups name the faulty object: `tp`, `topic` and `partition`, `broker`, and `detail`. Only a text that contains
+    `needle` can match, and searching for a string is far quicker than for a pattern.
     """
 
     kind: str
@@ -79,7 +79,7 @@ def needle_of(pattern: str) -> str:
     return max(texts, key=len)
 
 
-#: Of brokers and controllers; the first that matches counts, so the cause stands before what follows from it.
+#: Wordings of brokers and controllers; the first match counts, so a cause precedes its consequences.
 SERVER: Final = (
     *_sign(
         "cluster id",
@@ -164,7 +164,7 @@ SERVER: Final = (
     *_sign("reassignment", rf"(?:Failed completing|Error completing) reassignment of partition {_TP}"),
 )  # fmt: skip
 _STARTED: Final = r"(?:KafkaServer|BrokerServer) id=(?P<broker>\d+)\] (?:started$|Transition from STARTING to STARTED)"
-#: {kind: what shows that it is over}. The subject is that of the error, so `group` has to be in the same entry.
+#: {kind: the wording that shows its end}. The subject is the error's, so `group` has to be in the same entry.
 ENDS: Final = (
     *_sign("group", r"Successfully (?:joined|synced) group", r"Adding newly assigned partitions", r"joined group",
            r"rebalance(?:d)? .*?new assignment", r"\"assign\" to"),
@@ -173,19 +173,19 @@ ENDS: Final = (
     *_sign("zookeeper", r"Session establishment complete", r"\] Connected\."),
     *_sign("quorum", r"ransition to (?:Leader|Follower)State", r"Becoming the active controller at epoch"),
 )  # fmt: skip
-#: A coordinator was named, so there is one; whether it works shows the next answer.
+#: A coordinator was named, so there is one; the next answer shows whether it works.
 DISCOVERED: Final = re.compile(
     r'Discovered group coordinator|Group "[^"]+" coordinator is \S+ id \d+|'
     r"coordinator for (?:consumer)?group \S+ is #\d+"
 )
 UNAVAILABLE: Final = re.compile(r"[Gg]roup coordinator \S+ \(id: \d+ rack: \S*?\) is unavailable or invalid")
-#: Where a client prints the name of a group.
+#: Places at which a client prints the name of a group.
 GROUP: Final = re.compile(
     r"\bgroup(?:Id|\.id|_id)=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
     r"(?:;|,) group: (?P<c>[^\s,]{1,249})|\bconsumergroup[ /](?P<d>[^\s/:]{1,249})|"
     r"(?:coordinator dead .*? for|join|sync|joining|leave) group (?P<e>[\w.-]{1,249}):"
 )
-#: Where a client prints a topic, with or without a partition.
+#: Places at which a client prints a topic, with or without a partition.
 METADATA: Final = re.compile(r"Error while fetching metadata with correlation id \d+ ?: \{(?P<pairs>[^}]*)\}")
 PAIR: Final = re.compile(r"(?P<topic>[\w.-]{1,249})=(?P<error>[A-Z_]{8,60})(?=,|$)")
 TOPIC: Final = re.compile(
@@ -194,10 +194,10 @@ TOPIC: Final = re.compile(
     r"(?:;|,) topic: (?P<e>[\w.-]{1,249})|\b(?:consuming|consumer|leader)[ /](?P<f>[\w.-]{1,249})/\d+\b|"
     r"\b(?:partition \d+ of|message to topic) (?P<g>[\w.-]{1,249})(?=[:, ]|$)"
 )
-#: librdkafka: what happened to the connection with a broker that it knows by id.
+#: librdkafka: events of a connection with a broker whose id it knows.
 CONNECTION: Final = re.compile(
     r"(?:^|[ :/])(?P<host>[\w.-]+|\[[\da-f:]+\]):(?P<port>\d+)/(?P<broker>\d+): ?"
     r"(?P<detail>Connect to \S+ failed: [\w ]+|Disconnected|Connection refused|Failed to resolve[^:]*)"
 )
-#: An error that a client prints as an object, without the name of what it is about.
+#: An error that a client prints as an object, without naming its subject.
 UNNAMED: Final = re.compile(r"KafkaError\{code=|\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\(")

@@ -1,4 +1,4 @@
-"""Smaller tools: what they print that a diagnosis uses, and outputs that show nothing of it, which a note names."""
+"""Smaller tools: the facts in their outputs, and outputs that contain no fact for a diagnosis, which a note names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOVE_FAILED: Final = re.compile(r"Reassignment of partition (?P<tp>[\w.-]+-\d+)
 
 
 class ToolsFormat:
-    """Reads the rows below the head of a table, and lines that are whole by themselves."""
+    """Reads the rows below the first line of a table, and lines that are complete by themselves."""
 
     name = "other tools"
 
@@ -51,7 +51,6 @@ class ToolsFormat:
         self._table = ""
 
     def take(self, line: PastedLine) -> bool:
-        """Returns whether the line is of one of these tools."""
         for head, name in ((_HANGING, "kafka-transactions"), (_PODS, "kubectl get pods")):
             if head.match(line.text):
                 self._table = name
@@ -106,5 +105,4 @@ class ToolsFormat:
         return True
 
     def end_block(self) -> None:
-        """Ends the table."""
         self._table = ""

@@ -1,6 +1,6 @@
-"""Sessions of `zookeeper-shell` and `zkCli.sh`: a command with its path, then what it printed.
+"""Sessions of `zookeeper-shell` and `zkCli.sh`: a command with its path, then its output.
 
-Braces are a znode only after its path. What `set` or `create` is given is a command, not a state.
+Braces are a znode only after its path. The argument of `set` or `create` is a command, not a state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TOPIC: Final = re.compile(r"/brokers/topics/(?P<topic>[^/\s]+)/?$")
 _TOPIC_CONFIG: Final = re.compile(r"/config/topics/(?P<topic>[^/\s]+)/?$")
 _BROKER: Final = re.compile(r"/brokers/ids/(?P<id>\d+)/?$")
 _MISSING: Final = re.compile(r"Node does not exist: (?P<path>/\S*)")
-#: What the shells print around: the stat of a znode, their greeting, and watch events.
+#: Other output of the shells: the stat of a znode, their greeting, and watch events.
 _AROUND: Final = re.compile(
     r"(?:cZxid|ctime|mZxid|mtime|pZxid|cversion|dataVersion|aclVersion|ephemeralOwner|dataLength|numChildren)\s?=|"
     r"Connecting to \S+$|Welcome to ZooKeeper!|JLine support is|WATCHER::|WatchedEvent |Quitting|\[zk: [^\]]*\]\s*\w*$"
@@ -40,7 +40,7 @@ _AROUND: Final = re.compile(
 
 
 class ZooKeeperFormat:
-    """Reads what commands printed; `chroot` paths are accepted, since only the end of a path counts."""
+    """Reads the output of commands; `chroot` paths are accepted, since only the end of a path counts."""
 
     name = NAME
 
@@ -66,18 +66,18 @@ class ZooKeeperFormat:
                 return True
             text = after
             brace = "{" if text.startswith("{") else ""
-        elif self._written:  # a path that a terminal has wrapped
+        elif self._written:  # A path that a terminal has wrapped.
             self._edited(self._written + before.strip(), line)
             self._written = ""
         if self._path and _STATE.search(self._path + text) and not _STATE.search(self._path):
-            self._path += text  # a path that a terminal has wrapped
+            self._path += text
             return True
         if brace and text.startswith("{") and self._path:
             return self._collect(text, line)
         return self._said(text, line) or command is not None or _AROUND.match(text) is not None
 
     def _edited(self, path: str, line: PastedLine) -> None:
-        """Notes that a command writes the state of a partition, which no broker is notified of."""
+        """Notes that a command writes the state of a partition, of which no broker is notified."""
         if found := _STATE.search(path):
             self._gathered.complain("edited", f"{found['topic']}-{found['partition']}", -1, line)
 
@@ -93,7 +93,7 @@ class ZooKeeperFormat:
         return missing is not None
 
     def end_block(self) -> None:
-        """Reports a znode of which only the beginning is there."""
+        """Reports a znode that is cut off."""
         self._path = ""
         if self._json.open:
             self._gathered.problems.append(f"{self._json.number}: the JSON of a znode is cut off")

@@ -1,4 +1,4 @@
-"""The formats of a diagnosis that a file or another program takes, by the name that `--format` takes."""
+"""The formats of a diagnosis for files and other programs, by their name for `--format`."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ class Format(StrEnum):
 
 
 def document(
-    wanted: Format, diagnosis: Diagnosis, rules: Callable[[], tuple[JudgedRule, ...]], *, verbose: bool = False
+    kind: Format, diagnosis: Diagnosis, rules: Callable[[], tuple[JudgedRule, ...]], *, verbose: bool = False
 ) -> str:
     """Returns the document; `rules` returns the checks that were judged, for the formats that list them."""
-    # Each of these formats is for some programs only, and loads what the others do not need.
-    if wanted is Format.SARIF:
+    # Each of these formats is for few programs, and loads modules that the others do not need.
+    if kind is Format.SARIF:
         from kfix.diagnose.report.sarif import findings_sarif  # noqa: PLC0415
 
         return findings_sarif(diagnosis, rules())
-    if wanted is Format.JUNIT:
+    if kind is Format.JUNIT:
         from kfix.diagnose.report.junit import findings_junit  # noqa: PLC0415
 
         return findings_junit(diagnosis, rules())
-    if wanted is Format.PROMETHEUS:
+    if kind is Format.PROMETHEUS:
         from kfix.diagnose.report.metrics import findings_metrics  # noqa: PLC0415
 
         return findings_metrics(diagnosis)
-    if wanted is Format.JSON:
+    if kind is Format.JSON:
         return findings_json(diagnosis)
-    if wanted is Format.NAGIOS:
+    if kind is Format.NAGIOS:
         return nagios_line(diagnosis)
     return findings_text(diagnosis, _WIDTH) if verbose else lines_text(screen_lines(diagnosis, _WIDTH), _WIDTH)
 
 
-def exit_code_of(wanted: Format, diagnosis: Diagnosis) -> int:
-    """Returns the exit code: that of a monitoring plugin for `nagios`, and the same for every other format."""
-    return nagios_exit_code(diagnosis) if wanted is Format.NAGIOS else exit_code(diagnosis)
+def exit_code_of(kind: Format, diagnosis: Diagnosis) -> int:
+    """Returns the exit code: a monitoring plugin's for `nagios`, and the same one for every other format."""
+    return nagios_exit_code(diagnosis) if kind is Format.NAGIOS else exit_code(diagnosis)

@@ -1,4 +1,4 @@
-"""The ladder of one consumer group for people, and as JSON (`kfix.group/v1`)."""
+"""The steps by which one consumer group reaches its coordinator, for people and as JSON (`kfix.group/v1`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kfix.front.lines import Line, lines_text, print_lines
 SCHEMA = "kfix.group/v1"
 _STYLES = {True: "bold red", False: "bold green", None: "bold yellow"}
 _RUNG_STYLES = {RungState.FAILS: "bold red", RungState.OPEN: "yellow", RungState.UNREAD: "yellow"}
-#: Widths of the columns of the ladder.
+#: Widths of the columns.
 _NAME, _STATE = 18, 13
 
 
@@ -80,6 +80,6 @@ def group_json(story: GroupStory, *, indent: int | None = 2) -> str:
 
 
 def _causes(story: GroupStory) -> tuple[Finding, ...]:
-    """Returns the finding of the first rung that fails, then those of the others."""
+    """Returns the finding of the first step that fails, then the others'."""
     order = [rung.code for rung in story.rungs if rung.code]
     return tuple(sorted((f for f in story.findings if f.code in order), key=lambda f: order.index(f.code)))

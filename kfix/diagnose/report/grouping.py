@@ -1,6 +1,6 @@
-"""One cause, one finding: findings of single partitions that share cause and remedy are shown as one that lists them.
+"""Shows findings of single partitions that share cause and remedy as one finding that lists them.
 
-JSON keeps one key a partition, and the full report shows each with its own evidence.
+JSON keeps one key per partition, and the full report shows each with its own evidence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def grouped(diagnosis: Diagnosis) -> Diagnosis:
 
 
 def _same(finding: Finding) -> object:
-    """Returns what findings of one group have in common; of others, their key."""
+    """Returns what findings of one group have in common; for any other finding, its key."""
     if len(finding.partitions) != 1 or finding.obj != str(finding.partitions[0]):
         return finding.key
     first = finding.remedies[0] if finding.remedies else None
@@ -42,7 +42,7 @@ def _one_of(group: list[Finding]) -> Finding:
     first = group[0]
     if len(group) == 1:
         return first
-    # How long it lasts may differ: only cause and remedy are the same.
+    # Their durations may differ: only cause and remedy are the same.
     verb = "has" if len(group) == 2 else "have"
     more = f"{several(len(group) - 1, 'more partition')} {verb} the same cause and the same remedy"
     return replace(

@@ -4,7 +4,7 @@ schema          "kfix.diagnosis/v1"
 cluster         id, or address if the id is unknown
 profile         the cluster's name in the inventory it was read with (--cluster), "" without one
 taken_at        seconds since the epoch, UTC
-worst           "info", "warning", "critical", or null where nothing was found
+worst           "info", "warning", "critical", or null if nothing was found
 exit_code       exit code of `kfix diagnose`: 0, 20, 21, 22
 looked_at       counts: brokers, registered (only if known), topics, partitions, groups, probes, sources, milliseconds
 notes           sentences about what is under way and is no fault, such as a reassignment

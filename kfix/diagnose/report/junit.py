@@ -1,11 +1,11 @@
 """A diagnosis as a JUnit report: a test case for each check that was judged.
 
-A check fails with its warnings and critical findings, consequences of other findings included; advice alone passes, and
-is its output. While a source was not read, a check that found nothing is an error, since the source might have shown
-something: what could not be judged never passes. A check that cannot find anything here is skipped, such as one of
-KRaft on a cluster with ZooKeeper, and one whose warnings and worse the reader chose not to be shown. A check whose
-findings are all muted is skipped, and so are the failures and errors
-of a cluster in maintenance.
+- A check fails if it has warnings or critical findings, consequences of other findings included. With advice alone it
+  passes, and the advice is its output.
+- If a source was not read, a check that found nothing is an error, since the source might have shown something.
+- A check is skipped if it cannot find anything here (a KRaft check on a cluster with ZooKeeper), if the reader left out
+  its warnings and critical findings, or if all its findings are muted.
+- For a cluster in maintenance, failures and errors are skipped as well.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _names(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def _text(findings: Iterable[Finding]) -> str:
-    """Returns the findings without those folded under them, which are cases of their own."""
+    """Returns the findings without those folded under them, which are test cases themselves."""
     return "\n".join(lines_text(finding_lines(finding.with_folded(())), _WIDTH) for finding in findings)
 
 

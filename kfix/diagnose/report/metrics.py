@@ -1,9 +1,9 @@
-"""A diagnosis as Prometheus metrics for node_exporter's textfile collector, one file a cluster.
+"""A diagnosis as Prometheus metrics for node_exporter's textfile collector, one file per cluster.
 
 The label `cluster` is the name in the inventory (`-c`), or else the cluster's id. An unknown value is absent, never 0:
-where a source was not read, or findings are not shown, only numbers above 0 are given. `kfix_diagnosis_success` is 0 if
-the cluster could not be diagnosed at all, and then stands alone. The number of series is bounded: at most 17 a cluster,
-and one per check that found something.
+if a source was not read, or findings are not shown, only numbers above 0 are given. If the cluster could not be
+diagnosed at all, `kfix_diagnosis_success` is 0 and the only metric. A cluster has at most 17 series, and one per check
+that found something.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def findings_metrics(diagnosis: Diagnosis) -> str:
 
 
 def failure_metrics(cluster: str) -> str:
-    """Returns the metrics of a diagnosis that failed; `cluster` is what was asked for, "" if that is unknown."""
+    """Returns the metrics of a diagnosis that failed; `cluster` is the requested cluster, "" if unknown."""
     return exposition([Family("kfix_diagnosis_success", _SUCCESS, [({"cluster": cluster}, 0)])])
 
 
@@ -70,7 +70,7 @@ def _families(diagnosis: Diagnosis) -> Iterator[Family]:
 
 
 def _by_severity(diagnosis: Diagnosis, label: dict[str, str]) -> Iterator[Sample]:
-    """Yields zeros as well, so that alerts resolve, but no zero that would be a guess."""
+    """Yields zeros as well, so that alerts resolve, but no zero that is a guess."""
     for severity, n in known_counts(diagnosis).items():
         if n is not None:
             yield {**label, "severity": severity.word}, n

@@ -11,7 +11,7 @@ from kfix.core.snapshot.snapshot import Vantage
 from kfix.front.lines import Line
 
 WIDEST = 78
-#: With more columns than this only the servers are shown that some vantage did not reach.
+#: With more columns than this, the table has only the servers that some vantage did not reach.
 MOST_COLUMNS = 12
 _WORDS = {True: "yes", False: "no", None: "?"}
 
@@ -21,18 +21,18 @@ def reach_lines(vantages: Sequence[Vantage]) -> Iterator[Line]:
     rows = reach_of(vantages)
     if len(rows) < 2:
         return
-    asked = list(rows[0].cells)
-    shown = asked
-    if len(asked) > MOST_COLUMNS:
-        shown = [who for who in asked if not all(row.cells[who] for row in rows)]
+    servers = list(rows[0].cells)
+    shown = servers
+    if len(servers) > MOST_COLUMNS:
+        shown = [who for who in servers if not all(row.cells[who] for row in rows)]
     yield Line("")
     yield Line("reached from (yes, no, ? not asked):", style="bold")
     for kind, columns in _kinds(shown).items():
         for block in _blocks(rows, columns):
             for text in _table(rows, kind, block):
                 yield Line(text, 2, verbatim=True)
-    if len(shown) < len(asked):
-        yield Line(f"every vantage reached {'the other' if shown else 'all'} {len(asked) - len(shown)}", 2)
+    if len(shown) < len(servers):
+        yield Line(f"every vantage reached {'the other' if shown else 'all'} {len(servers) - len(shown)}", 2)
 
 
 def _kinds(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:

@@ -1,11 +1,12 @@
 """A diagnosis as SARIF 2.1.0, for the code scanning of CI systems.
 
-Each check is a rule with its page as help; each finding is a result, consequences of other findings
-included. Topic-partitions are logical locations, since a cluster has no files. `partialFingerprints` are made of the
-cluster and the finding's key, which are the same in the next diagnosis. A source that was not read is a notification
-of the invocation, which then was not successful: without a result, nothing is healthy for that. So is a warning or
-worse that the reader chose not to be shown, of a successful invocation. What the inventory mutes, and everything of
-a cluster in maintenance, is a result that is suppressed.
+- Each check is a rule with its page as help; each finding is a result, consequences of other findings included.
+- Topic-partitions are logical locations, since a cluster has no files.
+- `partialFingerprints` consist of the cluster and the finding's key, which are the same in the next diagnosis.
+- A source that was not read is a notification of an unsuccessful invocation: an empty list of results is then not
+  healthy.
+- A warning or critical finding that the reader left out is a notification of a successful invocation.
+- What the inventory mutes, and every finding of a cluster in maintenance, is a suppressed result.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from kfix.diagnose.report.table import sentence
 from kfix.diagnose.report.verdict import UNREAD, cut_short, exit_code
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-#: The name under which results carry their fingerprint; another way to make it gets another name.
+#: The name under which results carry their fingerprint; a different algorithm gets a different name.
 FINGERPRINT: Final = "kfixFinding/v1"
 _LEVELS: Final = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
@@ -77,7 +78,7 @@ def findings_sarif(diagnosis: Diagnosis, rules: Sequence[JudgedRule]) -> str:
 
 
 def failure_sarif(sentence_: str, code: int, hint: str = "") -> str:
-    """Returns the log of a diagnosis that failed: no result, and an invocation that was not successful."""
+    """Returns the log of a diagnosis that failed: no result, and an unsuccessful invocation."""
     text = f"{sentence_} ({hint})" if hint else sentence_
     invocation = {
         "executionSuccessful": False,
@@ -92,7 +93,7 @@ def _log(run: Mapping[str, Any]) -> str:
 
 
 def _tool(rules: Iterable[JudgedRule]) -> Mapping[str, Any]:
-    # Rules without severities of single findings: a result has its own level.
+    # Rules have no severity: each result has its own level.
     described = [
         {
             "id": rule.code,

@@ -1,6 +1,6 @@
 """A diagnosis on one screen: who is blocked, why, and the next command; then each finding with its cause and remedy.
 
-Everything else, the evidence above all, is in the full report (`kfix diagnose --verbose`).
+The full report (`kfix diagnose --verbose`) has the rest, above all the evidence.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def print_first(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Triage:
-    """Who is blocked, why, and what to do next, of one finding. `blocked` is empty if unknown or if no client is."""
+    """One finding's first lines: who is blocked, why, what to do. `blocked` is empty if unknown or if no client is."""
 
     blocked: str
     why: str
@@ -75,7 +75,7 @@ def triage_of(finding: Finding, every: Diagnosis) -> Triage:
 
 
 def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
-    """Yields the lines; `width` is that of the terminal, since wrapped lines count."""
+    """Yields the lines; `width` is the terminal's, since wrapped lines count."""
     triage, diagnosis = [*_triage(diagnosis)], grouped(diagnosis)
     heads = [finding for finding in diagnosis.findings if finding.code != UNREAD]
     top = [headline(diagnosis), *triage, *note_lines(diagnosis)]
@@ -92,7 +92,7 @@ def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
 
 
 def _triage(diagnosis: Diagnosis) -> Iterator[Line]:
-    """Yields who is blocked, the reason, and the next command: only if something is wrong today."""
+    """Yields who is blocked, the reason, and the next command, but only if something is broken today."""
     every, diagnosis = diagnosis, grouped(diagnosis)
     head = _most_urgent(diagnosis)
     if head is None:
@@ -105,7 +105,7 @@ def _triage(diagnosis: Diagnosis) -> Iterator[Line]:
 
 
 def _first_step(head: Finding, every: Diagnosis) -> Remedy | None:
-    """Returns the first remedy of a finding, or that of a finding which has to be resolved before.
+    """Returns the first remedy of a finding, or of the finding that has to be resolved before it.
 
     `every` has the findings of single partitions, whose keys remedies name.
     """
@@ -149,7 +149,7 @@ def _most_urgent(diagnosis: Diagnosis) -> Finding | None:
 
 
 def _heads(heads: Sequence[Finding], left: int, width: int, urgent: Finding | None) -> Iterator[Line]:
-    """Yields the details of findings while there is room for one line of each other one that is named."""
+    """Yields the details of findings as long as each further finding still gets one line."""
     named = heads[:_NAMED]
     left -= len(named) < len(heads)
     for number, head in enumerate(named):
@@ -171,7 +171,7 @@ def _in_one_line(finding: Finding, indent: int, width: int) -> Line:
 
 
 def _details(finding: Finding, width: int, *, urgent: bool) -> Iterator[Line]:
-    """Yields cause, remedy and what not to do. What the first lines of the screen say is not repeated."""
+    """Yields cause, remedy and what not to do, without repeating the first lines of the screen."""
     if not urgent:
         yield Line(sentence(finding.summary), STEP, hang=STEP)
     yield cause_line(finding, STEP)
@@ -194,7 +194,7 @@ def _consequences(finding: Finding, width: int) -> Iterator[Line]:
 
 def next_line(remedy: Remedy, indent: int) -> Line:
     if remedy.command:
-        # One line to paste; its sentence is in the full report.
+        # One line to paste; the full report has its sentence.
         return Line(f"next: {remedy.command}", indent, "green", verbatim=True)
     return Line(f"next: {sentence(remedy.text)}", indent, hang=STEP)
 

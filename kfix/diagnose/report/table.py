@@ -116,12 +116,12 @@ def not_read_lines(diagnosis: Diagnosis) -> Iterator[Line]:
 
 
 def named_again(profile: str) -> str:
-    """Returns how a command names the cluster again that was read by its name in the inventory, else ""."""
+    """Returns the option that names the cluster again if it was read by its name in the inventory, else ""."""
     return f" -c {shlex.quote(profile)}" if profile else ""
 
 
 def muted_lines(muted: Sequence[MutedFinding], *, shown: int, profile: str) -> Iterator[Line]:
-    """Yields the muted findings with reason and last day, a line each, the worst first; at most `shown` by name."""
+    """Yields the muted findings with reason and last day, a line each, worst first; at most `shown` by name."""
     if muted:
         yield Line("")
         yield Line("muted by the inventory:", style="bold")

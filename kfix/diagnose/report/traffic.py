@@ -1,4 +1,4 @@
-"""What a diagnosis asked of the cluster (`--stats`): its cost for servers that are already in trouble."""
+"""The requests that a diagnosis sent (`--stats`): its cost for servers that are already in trouble."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEADS = ("connections", "requests", "sent", "received")
 
 
 def traffic_lines(snapshot: Snapshot) -> Iterator[Line]:
-    """Yields a table of the servers that were asked, without a line for a saved snapshot, which asked none."""
+    """Yields a table of the servers that were asked; empty for a saved snapshot."""
     if not snapshot.traffic:
         return
     names = _names(snapshot)

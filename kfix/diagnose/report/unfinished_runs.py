@@ -1,4 +1,4 @@
-"""Runs that were begun on this host and not finished: what they changed, until when, and how to continue."""
+"""Unfinished runs of this host: what they changed, until when, and how to continue."""
 
 from __future__ import annotations
 

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from kfix.core.run import UnfinishedRun
 
 _WORDS = {HEALTHY: "OK", WARNINGS: "WARNING", CRITICAL: "CRITICAL", CANNOT_TELL: "UNKNOWN"}
-#: A source that was not read: reports list it as such, and not among the findings.
+#: A source that was not read: reports list it separately from the findings.
 UNREAD = "KFX901"
 #: Exit codes of monitoring plugins.
 _NAGIOS = {HEALTHY: 0, WARNINGS: 1, CRITICAL: 2, CANNOT_TELL: 3}
 
 
 def exit_code(diagnosis: Diagnosis) -> int:
-    """Returns 21 for a critical finding whatever was not read; otherwise a source that was not read decides.
+    """Returns 21 for a critical finding even if sources were not read; otherwise an unread source decides.
 
-    As in the audit, muted findings do not count, and nothing of a cluster in maintenance does.
+    As in the audit, muted findings do not count, and for a cluster in maintenance no finding does.
     """
     if diagnosis.maintenance:
         return WARNINGS if cut_short(diagnosis) else HEALTHY
@@ -40,19 +40,19 @@ def cut_short(diagnosis: Diagnosis) -> tuple[UnfinishedRun, ...]:
 
 
 def held_back(diagnosis: Diagnosis) -> str:
-    """Returns why a diagnosis without an alarm is not called healthy: findings that the inventory mutes; or ""."""
+    """Returns why a diagnosis without an alarm is not healthy (findings that the inventory mutes), or ""."""
     number = len(diagnosis.muted)
     return f"{several(number, 'finding')} {'is' if number == 1 else 'are'} muted" if number else ""
 
 
 def counts(diagnosis: Diagnosis) -> dict[Severity, int]:
-    """Returns the number of findings by severity, folded ones included; sources that were not read are no findings."""
+    """Returns the number of findings by severity, folded ones included."""
     found = Counter(f.severity for f in diagnosis.counted() if f.code != UNREAD)
     return {severity: found[severity] for severity in sorted(Severity, reverse=True)}
 
 
 def known_counts(diagnosis: Diagnosis) -> dict[Severity, int | None]:
-    """Returns `counts`, with None for a zero that is no answer: a source was not read, or findings are not shown."""
+    """Returns `counts`, with None for an uncertain zero: a source was not read, or findings are not shown."""
     hidden = {f.severity for f in diagnosis.hidden.findings}
     unread = bool(diagnosis.could_not_read)
     return {s: None if not n and (unread or s in hidden) else n for s, n in counts(diagnosis).items()}
@@ -78,9 +78,9 @@ def nagios_line(diagnosis: Diagnosis) -> str:
         text = f"in maintenance ({diagnosis.maintenance}): {text}"
     if muted := held_back(diagnosis):
         text += f"; {muted}"
-    # U is how a plugin states that a value is unknown.
+    # A plugin reports an unknown value as U.
     data = " ".join(f"{s.word}={'U' if n is None else n}" for s, n in known_counts(diagnosis).items())
-    # The bar begins the performance data, so the text must not have one.
+    # The bar begins the performance data, so the text must not contain one.
     shown = f"{diagnosis.cluster}: {text}".replace("|", "/")
     return one_line(f"KFIX {_WORDS[code]} - {shown} | {data}")
 

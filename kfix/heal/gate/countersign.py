@@ -1,11 +1,11 @@
 """A second person's signature for a plan: a small file that names the plan and is owned by the signer.
 
 What it proves: the kernel attests the file's owner. So another user of this host (or of a shared file system) wrote it
-for this very plan, and that user neither applies the plan nor made it. One person with one account cannot plan, sign
-and apply.
+for this plan, and that user neither applies the plan nor made it. One person with one account cannot plan, sign and
+apply.
 
-What it does not prove: root can forge any owner. The name of the planner is what the plan states; only signer and
-applier are attested by the kernel. A file system without owners (FAT, some network shares) proves nothing.
+What it does not prove: root can forge any owner. The plan itself states the planner's name; the kernel attests only
+signer and applier. A file system without owners (FAT, some network shares) proves nothing.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def signer(path: Path, plan: Plan, applies: int) -> str:
 
 
 def _read(path: Path) -> tuple[str, int]:
-    """Returns text and owner of the same open file, so that it cannot be exchanged in between."""
+    """Returns the text and owner of one open file, so that it cannot be exchanged in between."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Gates: the one place where a human is asked. Levels are ordered; a flag covers only the plan it names.
+"""Gates: the one place that asks a human. Levels are ordered; a flag covers only the plan it names.
 
 There is no default yes and no flag for "never ask". No answer, end of input and no terminal all mean no.
 """
@@ -20,7 +20,7 @@ from kfix.heal.model.plan import Gate, OnFailure, Phase, Plan, PlannedStep
 _APPROVAL = re.compile(r"(plan|step):([0-9a-f]{8})")
 _TRIES = 3
 # Reading a prompt and pressing a key and Enter takes more than 0.5 s, and typing a character more than 0.03 s. A faster
-# answer was typed ahead, pasted or sent by a program, so it is not an answer to this screen.
+# answer was typed ahead, pasted or sent by a program, so it does not answer this screen.
 _READING_SECONDS = 0.5
 _SECONDS_A_CHARACTER = 0.03
 _YES = frozenset({"y", "yes"})
@@ -29,7 +29,7 @@ SKIP = "  [s] skip this one"
 
 
 class Unattended:
-    """The human of a script: there is none, so a gate that was not approved beforehand stays closed."""
+    """Stands for the missing human of a script: a gate that was not approved beforehand stays closed."""
 
     interactive = False
 
@@ -41,7 +41,7 @@ class Unattended:
 
 
 OnEarly = Callable[[float, float], None]
-"""Called with the seconds after which a too-early answer came, and the least a person needs."""
+"""Called with the seconds after which an answer came too early, and the least a person needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ def parse_given(approvals: Iterable[str], acks: Iterable[str], plan: Plan, count
     return Given(level, {step.id: given for step, given in phrases}, countersigned)
 
 
-def _wrong(step: PlannedStep, given: str) -> str:
-    return f"--ack {step.id}: wrong phrase {given!r}; the phrase for this step is {step.phrase!r}"
+def _wrong(step: PlannedStep, answer: str) -> str:
+    return f"--ack {step.id}: wrong phrase {answer!r}; the phrase for this step is {step.phrase!r}"
 
 
 def _ack(text: str, plan: Plan) -> tuple[PlannedStep, str]:
@@ -154,7 +154,7 @@ def sure_phrases(plan: Plan) -> Iterator[tuple[int, PlannedStep]]:
 
 
 def lowest_gate(*, apart: bool) -> Gate:
-    """Returns the lowest gate of every change: with `apart`, each is approved by itself."""
+    """Returns the lowest gate of every change: with `apart`, a person approves each change separately."""
     return Gate.STEP if apart else Gate.AUTO
 
 
@@ -178,7 +178,7 @@ def _flags(plan: Plan, levels: list[tuple[PlannedStep, Gate]]) -> str:
 
 
 class Gatekeeper:
-    """Asks at the gates of one plan. `lowest` raises the gate of every change, as when the cluster cannot be locked."""
+    """Asks at the gates of one plan. `lowest` raises the gate of every change, as if the cluster has no lock."""
 
     def __init__(self, plan: Plan, reader: AnswerReader, given: Given, lowest: Gate = Gate.AUTO) -> None:
         self.plan = plan
@@ -220,7 +220,6 @@ class Gatekeeper:
         return tuple(s for s in rest if not self.covered(s))
 
     def covered(self, step: PlannedStep) -> bool:
-        """Returns whether the flags of the command line approve this step."""
         level = self.level(step)
         if level < Gate.TYPED:
             return self.given.level >= level
@@ -228,7 +227,6 @@ class Gatekeeper:
         return signed and (self.given.acks or {}).get(step.id) == step.phrase
 
     def needed(self, *steps: PlannedStep) -> str:
-        """Returns the flags that approve these steps."""
         return _flags(self.plan, [(step, self.level(step)) for step in steps])
 
     def confirm_continue(self, text: str) -> bool:
@@ -262,7 +260,7 @@ class Gatekeeper:
                     self._more(other, screen)
 
     def _typed(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
-        """The answer of a step for two persons names the second one, so that the journal does."""
+        """Asks for the phrase. For a step that two persons approve, the answer names the second one."""
         if self.level(step) is not Gate.TWO_PERSON:
             return self._phrase(step, screen, again)
         if not self.given.countersigned:

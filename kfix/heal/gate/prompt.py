@@ -1,4 +1,4 @@
-"""The screens of gates, as plain text. The same text is kept beside the journal."""
+"""The screens of gates, as plain text. `RunDir.keep_screen` keeps the same text beside the journal."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ALONE = "of this host only, as KRaft has none: say yes only if no other kfix cha
 
 
 def screen(
-    plan: Plan, number: int, asked: tuple[PlannedStep, Gate], now: Mapping[str, Fact], changed: tuple[str, ...]
+    plan: Plan, number: int, step_and_gate: tuple[PlannedStep, Gate], now: Mapping[str, Fact], changed: tuple[str, ...]
 ) -> Screen:
-    """Returns the screen for a step. `asked` holds the step and the gate in force in this run."""
-    step, level = asked
+    """Returns the screen for a step. `step_and_gate` holds the step and the gate in force in this run."""
+    step, level = step_and_gate
     text = _plan_text(plan, number, changed) if level is Gate.PLAN else _step_text(plan, number, step, now, changed)
     return Screen(text=text, details=_details(step, now), why=_why(plan, step, level))
 

@@ -1,4 +1,4 @@
-"""How long ago a record of a journal was written, whether or not the clock of the host was set since then."""
+"""How long ago a record of a journal was written, even if the host's clock was set since then."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Record = Mapping[str, Any]
 def seconds_since(record: Record, clock: Clock) -> float:
     """Returns how long ago a record was written, in seconds.
 
-    Where that was before the host booted, or on another host, two wall clocks are compared, and the result is negative
-    if one of them is wrong.
+    For a record from before the last boot, or from another host, it compares two wall clocks; the result is negative if
+    one of them is wrong.
     """
     passed = _in_this_boot(record, clock)
     return clock.now() - wall(record) if passed is None else passed
@@ -25,7 +25,7 @@ def seconds_since(record: Record, clock: Clock) -> float:
 def surely_since(record: Record, clock: Clock) -> float:
     """Returns the seconds that have surely passed since a record was written, even if the clock was set meanwhile.
 
-    A host that has booted since then has been up for that long. Where a boot has no name, the wall clock is believed.
+    A host that has booted since then has been up for that long. If a boot has no name, the wall clock decides.
     """
     passed = _in_this_boot(record, clock)
     if passed is not None:
@@ -38,7 +38,7 @@ def surely_since(record: Record, clock: Clock) -> float:
 
 
 def _in_this_boot(record: Record, clock: Clock) -> float | None:
-    """Returns the seconds since a record, or None where it was not written since this host booted."""
+    """Returns the seconds since a record, or None if it was not written since this host booted."""
     boot = clock.boot()
     if not boot or record.get("boot") != boot or "mono" not in record:
         return None

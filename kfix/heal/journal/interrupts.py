@@ -26,12 +26,12 @@ def held_back(*, always: bool = False) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    asked: list[int] = []
+    pending: list[int] = []
 
     def later(number: int, _frame: FrameType | None) -> None:
-        if asked and not always:
+        if pending and not always:
             raise KeyboardInterrupt
-        asked.append(number)
+        pending.append(number)
 
     before = {number: signal.signal(number, later) for number in _ENDS}
     try:
@@ -39,7 +39,7 @@ def held_back(*, always: bool = False) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for end in asked:
+    for end in pending:
         _deliver(before[signal.Signals(end)], end)
 
 

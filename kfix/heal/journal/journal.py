@@ -47,7 +47,7 @@ class JournalFile(Protocol):
 
 
 class Journal:
-    """Writes records. `after` is what the file holds already; the chain continues from its end."""
+    """Writes records. `after` is the existing content of the file, whose chain it continues."""
 
     def __init__(
         self, file: JournalFile, common: Record, clock: Clock, listener: Listener, after: ReadBack | None = None
@@ -94,7 +94,7 @@ class Journal:
 
 @dataclass(slots=True)
 class Samples:
-    """Writes answers of checks to the journal. During a wait only an answer that differs from the last is written."""
+    """Writes answers of checks to the journal. During a wait it writes only an answer that differs from the last."""
 
     journal: Journal
     last: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)

@@ -19,13 +19,16 @@ UNDO = "undo-"
 class Replay:
     """What a journal shows of a run.
 
-    `done` holds the steps that changed something, in their order; `open` the intents without a recorded result, each
-    with the facts before it, and `sent` the record of each; `facts` the values that the run's own changes left.
-    `unmoved` holds changes whose new facts were not recorded yet, or not since the change was verified, each with the
-    facts before it (`images` has these of all changes); `rates` the throttles (bytes per second) that were changed
-    during the run. `outcome` is "" if the run has no end. `nothing_stands` means that the run reverted everything it
-    had changed. `spent` is the time in seconds during which a process carried the run out. `at` are the options, as a
-    shell reads them, that the last of these processes had besides the addresses in the plan.
+    - `done`: the steps that changed something, in their order
+    - `open`: the intents without a recorded result, each with the facts before it; `sent`: the record of each
+    - `facts`: the values that the run's own changes left
+    - `unmoved`: changes whose new facts were not recorded, or not since the change was verified, each with the facts
+      before it; `images`: the facts before every change
+    - `rates`: the throttles (bytes per second) that were changed during the run
+    - `outcome`: "" if the run has no end
+    - `nothing_stands`: whether the run reverted everything it had changed
+    - `spent`: the seconds during which a process carried the run out
+    - `at`: the options, quoted for a shell, that the last of these processes had besides the addresses in the plan
     """
 
     done: list[str] = field(default_factory=list)
@@ -93,7 +96,7 @@ def _step(found: Replay, step: str, record: Mapping[str, Any]) -> None:
         case "step.verified":
             found.verified.add(step)
             if step in found.done:
-                # A broker of KRaft may still have shown the old facts right after the call.
+                # A KRaft broker may still have shown the old facts right after the call.
                 found.unmoved[step] = found.images.get(step, {})
 
 
@@ -110,7 +113,7 @@ def _result(found: Replay, step: str, record: Mapping[str, Any]) -> None:
 
 
 def begin_again(found: Replay, plan: Plan) -> None:
-    """Marks throttles for setting again that an earlier end removed although replicas remain to be copied."""
+    """Marks throttles to be set again: an earlier end removed them, although replicas remain to be copied."""
     at = {name: number for number, name in enumerate(found.done)}
     moving = any(s.estimate.replicas_moved and s.id not in found.verified for s in plan.steps)
     again: set[str] = set()

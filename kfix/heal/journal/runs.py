@@ -121,14 +121,14 @@ class RunStore:
         raise UsageError(f"there is no run {text!r}; {last}", hint="kfix runbook history lists them")
 
     def spent_by(self, plan_id: str) -> RunDir | None:
-        """Returns the run that began a change of this plan. A run declined before its first change does not count."""
+        """Returns the run that started a change of this plan. A run declined before its first change does not count."""
         for run in self.runs():
             if plan_id[:8] in run.id and _began(run.journal()):
                 return run
         return None
 
     def rolled_back_by(self, run_id: str) -> RunDir | None:
-        """Returns the run that began to roll this one back."""
+        """Returns the run that started to roll this one back."""
         for run in self.runs():
             back = run.journal()
             if back.records and back.records[0].get("undoes") == run_id and _began(back):
@@ -136,7 +136,7 @@ class RunStore:
         return None
 
     def last_change(self, plan: Plan, clock: Clock) -> tuple[RunDir, dict[str, Any]] | None:
-        """Returns the run of this runbook that was the last to change one of these partitions, with its last intent."""
+        """Returns the latest run of this runbook that changed one of these partitions, with its last intent."""
         found = [(run, intent) for run in self.runs() if (intent := _last_intent(run, plan)) is not None]
         return min(reversed(found), key=lambda each: seconds_since(each[1], clock), default=None)
 
@@ -152,7 +152,7 @@ class RunStore:
 
 
 def _last_intent(run: RunDir, plan: Plan) -> dict[str, Any] | None:
-    """Returns the intent of the last change that was made, or may have been; one that Kafka refused changed nothing."""
+    """Returns the intent of the last change that was made or may have been made; a refused one changed nothing."""
     records = run.journal().records
     if not records or not _is_for(records[0], plan):
         return None
@@ -169,7 +169,7 @@ def _last_intent(run: RunDir, plan: Plan) -> dict[str, Any] | None:
 
 
 def _began(journal: ReadBack) -> bool:
-    """Returns whether a change was begun. A damaged journal counts, because it may hide one."""
+    """Returns whether the run started a change. A damaged journal counts, because it may hide one."""
     return bool(journal.broken) or any(r["type"] == "step.intent" for r in journal.records)
 
 

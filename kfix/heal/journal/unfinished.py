@@ -20,7 +20,7 @@ from kfix.heal.journal.replay import FINAL, replay
 #: Enough bytes of a journal's end for its last record, which may name many changes.
 _TAIL_BYTES = 65_536
 
-#: The kind of what hastened compaction has set.
+#: The kind of object for which a run changed compaction settings.
 _LOG = "log"
 
 

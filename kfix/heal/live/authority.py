@@ -1,4 +1,4 @@
-"""Who a live cluster's record is read from: ZooKeeper, or a KRaft quorum (kraft_authority.py)."""
+"""Reads a live cluster's record: from ZooKeeper, or from a KRaft quorum (kraft_authority.py)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from kfix.core.zookeeper.witnesses import ROUNDS
 from kfix.heal.live.lines import BrokerLines
 
 T = TypeVar("T")
-#: A second server that hangs must not use up the time that the first one needs, and is not asked at every step.
+#: Timeout: a second server that hangs must not use up the first one's time; it is not asked at every step.
 _WITNESS_SECONDS = 1.0
 _MUTE_SECONDS = 30.0
 
 
 class RecordAuthority(Protocol):
-    """Reads the record of a cluster, fresh and without the brokers' own views. Each method but `close` and `address`
-    raises UnreachableError where the authority does not answer.
+    """Reads the record of a cluster, fresh and without the brokers' own views.
+
+    Each method but `close` and `address` raises UnreachableError if the authority does not answer.
     """
 
     def close(self) -> None: ...
@@ -42,7 +43,7 @@ class RecordAuthority(Protocol):
     def registration(self, broker: int) -> BrokerRegistration: ...
 
     def address(self, broker: int) -> Endpoint | None:
-        """Returns the registered address; None where it is unknown, or where nothing answers."""
+        """Returns the registered address; None if it is unknown, or if nothing answers."""
         ...
 
     def controller(self) -> ControllerNode: ...
@@ -64,21 +65,21 @@ class RecordAuthority(Protocol):
         ...
 
     def door(self) -> int | None:
-        """Returns the broker that takes a change of the cluster now; None where there is no active controller."""
+        """Returns the broker that accepts a change of the cluster now; None if there is no active controller."""
         ...
 
     def unclean(self, topic: str) -> ConfigValue | None:
         """Returns the topic's unclean.leader.election.enable at the controller that would elect.
 
-        None with ZooKeeper, where that is a broker; without a value where that controller cannot be asked.
+        None with ZooKeeper, where that controller is a broker. Its value is None if that controller cannot be asked.
         """
         ...
 
 
 class ZooKeeperAuthority:
-    """ZooKeeper's record, over one session that is reopened when it breaks, and a second one with another server.
+    """ZooKeeper's record, over one session that is reopened when it breaks, and a second session with another server.
 
-    What a run reads before it changes anything must be the same at both; a single server may be wrong (docs/adr/036).
+    Facts that a run reads before a change must be the same at both; a single server may be wrong (docs/adr/036).
     """
 
     def __init__(self, target: Target, connect: Connect) -> None:
@@ -122,7 +123,7 @@ class ZooKeeperAuthority:
         return self._ask(lambda line, end: fresh.read_partition(line, self._connect, tp, end))
 
     def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
-        # Too many to be read twice: what a change rests on is read again by `partition`.
+        # Too many to read twice: `partition` reads again what a change rests on.
         return self._ask_one(lambda line, end: fresh.read_every_partition(line, self._connect, end), self._end())
 
     def partition_count(self, topic: str) -> int:
@@ -156,7 +157,7 @@ class ZooKeeperAuthority:
     def _ask(self, ask: Callable[[ZooKeeperLine, Deadline], T]) -> T:
         """Reads from two servers, if a second one answers. Raises UnreachableError if they contradict each other."""
         end = self._end()
-        said = ""
+        difference = ""
         for pause in ROUNDS:
             time.sleep(min(pause, end.left))
             found = self._ask_one(ask, end)
@@ -167,10 +168,10 @@ class ZooKeeperAuthority:
             try:
                 there = ask(witness, end.within(_WITNESS_SECONDS))
             except BadRecordError as error:
-                said = f"{both}: only the second one shows {error.path} with invalid content"
+                difference = f"{both}: only the second one shows {error.path} with invalid content"
                 continue
             except UnreachableError:
-                # A session ends while a person decides at a gate: another one is opened.
+                # A session may end while a person decides at a gate; another one is opened.
                 self._dismiss()
                 if known:
                     continue
@@ -178,14 +179,14 @@ class ZooKeeperAuthority:
                 return found
             if found == there:
                 return found
-            said = f"{both}: {_difference(found, there)}"
+            difference = f"{both}: {_difference(found, there)}"
         raise UnreachableError(
-            said or "the servers of ZooKeeper cannot be compared: a second one ended each session",
+            difference or "the servers of ZooKeeper cannot be compared: a second one ended each session",
             hint="find out which of them belong to the brokers' ensemble, and give only those: --zookeeper",
         )
 
     def _second(self, end: Deadline) -> ZooKeeperLine | None:
-        """Returns a session with another server than the first one; None where no other one has a quorum."""
+        """Returns a session with another server; None if no other server has a quorum."""
         if self._witness is not None or self._session is None:
             return self._witness
         for server in self._connect.servers:
@@ -214,7 +215,7 @@ class ZooKeeperAuthority:
         return self._ask_session(self._session, ask, end)
 
     def _ask_session(self, session: ZooKeeperLine, ask: Callable[[ZooKeeperLine, Deadline], T], end: Deadline) -> T:
-        """Reads over this session, and closes it after a failure: late responses must not reach later requests."""
+        """Reads over this session, and closes it after a failure: a late response must not reach a later request."""
         try:
             return ask(session, end)
         except BaseException:
@@ -223,7 +224,7 @@ class ZooKeeperAuthority:
 
 
 def _difference(here: object, there: object, name: str = "the content") -> str:
-    """Returns the first difference of two readings of one kind in words."""
+    """Returns the first difference of two readings in words."""
     if isinstance(here, tuple) and isinstance(there, tuple) and len(here) == len(there):
         names = getattr(here, "_fields", [name] * len(here))
         pairs: Iterable[tuple[str, object, object]] = zip(names, here, there, strict=True)

@@ -1,7 +1,8 @@
 """Sends changes to a live cluster. Each change uses its own connection, which allows only that API.
 
-On KRaft a broker forwards a change to the active controller. So none is sent unless that controller has just answered,
-and one without an answer, or with the answer of a controller that has stepped down, may still happen (docs/adr/023).
+On KRaft a broker forwards a change to the active controller. So kfix sends none unless that controller has just
+answered. A change without an answer, or answered by a controller that has stepped down, may still happen
+(docs/adr/023).
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ NOT_SENT = 41
 
 
 class LiveChanger:
-    """Sends each change exactly once, to the active controller by ZooKeeper at that moment
-    (docs/facts/controller.md), or on KRaft to a broker with the newest metadata. `connect` is None on KRaft.
+    """Sends each change exactly once: with ZooKeeper to the controller that it names at that moment
+    (docs/facts/controller.md), on KRaft to a broker with the newest metadata. `connect` is None on KRaft.
     """
 
     def __init__(self, target: Target, connect: Connect | None, reader: LiveReader) -> None:
@@ -88,7 +89,7 @@ class LiveChanger:
         return result if result.accepted or not deleted else ChangeResult(NO_ANSWER, result.name, result.message)
 
     def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
-        """Sends LeaveGroup to the coordinator, which refuses a member that it no longer has under this id."""
+        """Sends LeaveGroup to the coordinator, which refuses an unknown member id."""
         try:
             coordinator = self._reader.coordinator(group)
         except UnreachableError as error:
@@ -123,7 +124,7 @@ class LiveChanger:
         return int(self._target.timeout * 1000)
 
     def _send_to_controller(self, request: Request[PartitionResult], broker: int | None = None) -> ChangeResult:
-        """`broker` is the one that has to take the request itself, and on KRaft forwards it then."""
+        """`broker` must take the request itself; on KRaft it forwards the request."""
         if self._connect is not None and (taken_over := self._taken_over()) is not None:
             return taken_over
         if self._connect is not None and broker is not None:
@@ -140,7 +141,7 @@ class LiveChanger:
         return result
 
     def _taken_over(self) -> ChangeResult | None:
-        """Returns a refusal where a KRaft controller owns ZooKeeper's record."""
+        """Returns a refusal if a KRaft controller owns ZooKeeper's record."""
         try:
             why = why_unchanged(self._reader.controller())
         except UnreachableError as error:

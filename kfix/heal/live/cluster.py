@@ -41,7 +41,7 @@ class LiveCluster:
 
     @classmethod
     def on_kraft(cls, target: Target, known: Snapshot) -> Self:
-        """`known` names the brokers, and the controllers by their settings and by what the quorum answered."""
+        """`known` names the brokers, and the controllers from their settings and from the quorum's answer."""
         named = [] if known.quorum is None else [*known.quorum.configured.values()]
         named += [] if known.quorum is None else [each.address for each in known.quorum.controllers]
         found = [endpoint for text in named if (endpoint := parse_endpoint(text)) is not None]

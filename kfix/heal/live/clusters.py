@@ -1,4 +1,4 @@
-"""Live clusters: what `App` has unless a caller brings its own `Clusters`."""
+"""Live clusters: the default of `App` if a caller does not bring its own `Clusters`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kfix.heal.live.cluster import LiveCluster
 
 
-#: A snapshot that was taken to open a cluster is as good as a new one for so many seconds.
+#: A snapshot that was taken to open a cluster counts as new for this many seconds.
 _FRESH_SECONDS = 1.0
 
 
@@ -43,7 +43,7 @@ class LiveClusters:
         if not cuts_in(found.findings):
             return found.findings
         again = DiagnoseOptions(
-            # However short the wait was for the plan: nothing that passes by itself may refuse it.
+            # However short the plan's wait was: no transient state may refuse it.
             debounce=max(judged.debounce, TIMING.debounce),
             restart_grace=judged.restart_grace,
             transaction_grace=judged.transaction_grace,
@@ -62,16 +62,16 @@ class LiveClusters:
         if snapshot is not None:
             return open_cluster(access.target(), snapshot)
         target, began = access.target(), time.monotonic()
-        # As `diagnose_once` reads it: only brokers of earlier snapshots may show that a network is cut.
+        # Reads it as `diagnose_once` does: only brokers of earlier snapshots may show that a network is cut.
         reading = InTheBackground(lambda: read_cluster(target, keep=False))
-        # What a run needs is loaded while the cluster answers.
+        # Loads the modules of a run while the cluster answers.
         import kfix_diagnostics.engine  # noqa: F401, PLC0415
 
         self._opened_with = access, reading.result(), began
         return open_cluster(target, self._opened_with[1])
 
     def _just_opened(self, access: Access, judged: DiagnosisTimes) -> Diagnosis | None:
-        """Returns the diagnosis of the snapshot that this cluster was opened with, once, if that was just now."""
+        """Returns the diagnosis of the snapshot with which this cluster was just opened, at most once."""
         opened, self._opened_with = self._opened_with, None
         if opened is None or opened[0] != access or time.monotonic() - opened[2] > _FRESH_SECONDS:
             return None

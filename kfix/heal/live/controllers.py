@@ -1,8 +1,8 @@
 """The active controller of a KRaft quorum, asked at the controllers' own listeners (docs/facts/kraft.md).
 
-Exactly the active controller answers DescribeQuorum without an error. One that was frozen, or is cut from the others,
-may still do so: it counts only while a majority of the voters has fetched from it just now. What a broker would forward
-waits for the controller in which that broker believes, so a broker is asked only where no controller can be reached.
+Only the active controller answers DescribeQuorum without an error. A frozen or isolated controller may still do so: its
+answer counts only if a majority of the voters has fetched from it just now. A broker forwards to the controller that it
+believes to be active, so kfix asks a broker only if it can reach no controller.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Controllers:
     def active(self, deadline: Deadline, brokers: Sequence[BrokerConnection]) -> DescribedQuorum:
         """Returns the quorum by its active controller. Raises UnreachableError if none answers in time.
 
-        `brokers` are asked where no listener of a controller can be reached at all.
+        It asks `brokers` only if no listener of a controller can be reached.
         """
         self._last, first, why = None, self._last, "no address of a controller is known"
         if first is not None:
@@ -75,7 +75,7 @@ class Controllers:
     def reassignments(
         self, deadline: Deadline, brokers: Sequence[BrokerConnection]
     ) -> dict[TopicPartition, Assignment]:
-        """Returns the moves under way, after `active`, by that controller, or else through a broker."""
+        """Returns the moves in progress from the controller that `active` found, or else through a broker."""
         lines = [self._lines[self._last]] if self._last is not None else list(brokers[:1])
         if not lines:
             raise UnreachableError("no active controller answers, so reassignments cannot be read")
@@ -86,10 +86,10 @@ class Controllers:
         return found
 
     def topic_configs(self, topic: str, keys: tuple[str, ...], deadline: Deadline) -> dict[str, ConfigValue]:
-        """Returns the settings in force of a topic, after `active`, by that controller, which elects by them.
+        """Returns a topic's settings from the controller that `active` found, which elects by them.
 
-        Empty where it cannot be asked itself, or has no such request (before KIP-919): a broker would answer with its
-        own defaults. Raises UnreachableError if it refuses, or the topic does not exist.
+        Empty if that controller cannot be asked itself, or has no such request (before KIP-919): a broker would answer
+        with its own defaults. Raises UnreachableError if it refuses, or the topic does not exist.
         """
         line = None if self._last is None else self._lines[self._last]
         if line is None or not line.supports(requests.DESCRIBE_CONFIGS, 1, deadline):

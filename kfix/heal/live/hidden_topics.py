@@ -1,4 +1,4 @@
-"""The topics that an authorizer hides from this client: their replicas are in no metadata that it reads."""
+"""Finds topics that an authorizer hides from this client: no metadata that it reads has their replicas."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from kfix.heal.live.lines import BrokerLines
 def hidden_topics(
     lines: BrokerLines, newest: int, live: Collection[int], known: frozenset[str], deadline: Deadline
 ) -> str:
-    """Returns why there may be other topics than the known ones, as the log directories of the live brokers show.
+    """Returns why there may be topics besides `known`, from the log directories of the live brokers, or "".
 
-    "" if there are none, and without an authorizer, which the broker `newest` is asked for, or another live one if
-    that id is gone and another broker answers at its address.
+    It returns "" too if the cluster has no authorizer. It asks the broker `newest` for that, or another live one if
+    another broker now answers at its address.
     """
-    asked = newest if newest in live else min(live)
+    broker = newest if newest in live else min(live)
 
     def authorizer(line: BrokerConnection) -> bool:
-        found = ask_configs_of(line, ResourceKind.BROKER, str(asked), (AUTHORIZER,), deadline).get(AUTHORIZER)
+        found = ask_configs_of(line, ResourceKind.BROKER, str(broker), (AUTHORIZER,), deadline).get(AUTHORIZER)
         return found is not None and bool(found.value)
 
-    if not lines.ask(asked, authorizer, deadline):
+    if not lines.ask(broker, authorizer, deadline):
         return ""
     answers = lines.ask_each(live, lambda line: refuse_hidden(line, known, deadline), deadline)
     return "; ".join(f"broker {b}: {answer}" for b, answer in sorted(answers.items()) if answer is not None)

@@ -10,7 +10,7 @@ NO_LOCK = "a KRaft cluster offers no lock that ends with its holder"
 
 
 class NoClusterLock:
-    """Is never taken, so that a run has only the lock of its host and every change has a gate of its own."""
+    """A lock that is never taken: a run has only the lock of its host, and every change has a gate of its own."""
 
     @property
     def scope(self) -> str:

@@ -1,8 +1,8 @@
-"""The record of a KRaft cluster: the metadata of a broker that has applied all that was committed before it was asked.
+"""The record of a KRaft cluster: the metadata of a broker that had applied everything committed so far.
 
-A broker keeps its metadata while it is cut from the controllers, and answers with it. So the active controller states
-its high watermark first, and then a broker counts whose `finalized_features_epoch`, read before its metadata on the
-same connection, has reached it (docs/facts/kraft.md). Where no such broker answers, nothing is known, and nothing is
+A broker that is cut from the controllers keeps its metadata and answers with it. So the active controller first states
+its high watermark. A broker's metadata counts only if its `finalized_features_epoch`, read before that on the same
+connection, has reached the high watermark (docs/facts/kraft.md). If no broker has, nothing is known and nothing is
 changed.
 """
 
@@ -38,10 +38,10 @@ from kfix.heal.live.controllers import Controllers
 from kfix.heal.live.hidden_topics import hidden_topics
 from kfix.heal.live.lines import BrokerLines
 
-#: Seconds between two questions to brokers that are a record behind.
+#: Seconds between two requests to brokers that are a record behind.
 _BETWEEN = 0.1
 _LEAST_LEFT = 0.3
-#: A broker that follows applies a record within a fetch; one that has not after this many seconds is cut.
+#: A follower applies a record within one fetch; a broker that has not after this many seconds is cut off.
 _FOLLOWS = 1.5
 _UNKNOWN = -1
 
@@ -49,7 +49,7 @@ Moves = Mapping[TopicPartition, Assignment]
 
 
 class Newest(NamedTuple):
-    """Metadata that holds everything committed up to the high watermark, and the broker that has it."""
+    """Metadata that holds everything committed up to the high watermark, and the broker that answered with it."""
 
     broker: int
     epoch: int
@@ -57,7 +57,7 @@ class Newest(NamedTuple):
 
 
 class KraftAuthority:
-    """`addresses` are brokers', `controllers` the listeners of controllers, as a snapshot found them."""
+    """`addresses` are brokers', `controllers` the controllers' listeners, as a snapshot shows them."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class KraftAuthority:
         return frozenset(self._newest((), self._deadline()).metadata.brokers)
 
     def registration(self, broker: int) -> BrokerRegistration:
-        """Asks the address of a fenced broker as well: one that is only cut from the controllers answers there."""
+        """Also asks the address of a fenced broker: one that is only cut from the controllers answers there."""
         end = self._deadline()
         newest = self._newest(None, end)
         alive = newest.metadata.brokers
@@ -110,7 +110,7 @@ class KraftAuthority:
         )
 
     def _answers(self, endpoint: Endpoint | None, alive: Mapping[int, Endpoint], end: Deadline) -> bool:
-        """Returns whether something answers at this address; one that a live broker has now is that broker's."""
+        """Returns whether a broker answers at this address; the address of another live broker does not count."""
         if endpoint is None or endpoint in alive.values():
             return False
         with BrokerConnection(endpoint, self._target.security) as line:
@@ -166,7 +166,7 @@ class KraftAuthority:
         return self._controllers.reassignments(end, self._reachable())
 
     def view(self, line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> PartitionView | None:
-        """Waits shortly for a broker that is a record behind; one that is cut answers as it is."""
+        """Waits briefly for a broker that is a record behind; a broker that is cut answers as it is."""
         until = deadline.within(_FOLLOWS)
         while True:
             offset, metadata = _ask(line, (tp.topic,), deadline)
@@ -183,8 +183,6 @@ class KraftAuthority:
         found = self._controllers.topic_configs(topic, (UNCLEAN,), end)
         return found.get(UNCLEAN, ConfigValue(None, own=False))
 
-    # -- the newest metadata
-
     def _deadline(self) -> Deadline:
         return Deadline.after(self._target.timeout)
 
@@ -194,7 +192,7 @@ class KraftAuthority:
         return list(lines.values())
 
     def _with_moves(self, topics: tuple[str, ...] | None, end: Deadline) -> tuple[Newest, Moves]:
-        """Reads the moves before the metadata: one that ends in between is listed, and still counts as under way."""
+        """Reads the moves before the metadata: a move that ends in between still counts as in progress."""
         self._active(end)
         moves = self._controllers.reassignments(end, self._reachable())
         return self._newest(topics, end, asked=True), moves
@@ -207,9 +205,9 @@ class KraftAuthority:
         return active.epoch
 
     def _newest(self, topics: tuple[str, ...] | None, end: Deadline, *, asked: bool = False) -> Newest:
-        """Returns the metadata of these topics, all with None. Raises UnreachableError where no broker has come so far.
+        """Returns the metadata of these topics (None: all). Raises UnreachableError if no broker is up to date.
 
-        `asked`: the active controller has just stated its high watermark.
+        `asked` states that the active controller has just reported its high watermark.
         """
         epoch = self._epoch if asked else self._active(end)
         failed: dict[int, str] = {}
@@ -233,7 +231,7 @@ class KraftAuthority:
             time.sleep(_BETWEEN)
 
     def _turns(self, failed: Collection[int], end: Deadline) -> Iterator[tuple[int, Deadline]]:
-        """Yields each broker with its share of the time, the one that answered last first."""
+        """Yields each broker with its share of the time, first the broker that answered last."""
         left = [b for b in self._order if b not in failed]
         for n, broker in enumerate(left):
             yield broker, end.within(end.left / (len(left) - n))
@@ -251,7 +249,7 @@ class KraftAuthority:
     def _eligible(
         self, broker: int, wanted: Collection[TopicPartition], end: Deadline
     ) -> dict[TopicPartition, EligibleReplicas]:
-        """Returns who may lead these partitions; empty where the broker does not know the request (before 3.7)."""
+        """Returns who may lead these partitions; empty if the broker does not know the request (before 3.7)."""
 
         def ask(line: BrokerConnection) -> dict[TopicPartition, EligibleReplicas]:
             if not line.supports(kraft_messages.DESCRIBE_TOPIC_PARTITIONS, 0, end):
@@ -270,12 +268,12 @@ class KraftAuthority:
 
 
 def _in_doubt(view: PartitionView) -> bool:
-    """Whether the partition may have eligible leader replicas: outside a full ISR there is none."""
+    """Whether the partition may have eligible leader replicas: only one with a short ISR has any."""
     return view.leader == NO_LEADER or len(view.isr) < len(view.replicas)
 
 
 def _ask(line: BrokerConnection, topics: tuple[str, ...] | None, deadline: Deadline) -> tuple[int, MetadataResponse]:
-    """Returns the metadata offset that the broker had applied, and then its metadata, which is of no older moment."""
+    """Returns the metadata offset that the broker had applied, and then its metadata, which is at least as new."""
     offset = line.call(kraft_messages.describe_features(), deadline).epoch
     return offset, line.call(requests.metadata(topics), deadline)
 
@@ -295,6 +293,6 @@ def _reading(
 
 
 def _assignment(tp: TopicPartition, view: PartitionView, moves: Moves) -> Assignment:
-    """The move counts only if it is of these replicas: it may have been replaced since it was listed."""
+    """A move counts only if it is of these replicas: another move may have replaced it."""
     move = moves.get(tp)
     return move if move is not None and set(move.replicas) == set(view.replicas) else Assignment(view.replicas)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class BrokerLines:
-    """Connections by broker id. `look_up` returns the registered address of a broker, or None where it is unknown."""
+    """Connections by broker id. `look_up` returns the registered address of a broker, or None if it is unknown."""
 
     def __init__(
         self, security: Security, addresses: Mapping[int, Endpoint], look_up: Callable[[int], Endpoint | None]
@@ -41,7 +41,7 @@ class BrokerLines:
         return {b: line for b, line in found.items() if line is not None}
 
     def renewed(self, broker: int) -> BrokerConnection | None:
-        """Returns a new connection to the registered or last known address, or None where there is none."""
+        """Returns a new connection to the registered or last known address, or None if there is none."""
         address = self.address(broker)
         if address is None:
             return None
@@ -77,7 +77,7 @@ class BrokerLines:
     def ask_each(
         self, brokers: Iterable[int], ask: Callable[[BrokerConnection], T], deadline: Deadline
     ) -> dict[int, T | UnreachableError]:
-        """Asks all brokers in parallel, and once more over a new connection those that failed before the deadline."""
+        """Asks all brokers in parallel, and those that failed before the deadline once more over a new connection."""
         answers = self._round({b: self._lines.get(b) or self.renewed(b) for b in brokers}, ask)
         # A connection that is still open has responded, maybe with an error; asking again would not help.
         failed = [b for b, line in self._lines.items() if b in answers and _failed(answers[b]) and not line.is_open]

@@ -48,9 +48,9 @@ from kfix.core.target import Target
 from kfix.heal.live.authority import RecordAuthority
 from kfix.heal.live.lines import BrokerLines
 
-#: Times that a partition is read, at most, where a broker already reports a later leader epoch.
+#: Most reads of a partition whose brokers already report a later leader epoch.
 _ROUNDS = 3
-#: Timeouts within which a whole log is read; each of its requests has one of its own.
+#: A whole log is read within this many timeouts; each of its requests has one timeout.
 _LONG = 20
 
 
@@ -85,11 +85,11 @@ class LiveReader:
         return self._authority.migrating()
 
     def door(self) -> int | None:
-        """Returns the broker that takes a change of the cluster now; None where there is no active controller."""
+        """Returns the broker that accepts a change of the cluster now; None if there is no active controller."""
         return self._authority.door()
 
     def partition(self, tp: TopicPartition) -> PartitionReading:
-        """Reads again where a broker already reports a later epoch: then the record changed in between."""
+        """Reads again if a broker already reports a later epoch: the record has changed in between."""
         for _ in range(_ROUNDS):
             reading = self.recorded(tp)
             views, errors = self._views(tp, reading.registered or frozenset())
@@ -102,9 +102,7 @@ class LiveReader:
         return self._authority.partition(tp)
 
     def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
-        """Reads the brokers first: after an election in between, the old leader's log is compared
-        with the new one's.
-        """
+        """Reads the brokers first: after an election in between, the old leader's log is compared with the new one."""
         end = self._deadline()
         answers = self._lines.ask_each(
             sorted(self.registered_brokers()),
@@ -169,7 +167,7 @@ class LiveReader:
             live, lambda line, until: questions.ask_configs_of(line, kind, name, keys, until), end
         )
         decided = self._authority.unclean(name) if UNCLEAN in keys else None
-        # A value that the topic has of its own is the same for all. Else a broker's says nothing of the controller's.
+        # A value that the topic itself has is the same for all. A broker's value does not show the controller's.
         shown = found.get(UNCLEAN)
         if decided is not None and (decided.value is not None or shown is None or not shown.own):
             found[UNCLEAN] = decided
@@ -256,7 +254,7 @@ class LiveReader:
     def transaction_coordinator(self, transactional_id: str) -> int:
         """Returns the broker that coordinates the transactions of this id and can be asked to abort one.
 
-        Raises UnreachableError if there is none, or if it is older than 2.5; it names a right that is missing.
+        Raises UnreachableError if there is none, if it is older than 2.5, or if kfix lacks a right, which it names.
         """
         self._transactions_partition(transactional_id)
         end, request = self._deadline(), group_messages.find_transaction_coordinator(transactional_id)
@@ -287,7 +285,6 @@ class LiveReader:
         return state.leader
 
     def address(self, broker: int) -> Endpoint | None:
-        """Returns the registered address, or the last known one."""
         return self._lines.address(broker)
 
     def _views(self, tp: TopicPartition, live: frozenset[int]) -> tuple[dict[int, PartitionView], tuple[str, ...]]:
@@ -306,7 +303,7 @@ class LiveReader:
 
     @contextlib.contextmanager
     def _naming_rights(self) -> Iterator[None]:
-        """Names the right in the error of a request that reads records."""
+        """Names the missing right in the error of a request that reads records."""
         try:
             yield
         except UnreachableError as error:

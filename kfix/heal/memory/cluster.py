@@ -53,7 +53,7 @@ _ISR_SECONDS = 0.5
 class MemoryCluster(MemoryParts):
     """`reader` and `changer` are the cluster itself, so that it can stand in for a live one.
 
-    `copy_seconds` is what an added replica takes where no throttle holds it; 0: it is in sync at its next fetch.
+    `copy_seconds` is the time that an added replica takes without a throttle; 0: it is in sync at its next fetch.
     """
 
     release: Line = (2, 7)
@@ -101,8 +101,6 @@ class MemoryCluster(MemoryParts):
     def changer(self) -> Self:
         return self
 
-    # -- building and faults
-
     def add_broker(self, number: int, *, rack: str | None = None) -> None:
         endpoint = Endpoint(f"broker{number}.example", 9092)
         self.brokers[number] = MemoryBroker(number, rack, endpoint)
@@ -146,7 +144,7 @@ class MemoryCluster(MemoryParts):
         self.control.poked(tp)
 
     def kill(self, *brokers: int) -> None:
-        """Kills brokers at the same moment as kill -9 does; their sessions have expired on return."""
+        """Kills brokers at the same moment, as kill -9 does; their sessions have expired on return."""
         for broker in brokers:
             self.brokers[broker].alive = False
             self.brokers[broker].leading.clear()
@@ -173,7 +171,7 @@ class MemoryCluster(MemoryParts):
         self._live_on()
 
     def append(self, tp: TopicPartition, records: int, brokers: tuple[int, ...], *, epoch: int | None = None) -> None:
-        """`epoch` is the leader epoch of the new records; None leaves that of the last record as it was."""
+        """`epoch` is the leader epoch of the new records; None keeps the last record's."""
         for broker in brokers:
             old = self.logs.end(tp, broker) or LogEnd(0, 0)
             last = max(0, self.logs.epoch(tp, broker)) if epoch is None else epoch
@@ -185,8 +183,6 @@ class MemoryCluster(MemoryParts):
         if passed >= _ISR_SECONDS:
             self._caught_up_at = self.clock.monotonic()
             self.moves.catch_up(passed, self.copy_seconds)
-
-    # -- ClusterReader
 
     def registered_brokers(self) -> frozenset[int]:
         self._reading("registered_brokers", recorded=True)
@@ -294,8 +290,6 @@ class MemoryCluster(MemoryParts):
         if recorded and self.authority in self.faults.unreadable:
             raise UnreachableError(f"{self.authority}: {self.faults.unreadable[self.authority]}")
 
-    # -- ClusterChanger
-
     def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
         return self._change("elect", (tp, unclean), lambda: self.control.elect(tp, unclean=unclean))
 
@@ -340,7 +334,7 @@ class MemoryCluster(MemoryParts):
         return self.faults.changing(method, args, act)
 
     def _unsent(self, _method: str) -> ChangeResult | None:
-        """Returns why a change is not sent at all; None where it is."""
+        """Returns why a change is not sent at all; None if it may be sent."""
         return None
 
     def _alter(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
@@ -353,7 +347,7 @@ class MemoryCluster(MemoryParts):
         return result
 
     def _reelect(self, epoch_version: int) -> ChangeResult:
-        """The winner cannot be chosen; here it is the lowest live id that was not the controller."""
+        """Elects a controller. Kafka's choice is open; here it is the lowest live id that was not the controller."""
         if epoch_version != self.records.epoch_version:
             return ChangeResult(1, "BadVersionError", "another controller was elected meanwhile; nothing was deleted")
         others = self.control.live - {self.records.controller}

@@ -16,7 +16,7 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 FOLLOWER_RATE, LEADER_RATE = "follower.replication.throttled.rate", "leader.replication.throttled.rate"
 FOLLOWER_REPLICAS, LEADER_REPLICAS = "follower.replication.throttled.replicas", "leader.replication.throttled.replicas"
 
-#: Kafka's defaults. The throttle's rates are absent where they are not set: brokers do not tell them.
+#: Kafka's defaults. The throttle's rates are absent if they are not set: brokers do not report them.
 BROKER_DEFAULTS = {
     "auto.leader.rebalance.enable": "true",
     "default.replication.factor": "1",
@@ -66,7 +66,7 @@ _VALID: Mapping[str, Callable[[str], bool]] = {
 
 
 class Settings:
-    """`properties` is the server.properties of all brokers, `controllers` what the controllers of KRaft have else.
+    """`properties` is the server.properties of all brokers, `controllers` the further settings of KRaft controllers.
 
     None there is a setting that they do not report.
     """
@@ -78,16 +78,13 @@ class Settings:
         self.controllers: dict[str, str | None] | None = None
 
     def of_broker(self, broker: MemoryBroker) -> dict[str, str]:
-        """Returns the effective settings of a broker."""
         rack = {} if broker.rack is None else {"broker.rack": broker.rack}
         return BROKER_DEFAULTS | rack | self.properties | broker.configs
 
     def of_controllers(self) -> dict[str, str | None]:
-        """Returns the effective settings of the controllers of KRaft."""
         return {**BROKER_DEFAULTS, **self.properties, **(self.controllers or {})}
 
     def of_topic(self, topic: str, asked: MemoryBroker) -> dict[str, str]:
-        """Returns the effective settings of a topic, as broker reports them."""
         inherited = self.of_broker(asked)
         defaults = TOPIC_DEFAULTS | {key: inherited[key] for key in _INHERITED}
         return defaults | self._records.topic_configs.get(topic, {})
@@ -112,7 +109,7 @@ class Settings:
         return any(tp.topic == topic for tp in self._records.assignments)
 
     def alter(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
-        """Applies all changes or none, as Kafka does: one invalid value, and none is set."""
+        """Applies all changes or none, as Kafka does: after one invalid value, none is set."""
         if kind is ResourceKind.BROKER:
             try:
                 into = self._answering(name).configs
@@ -124,8 +121,8 @@ class Settings:
             into = self._records.topic_configs.setdefault(name, {})
         for key, value in changes.items():
             if value is None:
-                continue  # what was never set, or does not exist, may be taken away
-            # A broker takes keys that it does not know.
+                continue  # A setting that was never set, or does not exist, may be removed.
+            # A broker accepts keys that it does not know.
             if kind is ResourceKind.TOPIC and key not in TOPIC_DEFAULTS and key not in _INHERITED:
                 return ChangeResult(40, "INVALID_CONFIG", f"Unknown topic config name: {key}")
             valid = _VALID.get(key)

@@ -16,7 +16,7 @@ _OK = ChangeResult(0, "NONE")
 
 
 class MemoryController:
-    """`merges_moves` is whether a reassignment keeps what it does not replace of the one under way (Kafka 4.3)."""
+    """`merges_moves`: whether a reassignment keeps the parts of the present one that it leaves out (Kafka 4.3)."""
 
     merges_moves = False
 
@@ -30,8 +30,6 @@ class MemoryController:
     @property
     def live(self) -> frozenset[int]:
         return frozenset(b.id for b in self.brokers.values() if b.alive)
-
-    # -- becoming the controller
 
     def fail_over_to(self, broker: int | None) -> None:
         """Loads all states from ZooKeeper, then elects offline partitions. `None`: no broker is alive to take over."""
@@ -87,7 +85,7 @@ class MemoryController:
         self.announce((tp,))
 
     def unclean_enabled(self, topic: str | None = None) -> None:
-        """Unclean elections were enabled on a topic, or with None on the controller: elects offline partitions at once.
+        """Enables unclean elections on a topic, or with None on the controller: elects offline partitions at once.
 
         It has no effect in the stuck state, whose phase is "online" (KafkaController.scala:1290).
         """
@@ -148,14 +146,12 @@ class MemoryController:
         self.inform((tp,))
 
     def remember(self, tp: TopicPartition, phase: ElectionState) -> None:
-        """Takes a partition's recorded state over into the controller's memory."""
+        """Copies a partition's recorded state into the controller's memory."""
         state = self.records.states[tp]
         self.memory[tp] = Belief(state.leader, state.leader_epoch, state.isr, state.version, phase)
 
-    # -- notifying the brokers
-
     def inform(self, tps: Iterable[TopicPartition]) -> None:
-        """LeaderAndIsr to the replicas and UpdateMetadata to every live broker, from memory."""
+        """Sends LeaderAndIsr to the replicas and UpdateMetadata to every live broker, from memory."""
         partitions = list(tps)
         for tp in partitions:
             for broker in self.brokers.values():
@@ -187,14 +183,12 @@ class MemoryController:
             self.logs.truncate(tp, broker.id, belief.leader)
         # Leader -1 aborts the change: a former leader stays leader in its own memory (docs/facts/controller.md).
 
-    # -- reassignments
-
     def takes(self, broker: int) -> bool:
-        """Whether the broker may get replicas."""
+        """Whether a reassignment may add a replica on this broker."""
         return broker in self.live
 
     def reordered(self, tp: TopicPartition, target: tuple[int, ...]) -> None:
-        """Only the order has changed, or nothing at all."""
+        """Handles a reassignment that changes only the order, or nothing."""
         self.move_leader_if_required(tp, target)
 
     def move_began(self, tp: TopicPartition) -> None:
@@ -215,10 +209,8 @@ class MemoryController:
             self.elect_now(tp, allow_unclean=False)
 
     def refuses_cancel(self, _tp: TopicPartition, _origin: tuple[int, ...]) -> ChangeResult | None:
-        """Returns Kafka's refusal; None where it cancels, whatever comes of it."""
+        """Returns Kafka's refusal; None if Kafka cancels, whatever the result."""
         return None
-
-    # -- operators' requests
 
     def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
         if tp not in self.memory:

@@ -64,5 +64,4 @@ class Faults:
             self._before[method].popleft()()
 
 
-def _nothing() -> None:
-    """Does nothing: the filler before a later call."""
+def _nothing() -> None: ...

@@ -15,7 +15,7 @@ _DONE = ChangeResult(0, "NONE")
 
 @dataclass(slots=True)
 class MemoryGroup:
-    """`waiting` are the ids of members that have joined again; `generation` and `last` are those of the log."""
+    """`waiting` are the ids of members that have joined again; `generation` and `last` are the log's."""
 
     name: str
     members: dict[str, GroupMember] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class MemoryGroup:
         self._complete()
 
     def rebalance(self, *new: GroupMember, again: tuple[str, ...] = ()) -> None:
-        """New members join; of the old ones only those of `again` do."""
+        """New members join; of the old ones only `again` do."""
         self.members |= {each.id: each for each in new}
         self.waiting = {each.id for each in new}
         self.state = "PreparingRebalance"

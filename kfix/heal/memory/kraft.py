@@ -20,7 +20,7 @@ _NO_CANCEL = "Unable to revert partition assignment: it would require an unclean
 
 
 class KraftController(MemoryController):
-    """`keeps_eligible` is whether partitions have an ELR; `killed` are the brokers that did not shut down."""
+    """`keeps_eligible`: whether partitions have an ELR; `killed`: the brokers that did not shut down."""
 
     keeps_eligible = True
     merges_moves = True
@@ -43,7 +43,7 @@ class KraftController(MemoryController):
         self.inform((tp,))
 
     def started(self, broker: int) -> None:
-        """A broker that was killed is no longer eligible once it registers again."""
+        """Makes a broker that was killed ineligible once it registers again."""
         for tp in list(self.records.states):
             if broker in self.killed and broker in self.elr.get(tp, ()):
                 self.elr[tp] = tuple(b for b in self.elr[tp] if b != broker)
@@ -80,15 +80,15 @@ class KraftController(MemoryController):
             self.forget(tp)
 
     def forget(self, tp: TopicPartition) -> None:
-        """As a change of min.insync.replicas does for every partition of the topic, whatever state it is in."""
+        """Clears the ELR, as a change of min.insync.replicas does for every partition of the topic in any state."""
         self.elr.pop(tp, None)
         self.last_known.pop(tp, None)
 
     def unclean_enabled(self, topic: str | None = None) -> None:
-        """Kafka looks at it every five minutes only, and when a broker registers."""
+        """Does nothing: Kafka applies it only every five minutes, and when a broker registers."""
 
     def elect_now(self, tp: TopicPartition, *, allow_unclean: bool) -> bool:
-        """An unclean election takes the first live replica of the assignment, whoever led last."""
+        """Elects; an unclean election takes the first live replica of the assignment, whoever led last."""
         if self._elect_if_possible(tp):
             return True
         survivor = next((b for b in self.records.assignments[tp].replicas if b in self._online(tp)), None)
@@ -114,10 +114,8 @@ class KraftController(MemoryController):
             return _OK
         return ChangeResult(80, "PREFERRED_LEADER_NOT_AVAILABLE")
 
-    # -- reassignments
-
     def takes(self, broker: int) -> bool:
-        """A fenced broker may get replicas; only an unknown one may not."""
+        """Whether a reassignment may add a replica on this broker: a fenced one may, an unknown one may not."""
         return broker in self.brokers
 
     def reordered(self, tp: TopicPartition, target: tuple[int, ...]) -> None:  # noqa: ARG002
@@ -135,12 +133,10 @@ class KraftController(MemoryController):
             self._write(tp, heir, tuple(b for b in state.isr if b in target))
 
     def refuses_cancel(self, tp: TopicPartition, origin: tuple[int, ...]) -> ChangeResult | None:
-        """With unclean elections allowed, Kafka accepts it and deletes the only live copy (KAFKA-14424)."""
+        """Returns no refusal with unclean elections allowed: Kafka deletes the only live copy (KAFKA-14424)."""
         if set(origin) & set(self.records.states[tp].isr) & self.live or self._unclean_enabled(tp):
             return None
         return ChangeResult(39, "INVALID_REPLICA_ASSIGNMENT", _NO_CANCEL)
-
-    # -- elections
 
     def _elect_if_possible(self, tp: TopicPartition) -> bool:
         state, order, online = self.records.states[tp], self.records.assignments[tp].replicas, self._online(tp)
@@ -160,7 +156,7 @@ class KraftController(MemoryController):
         return True
 
     def _write(self, tp: TopicPartition, leader: int, isr: tuple[int, ...]) -> None:
-        """Only another leader, or none, is another leader epoch."""
+        """Writes the state; only another leader, or none, makes another leader epoch."""
         state = self.records.states[tp]
         self.records.write_state(tp, leader, state.leader_epoch + (leader != state.leader), isr)
         self.remember(tp, ElectionState.ONLINE if leader != NO_LEADER else ElectionState.OFFLINE)

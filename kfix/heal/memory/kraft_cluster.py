@@ -17,11 +17,11 @@ _BY_COORDINATORS = frozenset({"commit_offsets", "evict_member", "abort_transacti
 
 
 class MemoryKraftCluster(MemoryCluster):
-    """As `MemoryCluster`, on KRaft. `faults.unreadable["quorum"]` is a quorum that does not answer.
+    """As `MemoryCluster`, on KRaft. `faults.unreadable["quorum"]` is the error of a quorum that does not answer.
 
-    `fetched` is {dead broker: seconds since its last fetch}, of those that the active controller still knows. `voters`
-    are the brokers that are controllers, too; `cut` those that are fenced and run. Without `reports_fenced` no request
-    shows which brokers are registered, as before Kafka 4.0; without `reports_eligible` none shows who may lead.
+    `fetched` is {dead broker: seconds since its last fetch} for the brokers that the active controller still knows.
+    `voters` are the brokers that are controllers, too; `cut` are fenced brokers that run. Without `reports_fenced` no
+    request shows which brokers are registered, as before Kafka 4.0; without `reports_eligible` none shows who may lead.
     """
 
     release = (4, 3)
@@ -73,7 +73,7 @@ class MemoryKraftCluster(MemoryCluster):
         )
 
     def _unregister(self, broker: int) -> ChangeResult:
-        """As Kafka does: also a live broker, which is not known from then on."""
+        """Unregisters even a live broker, as Kafka does; the cluster no longer knows it."""
         if broker not in self.brokers:
             return ChangeResult(102, "BROKER_ID_NOT_REGISTERED", f"Broker ID {broker} is not currently registered")
         self.remove_broker(broker)
@@ -91,7 +91,7 @@ class MemoryKraftCluster(MemoryCluster):
         return ChangeResult(41, "NOT_SENT", "a KRaft cluster has no /controller to delete")
 
     def _unsent(self, method: str) -> ChangeResult | None:
-        """What a coordinator does needs no controller."""
+        """Returns why a change is not sent; changes that a coordinator carries out need no controller."""
         if method in _BY_COORDINATORS or "quorum" not in self.faults.unreadable:
             return None
         return ChangeResult(41, "NOT_SENT", f"quorum: {self.faults.unreadable['quorum']}")

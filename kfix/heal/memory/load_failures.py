@@ -13,7 +13,7 @@ from kfix.core.snapshot.load_conflicts import KeyLeft, LoadConflict
 
 
 class Stage(IntEnum):
-    """What a replica still has of the key."""
+    """The records of the key that a replica still has."""
 
     GONE = 0
     TOMBSTONE = 1
@@ -31,7 +31,7 @@ _LEFT = {
 
 @dataclass(slots=True)
 class MemoryLoadFailure:
-    """`conflicts` as the log of a replica has them that is not `GONE`; `loaded` is the epoch of the last load."""
+    """`conflicts` are the ones in the log of a replica that is not `GONE`; `loaded` is the epoch of the last load."""
 
     conflicts: tuple[LoadConflict, ...]
     stages: dict[int, Stage]
@@ -46,7 +46,7 @@ class MemoryLoadFailure:
         return self.failed
 
     def append(self, key: bytes, *, hastened: bool) -> None:
-        """Appends a record without a value; where compaction is hastened, each append lets it run once."""
+        """Appends a record without a value; with hastened compaction, each append lets it run once."""
         if any(each.key == key.hex() for each in self.conflicts):
             self.stages = {b: min(stage, Stage.DELETED) for b, stage in self.stages.items()}
             return

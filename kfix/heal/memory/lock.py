@@ -47,10 +47,7 @@ class MemoryLock(ClusterLock):
             self.holder = None
         self._ours = False
 
-    # -- what tests do to it
-
     def hold_by(self, holder: Mapping[str, str]) -> None:
-        """Gives the lock to another holder."""
         self.holder, self._ours = dict(holder), False
 
     def lose(self, *, after_calls: int = 0) -> None:

@@ -15,7 +15,7 @@ _OK = ChangeResult(0, "NONE")
 
 
 class Moves:
-    """What the controller does for `AlterPartitionReassignments`, and what followers copy while time passes."""
+    """The controller's side of `AlterPartitionReassignments`, and the followers' copying while time passes."""
 
     def __init__(self, control: MemoryController) -> None:
         self._control = control
@@ -34,7 +34,7 @@ class Moves:
         adding = tuple(b for b in replicas if b not in origin)
         removing = tuple(b for b in origin if b not in replicas)
         if not all(control.takes(broker) for broker in adding):
-            # Dead ones that are in the list already are no obstacle (seen on 2.7.1).
+            # Dead brokers that are in the list already are no obstacle (seen on 2.7.1).
             return ChangeResult(39, "INVALID_REPLICA_ASSIGNMENT", "Replica assignment has brokers that are not alive.")
         if control.merges_moves and old.adding:
             control.records.assignments[tp] = _merged(old, replicas)
@@ -76,7 +76,7 @@ class Moves:
         control.inform((tp,))
 
     def _stop(self, tp: TopicPartition, brokers: set[int]) -> None:
-        """StopReplica with deletion: out of the ISR, and the log is gone."""
+        """Deletes replicas by StopReplica: out of the ISR, and the log is gone."""
         for broker in sorted(brokers):
             self._control.leave_isr(tp, broker)
             self._control.logs.drop(tp, broker)
@@ -84,13 +84,11 @@ class Moves:
             if broker in self._control.brokers:
                 self._control.brokers[broker].leading.pop(tp, None)
 
-    # -- passing time
-
     def catch_up(self, seconds: float, copy_seconds: float) -> None:
         """Live followers of a working leader copy and rejoin its ISR; moves whose targets are in sync complete.
 
-        `copy_seconds` is what an added replica takes where no throttle holds it; 0: it has all at its next fetch.
-        Where memory and ZooKeeper disagree on the znode's version the change of the ISR fails, silently, as on 2.7.
+        `copy_seconds` is the time that an added replica takes without a throttle; 0: all at its next fetch. If memory
+        and ZooKeeper disagree on the znode's version, the change of the ISR fails silently, as on 2.7.
         """
         control = self._control
         copying = {tp: found for tp in list(control.memory) if self._is_led(tp) and (found := self._behind(tp))}
@@ -158,7 +156,7 @@ def _origin(assignment: Assignment) -> tuple[int, ...]:
 
 
 def _merged(old: Assignment, replicas: tuple[int, ...]) -> Assignment:
-    """What Kafka 4.3 makes of a reassignment while one is under way: an empty list leaves that of before in place."""
+    """Returns Kafka 4.3's result of a reassignment during another one: an empty list keeps the previous list."""
     adding = tuple(b for b in replicas if b not in old.replicas)
     removing = tuple(b for b in old.replicas if b not in replicas)
     return Assignment((*replicas, *removing), adding or old.adding, removing or old.removing)

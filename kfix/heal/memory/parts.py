@@ -1,4 +1,4 @@
-"""What an in-memory cluster consists of: the parts that answers and snapshots are made from."""
+"""The parts of an in-memory cluster that answers and snapshots are made from."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kfix.heal.memory.state import Logs, ManualClock, MemoryBroker, Records
 class MemoryParts:
     """`groups` is {group: number of committed offsets}; `loading` is {offsets partition: answers until it is loaded}.
 
-    `committed` has the offsets that a group has committed by name, `members` the groups that have members, `joined` the
-    groups whose members are known one by one.
-    `transactions` has the state of each transactional.id, `open_batches` the batches at last stable offsets, `pending`
-    {group: {partition: producer id whose open transaction holds its offset}}. `load_failures` are offsets partitions
-    that no coordinator can load.
+    - `committed`: the offsets that a group has committed by name
+    - `members`: the groups that have members; `joined`: the groups whose members are known one by one
+    - `transactions`: the state of each transactional.id; `open_batches`: the batches at last stable offsets
+    - `pending`: {group: {partition: producer id whose open transaction holds its offset}}
+    - `load_failures`: offsets partitions that no coordinator can load
     """
 
     def __init__(self, cluster_id: str, *, clock: ManualClock | None = None) -> None:

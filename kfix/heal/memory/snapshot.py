@@ -89,7 +89,7 @@ def _sources(cluster: MemoryParts) -> list[Source]:
 
 
 def _topic_configs(cluster: MemoryParts, talking: list[MemoryBroker]) -> dict[str, dict[str, str]]:
-    """Returns the effective values of the keys that a snapshot has, from the first broker that answers."""
+    """Returns the effective values of a snapshot's keys, from the first broker that answers."""
     if not talking:
         return {}
     topics = sorted({tp.topic for tp in cluster.records.assignments})
@@ -98,7 +98,7 @@ def _topic_configs(cluster: MemoryParts, talking: list[MemoryBroker]) -> dict[st
 
 
 def _groups(cluster: MemoryParts, reader: ClusterReader) -> tuple[Group, ...]:
-    """A broker lists the groups it has loaded as coordinator; no broker lists those of a leaderless partition."""
+    """Returns the groups that a coordinator has loaded; a leaderless partition's groups are missing."""
     count = reader.partition_count(OFFSETS_TOPIC)
     found = []
     for name in sorted(cluster.groups) if count else ():
@@ -110,7 +110,7 @@ def _groups(cluster: MemoryParts, reader: ClusterReader) -> tuple[Group, ...]:
 
 
 def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) -> QuorumView:
-    """Returns the view of a quorum of one controller, or that of one that does not answer."""
+    """Returns the view of a quorum of one controller, which may not answer."""
     node, address = cluster.records.controller or 0, "controller100.example:9093"
     leaderless = [tp for tp, state in cluster.records.states.items() if state.leader == NO_LEADER]
     eligible = {tp: found for tp in leaderless if (found := cluster.eligible(tp)) is not None}

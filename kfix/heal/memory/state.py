@@ -40,11 +40,11 @@ class ManualClock:
         return self.booted
 
     def step(self, seconds: float) -> None:
-        """Sets the wall clock ahead by `seconds`, or back where they are negative; no time passes."""
+        """Moves the wall clock by `seconds`, back if they are negative; no time passes."""
         self.at += seconds
 
     def reboot(self, name: str) -> None:
-        """Starts to count again from 0, as a host does that has just been booted."""
+        """Restarts the monotonic clock at 0, as a reboot of the host does."""
         self.at, self.slept, self.booted = self.now(), 0.0, name
 
     def sleep(self, seconds: float) -> None:
@@ -55,8 +55,8 @@ class ManualClock:
 class MemoryBroker:
     """`leading` is from the last LeaderAndIsr; a broker that receives leader -1 aborts and keeps its role.
 
-    `configs` are its own dynamic configs; `free` is the free disk space in bytes, None as before Kafka 3.3;
-    `offline` are its replicas on a failed disk, which cannot be elected although the broker is alive.
+    `configs` are its own dynamic configs; `free` is the free disk space in bytes, None as before Kafka 3.3; `offline`
+    are its replicas on a failed disk, which cannot be elected although the broker is alive.
     """
 
     id: int
@@ -143,7 +143,7 @@ RECORD_BYTES = 100
 class Logs:
     """Log ends by replica; a leader's append is copied to its in-sync followers at once.
 
-    `epochs` are those of the last records, 0 where nothing is set; `open_transactions` the first offsets of open ones.
+    `epochs` are the last records' epochs, 0 if nothing is set; `open_transactions` the first offsets of open ones.
     """
 
     ends: dict[TopicPartition, dict[int, LogEnd]] = field(default_factory=dict)

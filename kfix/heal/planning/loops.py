@@ -82,7 +82,7 @@ class Items:
     def portions(self, source: str, name: str, size: int, canary: int) -> Iterator[tuple[Item, ...]]:
         """Yields batches. Of moves the smallest is the canary, of other items the first."""
         if source == "placement.moves" and self.moves:
-            # A partition without a leader cannot be copied: as the canary it would stop those that can.
+            # A partition without a leader cannot be copied; as the canary it would stop the others.
             able = [m for m in self.moves if m.tp in self.world.leaders]
             unable = [m for m in self.moves if m.tp not in self.world.leaders]
             for some, alone in ((able, canary), (unable, 0)):
@@ -106,7 +106,7 @@ class Items:
 
     @cached_property
     def _logged(self) -> tuple[OffsetsItem, ...]:
-        """The committed offsets in the logs of the partitions, without those that an open transaction may replace."""
+        """Returns the committed offsets in the partitions' logs, except those that an open transaction may replace."""
         found: dict[tuple[str, str], dict[TopicPartition, StoredOffset]] = {}
         for tp in self.partitions:
             read = self.reader.offsets_replay(tp)

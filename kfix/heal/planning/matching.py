@@ -20,7 +20,7 @@ _ALL = "all"
 def findings_for(runbook: Runbook, diagnosis: Diagnosis, key: str | None, topic: str = "") -> tuple[Finding, ...]:
     """Returns the findings that the runbook is for, folded ones included, worst first.
 
-    `key` selects one finding, `topic` those of one topic. Raises UsageError for an unknown key, RefusedError for the
+    `key` selects one finding, `topic` a topic's findings. Raises UsageError for an unknown key, RefusedError for the
     key of a finding that the runbook is not for.
     """
     found = {f.key: f for f in diagnosis.walk() if f.code in runbook.codes}
@@ -58,8 +58,8 @@ def _plans_by_key(findings: tuple[Finding, ...], runbook: Runbook) -> dict[str, 
 def in_plans(findings: tuple[Finding, ...], runbook: Runbook) -> tuple[Finding, ...]:
     """Merges findings into plans, so that one plan and one answer cover all their partitions.
 
-    Findings of one code on the same topics are one plan, or all findings of a runbook that heals them together, unless
-    they have more partitions than it may change.
+    Findings of one code on the same topics are one plan. If the runbook heals all its findings together, they are one
+    plan, unless they have more partitions than it may change.
     """
     if runbook.together and sum(len(f.partitions) for f in findings) <= runbook.caps.max_partitions:
         return (_merged(list(findings), _ALL),) if findings else ()
@@ -133,7 +133,7 @@ def _merged(group: list[Finding], about: str) -> Finding:
 
 
 def _united(group: list[Finding]) -> dict[str, FactValue]:
-    """Merges facts: lists, such as lost brokers, are united; of other facts the first finding's value is kept."""
+    """Merges facts: lists, such as lost brokers, are united; any other fact has the first finding's value."""
     facts = dict(group[0].facts)
     for finding in group[1:]:
         for name, value in finding.facts.items():

@@ -1,7 +1,7 @@
-"""Compares a plan with its runbook: a forged plan may have a right hash, and fewer conditions than kfix gives it.
+"""Compares a plan with its runbook: a forged plan may have a valid hash, and fewer conditions than kfix gives it.
 
-Arguments that come from the cluster are compared with the cluster (`plan.fidelity`). Here each check, limit and step of
-the plan must be one of the runbook, and each one of the runbook that no condition leaves out must be in the plan.
+`plan.fidelity` compares arguments that come from the cluster with the cluster. Here each check, limit and step of the
+plan must be one of the runbook, and each one of the runbook that no condition excludes must be in the plan.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _problems(plan: Plan, runbook: Runbook) -> Iterator[str]:
 
 
 def _limits(caps: Caps, own: Caps) -> Iterator[str]:
-    """Yields the limits above those of the runbook; a policy makes them stricter, never wider."""
+    """Yields the limits above the runbook's; a policy makes them stricter, never wider."""
     for name in (each.name for each in fields(Caps)):
         given, wanted = getattr(caps, name), getattr(own, name)
         wider = given < wanted if name == "cooldown" else wanted is not None and (given is None or given > wanted)
@@ -74,7 +74,7 @@ def _checks(where: str, calls: Iterable[CheckCall], templates: Sequence[CheckTem
 
 
 def _least(template: CheckTemplate, plan: Plan) -> int:
-    """Returns how many checks a template makes at least; a condition inside of a loop may leave out all of them."""
+    """Returns the fewest checks a template makes; a condition inside a loop may exclude all of them."""
     if template.when is not None and template.for_each is None:
         known = known_of(plan.finding, plan.params)
         return int(_names(template.when) <= known.keys() and decide(template.when, known, template.check))
@@ -132,7 +132,7 @@ def _step(step: PlannedStep, template: StepTemplate, plan: Plan) -> Iterator[str
     if template.verify:
         yield from _checks("verify", step.verify, template.verify, plan)
     elif step.verify != ACTIONS[step.action].proves(step.args):
-        yield "verify: is not what proves the action"
+        yield "verify: does not prove the action"
     if step.unless != step.verify:
         yield from _checks("unless", step.unless, template.unless, plan)
     guards = ACTIONS[step.action].guards(step.args)

@@ -10,13 +10,13 @@ from kfix.core.errors import RefusedError, UsageError
 from kfix.heal.model.runbook import Param, Runbook
 
 
-def parse_params(runbook: Runbook, given: Iterable[str]) -> Args:
+def parse_params(runbook: Runbook, assignments: Iterable[str]) -> Args:
     """Returns the given parameters over the defaults.
 
     Raises UsageError for an unknown or missing parameter, and for a value of the wrong type or out of bounds.
     """
     found: dict[str, ArgValue] = {name: p.default for name, p in runbook.params.items() if p.default is not None}
-    for text in given:
+    for text in assignments:
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"--param {text!r} is not NAME=VALUE")

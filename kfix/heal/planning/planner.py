@@ -52,7 +52,7 @@ from kfix.heal.probes.registry import ask
 from kfix.heal.runbook.placements import KINDS, PlacementInput, PlacementRequest, place
 from kfix.heal.runbook.sources import source_of
 
-#: Actions that the coordinator of a group or of a producer carries out, whoever the controller is.
+#: Actions that the coordinator of a group or of a producer carries out, and not the controller.
 _USUAL: Final = DiagnosisTimes()
 _BY_COORDINATORS = frozenset({"group.evict", "offsets.commit", "transaction.abort"})
 
@@ -76,18 +76,17 @@ def make_plan(
     policy: Policy = NO_POLICY,
     judged: DiagnosisTimes = _USUAL,
 ) -> Plan | AlreadyMet:
-    """Returns the plan of a runbook for a finding, or `AlreadyMet`. Nothing is changed.
+    """Returns the plan of a runbook for a finding, or `AlreadyMet`. It changes nothing.
 
-    Runbooks that place replicas or loop over the whole cluster need `placement_input`. `judged` are the times of the
-    diagnosis that made the finding. Raises RefusedError if a
-    precondition does not pass, no step applies, or the plan exceeds a limit; UnreachableError if a source it needs does
-    not answer.
+    Runbooks that place replicas or loop over the whole cluster need `placement_input`. `judged` holds the times of the
+    diagnosis that made the finding. Raises RefusedError if a precondition does not pass, no step applies, or the plan
+    exceeds a limit; UnreachableError if a source it needs does not answer.
     """
     return _Planner(runbook, finding, reader, complete(runbook, params), placement_input, policy).plan(created, judged)
 
 
 class _Planner:
-    """Makes one plan. All of its facts are read once, close together."""
+    """Makes one plan. It reads all facts once, close together."""
 
     def __init__(
         self,
@@ -182,8 +181,6 @@ class _Planner:
         refuse_over_limits(plan)
         return seal(plan)
 
-    # -- refusals
-
     def _fits(self, identity: ClusterIdentity) -> None:
         if self.finding.code not in self.runbook.codes and not (self.runbook.request and self.finding.code == REQUEST):
             text = f"{self.runbook.id} is for {', '.join(self.runbook.codes)}, not for {self.finding.code}"
@@ -195,7 +192,7 @@ class _Planner:
             )
 
     def _may_change(self, identity: ClusterIdentity) -> None:
-        """Raises RefusedError where a change would go through a KRaft controller by what ZooKeeper records."""
+        """Raises RefusedError if KRaft controllers own the cluster, although ZooKeeper's records chose the change."""
         actions = [ACTIONS[template.action] for template in self.runbook.steps]
         through = any(action.changes and action.name not in _BY_COORDINATORS for action in actions)
         if identity.mode is Mode.ZOOKEEPER and through and (why := why_unchanged(self.reader.controller())):
@@ -210,8 +207,6 @@ class _Planner:
 
     def _reasons(self) -> Iterator[str]:
         return (f"  {s.step}: {s.reason}" for s in self.skipped)
-
-    # -- steps
 
     def _steps(
         self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]
@@ -275,7 +270,7 @@ class _Planner:
     def _from_step(
         self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]
     ) -> Iterator[PlannedStep]:
-        """Yields the inverse of every step that `from_step` made, last first: it restores exactly what they found."""
+        """Yields the inverse of every step that `from_step` made, last first: it restores the previous values."""
         made = [s for s in before if s.id.partition(":")[0] == template.from_step and s.inverse is not None]
         if not made:
             self.skipped.append(Skipped(template.id, f"{template.from_step} is not in the plan"))
@@ -292,8 +287,6 @@ class _Planner:
                 on_failure=OnFailure.CONTINUE,
             )
             yield build_step(shape, source.inverse.action, source.inverse.args, identity.name)
-
-    # -- checks
 
     def _goal(self) -> Goal:
         template = self.runbook.goal

@@ -9,7 +9,7 @@ from kfix.core.snapshot.snapshot import Mode
 from kfix.core.wording import several
 from kfix.heal.model.plan import Goal, PlannedStep, Risk
 
-#: docs/adr/023
+#: Why: docs/adr/023.
 ALONE = (
     "on KRaft the lock covers this host only, so every change is approved separately: make sure that no other kfix "
     "changes this cluster"

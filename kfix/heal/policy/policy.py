@@ -24,7 +24,7 @@ class Policy:
         return self.gates.get(action, Gate.AUTO)
 
     def caps(self, caps: Caps) -> Caps:
-        """Returns the stricter of both limits: the smaller one, and of two cooldowns the longer."""
+        """Returns the stricter limits: the smaller number, but the longer cooldown."""
         changed: dict[str, float] = {}
         for name, limit in self.limits.items():
             own = getattr(caps, name)
@@ -33,7 +33,7 @@ class Policy:
         return replace(caps, **changed)  # type: ignore[arg-type]
 
     def raised(self, plan: Plan) -> Plan:
-        """Returns a rollback plan with its gates raised to the policy. Its limits stay."""
+        """Returns a rollback plan with its gates raised to the policy. Its limits do not change."""
         steps = tuple(s if self._fits(s) else replace(s, gate=self.gate(s.action)) for s in plan.steps)
         if steps == plan.steps:
             return plan
@@ -61,7 +61,7 @@ class Policy:
                 yield f"  limits.{name}: {'none' if had is None else f'{had:g}'}; the policy requires {limit:g}"
 
     def _fits(self, step: PlannedStep) -> bool:
-        """Returns whether the step's gate is high enough. A policy cannot raise `auto`, such as a restoring step."""
+        """Returns whether the step's gate is high enough. A policy cannot raise the gate `auto` of restoring steps."""
         return step.gate is Gate.AUTO or step.gate >= self.gate(step.action)
 
 

@@ -1,4 +1,4 @@
-"""The door: the only way to a cluster's changes.
+"""The door: the only way to change a cluster.
 
 Every caller that carries out a plan needs a `Passage`, and only `Door.admit` makes one. So the site's policy and the
 refusal during a network partition (docs/adr/011) hold for every caller, and nothing else in kfix reaches a
@@ -25,7 +25,7 @@ from kfix.heal.safety.cut_network import refuse_while_cut
 #: A diagnosis older than this (seconds) is repeated before a change.
 DIAGNOSIS_SECONDS = 30.0
 
-# A move in progress is reverted by a cancel, which may not be a step of the plan.
+# Cancelling reverts a move in progress; it need not be a step of the plan.
 _MOVE, _CANCEL = "reassign.move", "reassign.cancel"
 _RATE = "throttle.rate"
 
@@ -35,18 +35,18 @@ Diagnose = Callable[[], Iterable[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Diagnosed:
-    """The findings of a diagnosis made just now, and when it was made (`Clock.monotonic`, seconds)."""
+    """The findings of the last diagnosis, and its time (`Clock.monotonic`, seconds)."""
 
     findings: tuple[Finding, ...]
     at: float
 
 
 class Door:
-    """Keeps the changer of one cluster.
+    """Holds the changer of one cluster.
 
     `policy` is the site's. `diagnose` is called before the first change, and again if the last diagnosis is older than
-    `DIAGNOSIS_SECONDS`. `just_now` is a diagnosis that the caller made for this run; it saves the first call. `at` ends
-    the command that a refusal names.
+    `DIAGNOSIS_SECONDS`. `just_now` is a diagnosis that the caller made for this run and replaces the first call. A
+    refusal names a command that ends with `at`.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Door:
     def admit(self, plan: Plan) -> Passage:
         """Returns the passage for a plan.
 
-        Raises RefusedError if its id is not that of its content, it violates the policy, or the network is cut.
+        Raises RefusedError if its id is not its content's hash, it violates the policy, or the network is cut.
         """
         _refuse_altered(plan)
         self.policy.refuse(plan)
@@ -81,7 +81,7 @@ class Door:
     def admit_endings(self, plan: Plan) -> Passage:
         """Returns a passage for aborting a run. It admits only the restoring steps, such as removing throttles.
 
-        Neither the policy nor a network partition prevents that. Raises RefusedError as `admit` does for the id.
+        Neither the policy nor a network partition prevents that. Raises RefusedError if the plan was altered.
         """
         _refuse_altered(plan)
         return Passage(self, self._changer, plan, endings_only=True)
@@ -96,7 +96,7 @@ class Door:
 
 
 def _refuse_altered(plan: Plan) -> None:
-    """Approvals name a plan by its id, so the id must be that of what is carried out."""
+    """Raises RefusedError if the plan's id is not the hash of its content: approvals name a plan by its id."""
     if seal(plan).plan_id != plan.plan_id:
         raise RefusedError(
             f"plan {plan.short_id} was altered: its id is not that of its content; nothing was changed",
@@ -130,13 +130,13 @@ class Passage:
         return self._door.policy.gate(_RATE) <= Gate.PLAN
 
     def refuse_while_cut(self) -> None:
-        """As `Door.refuse_while_cut`, before a change that is no step of the plan, such as a cancel."""
+        """Acts as `Door.refuse_while_cut`, before a change that is not a step of the plan, such as a cancel."""
         self._door.refuse_while_cut()
 
     def before_change(self, step: PlannedStep) -> None:
-        """Diagnoses the cluster again if the last diagnosis is too old, as after a long wait for an answer.
+        """Diagnoses the cluster again if the last diagnosis is too old, for example after a long wait for an answer.
 
-        A restoring step is admitted without that. Raises as `refuse_while_cut` does.
+        A restoring step is admitted without a diagnosis. Raises as `refuse_while_cut` does.
         """
         if step.phase is not Phase.ALWAYS and not self._endings_only:
             self._door.refuse_while_cut()

@@ -1,4 +1,4 @@
-"""Detects stale plans: compares the facts a plan rests on with the facts now."""
+"""Detects stale plans: compares a plan's facts with the facts now."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PlannedFacts:
     """The facts of a plan, updated only by the run's own changes."""
 
     def __init__(self, facts: Iterable[Fact], moved: Mapping[str, FactJson] | None = None) -> None:
-        """`moved` are values that the run's own changes gave to facts before this process took over."""
+        """`moved` holds the facts that the run's own changes had set before this process took over."""
         self._facts = {f.key: replace(f, value=moved[f.key]) if moved and f.key in moved else f for f in facts}
 
     def compare(self, keys: Iterable[str], reader: ClusterReader) -> tuple[dict[str, Fact], tuple[Drift, ...]]:
@@ -32,7 +32,7 @@ class PlannedFacts:
         return now, tuple(d for d in drifts if d.was != d.is_)
 
     def refresh(self, keys: Iterable[str], reader: ClusterReader) -> Mapping[str, Fact]:
-        """Reads the facts that an own change may have altered. Their new values are expected from then on."""
+        """Reads the facts that a change of this run may have altered. Their new values are expected from then on."""
         now = read_facts(reader, [key for key in keys if key in self._facts])
         self._facts |= now
         return now

@@ -65,10 +65,10 @@ def to_error(
 ) -> KfixError:
     """Returns the error for a stop. Exit codes 3 and 4 mean that nothing was changed, 5 and 6 that something may be.
 
-    `at` ends the commands that reach the cluster; `resume` is the one that continues the run, and `rollback` the one
-    that reverts the remaining changes, "" if none of them can be reverted. `changed` describes the changes that remain,
-    `put_back` those that the run reverted itself, `left` what it could not restore. `under_way` describes copies that
-    Kafka is still making.
+    `at` ends the commands that reach the cluster; `resume` is the command that continues the run, and `rollback`
+    reverts the remaining changes ("" if none of them can be reverted). `changed` describes the changes that remain,
+    `put_back` the changes that the run reverted itself, `left` what it could not restore. `under_way` describes copies
+    that Kafka is still making.
     """
     text = lines(str(stop)) + (f"; NOT RESTORED, do it by hand or with abort: {'; '.join(left)}" if left else "")
     text += f"; {under_way}" if under_way else ""

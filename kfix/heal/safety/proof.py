@@ -22,9 +22,10 @@ _SET_ANEW = {"assignment_is": ("partition",), "config_is": ("kind", "name", "key
 def lasting(
     steps: Iterable[PlannedStep], counts: Callable[[PlannedStep], bool] = lambda _step: True
 ) -> tuple[CheckCall, ...]:
-    """Returns the checks that still hold after the steps: if two steps set the same thing, only the later one's.
+    """Returns the checks that still hold after the steps: if two steps set the same thing, only the later step's
+    checks.
 
-    A step for which `counts` is False adds no check, but it removes those of earlier steps that set the same thing.
+    A step for which `counts` is False adds no check, but removes the checks of earlier steps that set the same thing.
     """
     found: dict[object, CheckCall] = {}
     for step in steps:
@@ -58,8 +59,8 @@ def sample(checks: tuple[CheckCall, ...], reader: ClusterReader) -> Asked:
     return tuple((call, ask(call, reader)) for call in checks)
 
 
-def verdict_of(asked: Asked) -> Verdict:
-    return together(answer.verdict for _, answer in asked)
+def verdict_of(answers: Asked) -> Verdict:
+    return together(answer.verdict for _, answer in answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class ProofTerms:
 
 
 def prove(
-    wanted: ProofTerms,
+    terms: ProofTerms,
     reader: ClusterReader,
     clock: Clock,
     on_sample: OnSample,
@@ -79,22 +80,22 @@ def prove(
 ) -> Proof:
     """Samples the checks until they have passed `consecutive` times in a row, or `timeout` seconds have passed.
 
-    At the timeout the verdict is fail if a check failed, and inconclusive if its answer was unknown or it passed, but
-    not often enough in a row: metadata may be flapping.
+    At the timeout the verdict is fail if a check failed. It is inconclusive if an answer was unknown, or if the checks
+    passed but not often enough in a row: metadata may be flapping.
     """
     started = clock.monotonic()
     in_row = 0
     while True:
-        asked = sample(wanted.checks, reader)
-        verdict = verdict_of(asked)
+        answers = sample(terms.checks, reader)
+        verdict = verdict_of(answers)
         in_row = in_row + 1 if verdict is Verdict.PASS else 0
-        for call, answer in asked:
+        for call, answer in answers:
             on_sample(call, answer, in_row)
         seconds = clock.monotonic() - started
-        if in_row >= wanted.consecutive:
-            return Proof(Verdict.PASS, asked, in_row, seconds)
-        if seconds + wanted.interval > wanted.timeout:
+        if in_row >= terms.consecutive:
+            return Proof(Verdict.PASS, answers, in_row, seconds)
+        if seconds + terms.interval > terms.timeout:
             end = Verdict.INCONCLUSIVE if verdict is Verdict.PASS else verdict
-            return Proof(end, asked, in_row, seconds)
+            return Proof(end, answers, in_row, seconds)
         between()
-        clock.sleep(wanted.interval)
+        clock.sleep(terms.interval)

@@ -1,7 +1,7 @@
 """Refuses to carry out a plan on another cluster, or over another security protocol, than it was made for.
 
 Another listener may have other permissions or lead to other addresses. The SASL user may differ, because a second
-operator has a login of their own.
+operator has another login.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ def refuse_elsewhere(plan: Plan, here: ClusterIdentity, subject: str) -> None:
 
 
 def refuse_other_cluster(plan: Plan, here: ClusterIdentity, subject: str) -> None:
-    """Raises RefusedError where `here` is another cluster than the plan's."""
+    """Raises RefusedError if `here` is not the plan's cluster."""
     if here.name != plan.cluster.name:
         raise RefusedError(f"{subject} is for cluster {plan.cluster.name}, this is {here.name}; nothing was changed")

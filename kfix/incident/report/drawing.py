@@ -14,8 +14,8 @@ from kfix.incident.report.words import TimeFormat, held, lane_name, named, rulin
 
 #: Most bars of one lane; a partition that changed more often is drawn in part, and its lane says so.
 MOST: Final = 400
-_WIDE_ENOUGH: Final = 1.8  # percent; narrower bars have no broker id
-_STRIP: Final = 6  # pixels, the line of one replica with its gap
+_WIDE_ENOUGH: Final = 1.8  # Percent; narrower bars have no broker id.
+_STRIP: Final = 6  # Pixels: the line of one replica with its gap.
 
 
 class Bar(NamedTuple):
@@ -78,8 +78,6 @@ class Drawing:
         ids = {b for lane in report.picture.partitions for b in lane.replicas}
         ids |= {int(lane.name.split()[-1]) for lane in report.picture.brokers}
         self.colours = {broker: n % len(LIGHT) for n, broker in enumerate(sorted(ids))}
-
-    # -- lanes
 
     def partitions(self) -> list[Row]:
         return [self._partition(lane) for lane in self._report.picture.partitions]
@@ -153,8 +151,6 @@ class Drawing:
 
     def _colour(self, broker: int) -> str:
         return f"b{self.colours.get(broker, broker % len(LIGHT))}"
-
-    # -- scale
 
     def _percent(self, span: Span) -> float:
         return (span.end - span.begin) / self._length * 100

@@ -38,7 +38,6 @@ def incident_markdown(report: IncidentReport) -> str:
 
 
 def summary_text(report: IncidentReport) -> str:
-    """Returns the summary for the terminal."""
     clock = TimeFormat(report)
     rows = [*facts.times(report, clock), *facts.durations(report), *facts.affected(report)]
     wide = max(len(r.name) for r in rows)

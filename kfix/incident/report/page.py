@@ -42,7 +42,7 @@ def _asset(name: str) -> str:
 
 
 def _environment() -> Environment:
-    # Only the page needs the template engine; the Markdown and the JSON do not.
+    # Only the page needs the template engine.
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415
 
     made = Environment(

@@ -1,4 +1,4 @@
-"""Colours of brokers, in addition to those that all pages share. A bar also shows the broker id, so hue is not needed.
+"""Colours of brokers, in addition to the colours of all pages. A bar also shows the broker id, so hue is not needed.
 
 Text of colour `on` has a contrast of at least 4.5 on the bars in both schemes.
 """

@@ -18,7 +18,7 @@ _RUNS: Final = 12
 
 
 class TimeFormat:
-    """Formats the times of one report in UTC, with the date where the report spans more than one day."""
+    """Formats the times of one report in UTC, with the date if the report spans more than one day."""
 
     def __init__(self, report: IncidentReport) -> None:
         self._days = _day(report.since) != _day(report.until)
@@ -70,7 +70,7 @@ def long(seconds: float) -> str:
 
 
 def apart(first: Moment | None, second: Moment | None) -> str:
-    """Returns the duration from `first` to `second`, a range where either is not exact."""
+    """Returns the duration from `first` to `second`, as a range if either is not exact."""
     if first is None or second is None:
         return UNKNOWN
     least = (second.at if second.not_before is None else second.not_before) - first.at
@@ -187,7 +187,7 @@ def _blocked(summary: Summary) -> str:
 
 
 def _leaderless(report: IncidentReport) -> str:
-    """Returns text such as `orders-3 had no leader for 41 s`, with "about" where a part of the time is not proved."""
+    """Returns text such as `orders-3 had no leader for 41 s`, with "about" if part of the time is not proved."""
     none = report.picture.leaderless
     if not none.partitions:
         return ""

@@ -26,7 +26,7 @@ from kfix.incident.timeline.when import name_of
 
 #: Most events that are kept; further events are counted, and the report states how many.
 MOST_EVENTS = 300_000
-#: The first and the last moment that Python's calendar knows, in seconds since the epoch.
+#: The first and the last moment of Python's calendar, in seconds since the epoch.
 _CALENDAR = (-62_135_596_800.0, 253_402_300_799.0)
 
 
@@ -105,7 +105,7 @@ class Material:
             self.losses.unclean.add(entry.unclean)
 
     def report(self, title: str, version: str, window: tuple[float | None, float | None]) -> IncidentReport:
-        """Returns the report; `window` is (since, until) in seconds since the epoch, None where not limited."""
+        """Returns the report; `window` is (since, until) in seconds since the epoch, None: no limit."""
         begin, end = self._extent(*window)
         rows = merged(self.deletions.quieted([*self.events, *self.findings.events]))
         runs = tuple(sorted(self.runs, key=lambda r: r.began))
@@ -156,9 +156,7 @@ class Material:
             self.cluster = cluster
 
     def _extent(self, since: float | None, until: float | None) -> tuple[float, float]:
-        """Returns the period of all material plus a margin of at least 5 s on each side, so that one snapshot is
-        visible.
-        """
+        """Returns the period of all material, with a margin of at least 5 s on each side: one snapshot is visible."""
         times = [snapshot.at for snapshot in self.findings.snapshots]
         times += [e.at for e in self.events] + [r.ended for r in self.runs if r.ended is not None]
         first, last = min(times, default=0.0), max(times, default=0.0)

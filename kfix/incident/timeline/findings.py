@@ -16,12 +16,12 @@ from kfix.incident.timeline.when import name_of, where
 class Seen:
     """One finding over all snapshots, with times in seconds since the epoch.
 
-    first, last  when it was first and last found
-    worst        the most severe occurrence, and of equal ones the last
-    snapshots    how many snapshots show it
-    gone         the first snapshot without it after `last`; None where it is still there
-    head         whether at least one snapshot shows it as a cause, not as the consequence of another finding
-    groups       the blocked groups of all snapshots: one that could not read the log that names them takes none away
+    - first, last: when it was first and last found
+    - worst: the most severe occurrence; of equal ones the last
+    - snapshots: how many snapshots show it
+    - gone: the first snapshot without it after `last`; None if it is still present
+    - head: whether at least one snapshot shows it as a cause, not as the consequence of another finding
+    - groups: the blocked groups of all snapshots; a snapshot without the log that names them removes none
     """
 
     first: float
@@ -93,10 +93,10 @@ class Findings:
         return tuple(map(_row, rows))
 
     def clear_from(self, least: Severity) -> tuple[float, float] | None:
-        """Returns the times of the last snapshot with a finding of at least this severity and of the first one after
+        """Returns the times of the last snapshot with a finding of at least this severity, and of the first one after
         it.
 
-        None where there was no such finding, or one is still there.
+        None if there was no such finding, or one is still present.
         """
         grave = [s for s in self.seen.values() if s.worst.severity >= least]
         if not grave or any(s.gone is None for s in grave):

@@ -1,6 +1,6 @@
 """Turns the journal of a run into events and into one row for the run.
 
-Single samples and lock records are left out: a post-mortem needs who decided what, what was sent, and the result.
+Single samples and lock records are left out: a post-mortem needs decisions, changes sent, and results.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _ended(record: Record) -> tuple[Tone, str]:
 
 
 def _why(record: Record) -> str:
-    """Returns the first line of the reason, which a run that was stopped has."""
+    """Returns the first line of the reason why a run was stopped."""
     why = str(record.get("why") or "").partition("\n")[0]
     return f": {why}" if why and why != record.get("outcome") else ""
 
@@ -77,7 +77,7 @@ _SENTENCES: Mapping[str, _Sentence] = {
 
 
 def events(records: Iterable[Record], source: str) -> Iterator[Event]:
-    """Yields events in the order of the records, also where the clock of the host was set back during the run."""
+    """Yields events in the order of the records, even if the host's clock was set back during the run."""
     kept = tuple(records)
     steps = {step.seq: step.words for step in clock_steps(kept)}
     for number, (record, at) in enumerate(zip(kept, times(kept), strict=True)):
@@ -90,7 +90,7 @@ def events(records: Iterable[Record], source: str) -> Iterator[Event]:
 
 
 def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan: Plan | None = None) -> RunRow | None:
-    """Returns the run in one row, or None where the journal has no start record."""
+    """Returns the run in one row, or None if the journal has no start record."""
     timed = tuple(zip(records, times(records), strict=True))
     start, began = next(((r, at) for r, at in timed if r["type"] == "run.start"), (None, 0.0))
     if start is None:

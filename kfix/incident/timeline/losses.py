@@ -10,7 +10,7 @@ from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.incident.model import Certainty, LossRow, RunRow
 from kfix.incident.timeline.changes.log_ends import ends, lost_records
 
-#: This many partitions are listed one by one; the rest is summed up.
+#: The number of partitions that are listed one by one; the rest is summed up.
 MOST = 20
 
 
@@ -90,6 +90,6 @@ class Losses:
 
     def _nothing(self) -> LossRow:
         shown_by = "no snapshot and no log shows" if self.logs else "no snapshot shows"
-        given = "" if self.logs else " (broker logs were not given)"
-        text = f"{shown_by} that records were lost{given}; producers with acks=0 or acks=1 may still have lost some"
+        not_given = "" if self.logs else " (broker logs were not given)"
+        text = f"{shown_by} that records were lost{not_given}; producers with acks=0 or acks=1 may still have lost some"
         return LossRow(Certainty.NONE_SEEN, text)

@@ -91,9 +91,7 @@ def _row(held: list[_Fact]) -> EventRow:
 
 
 def _files(sources: Iterable[str]) -> tuple[str, ...]:
-    """Returns the sources with only the first line of each log: a row of 40 partitions may rest on
-    40 lines of one log.
-    """
+    """Returns the sources with only the first line of each log: a row of 40 partitions may have 40 lines of one log."""
     first: dict[str, str] = {}
     for source in sources:
         name, _, line = source.rpartition(":")

@@ -1,7 +1,7 @@
-"""Builds spans from observations: between two observations, only what is proved is drawn as known.
+"""Builds spans from observations: between two observations, only a proved state is drawn as known.
 
 The proof is the version of the state znode (for a broker its czxid, for the controller its epoch). An equal version at
-both ends proves that nothing was written in between; a version that is one higher proves exactly one write, at the time
+both ends proves that nothing was written in between. A version that is one higher proves exactly one write, at the time
 that the source recorded. Everything else is unknown, or "the same at both ends", which does not mean "constant".
 """
 
@@ -30,7 +30,7 @@ def spans(known: Iterable[Observation], begin: float, end: float) -> tuple[Span,
 
 
 def _of_record(known: tuple[Observation, ...]) -> Iterable[Observation]:
-    """Drops the brokers' own metadata where at least one snapshot contains ZooKeeper's record of the partition."""
+    """Drops the brokers' own metadata if at least one snapshot contains ZooKeeper's record of the partition."""
     if not any(k.version >= 0 and k.isr is not None for k in known):
         return known
     return (k for k in known if k.version >= 0 or k.since is not None or k.isr is None)
@@ -50,7 +50,7 @@ def _in_order(known: Iterable[Observation], end: float) -> list[Observation]:
             if 0 <= one.epoch < last.epoch or (0 <= one.version < last.version and one.epoch <= last.epoch):
                 continue
             if one.since is not None and one.since < last.last - SKEW and not _same(last, one):
-                one = one._replace(since=None)  # the previous snapshot shows a different state after that time
+                one = one._replace(since=None)  # The previous snapshot shows a different state after that time.
             repeated = one.version == last.version or -1 in (one.version, last.version)
             if repeated and _same(last, one) and _proved_same(last, one):
                 keep = one if last.version < 0 else last
@@ -68,7 +68,7 @@ def _same(a: Observation, b: Observation) -> bool:
 
 
 def _proved_same(a: Observation, b: Observation) -> bool:
-    """Whether both observations are of the same write: equal versions, or matching write times."""
+    """Whether both observations show the same write: equal versions, or matching write times."""
     if a.version >= 0 and a.version == b.version:
         return True
     return (a.since is not None and b.since is not None and abs(a.since - b.since) < 1.0) or (
@@ -100,7 +100,7 @@ def _gap(before: Observation, after: Observation) -> Iterator[Span]:
     elif _same(before, after) and (before.isr is not None or before.epoch == ABSENT):
         yield Span(begin, end, before.leader, SpanCertainty.SAME, before.isr, before.epoch)
     elif before.epoch == ABSENT and after.since is not None:
-        # Absent before, and absent until it registered; this does not prove that it was absent all the time.
+        # Absent before, and absent until it registered; it may have been present in between.
         yield Span(begin, end, before.leader, SpanCertainty.SAME, None, before.epoch)
     elif before.leader == after.leader and before.epoch == after.epoch:
         # Every election raises the leader epoch, so the leader is proved; the ISR is not.
@@ -112,7 +112,7 @@ def _gap(before: Observation, after: Observation) -> Iterator[Span]:
 def _follows(before: Observation, after: Observation) -> bool:
     """Whether `after` is the very next write, at a known time. Absence has no epoch: a log records it when it happens.
 
-    Where a log line has no version, the epochs prove the leader; an ISR change in between would also be in the logs.
+    If a log line has no version, the epochs prove the leader; an ISR change in between would also be in the logs.
     """
     if after.since is None:
         return False
@@ -124,7 +124,7 @@ def _follows(before: Observation, after: Observation) -> bool:
 
 
 def _clipped(made: Iterable[Span], begin: float, end: float) -> Iterator[Span]:
-    """Clips spans to the window. Where clocks disagree, a span begins where the previous one ended."""
+    """Clips spans to the window. If clocks disagree, a span begins at the end of the previous one."""
     at = begin
     for span in made:
         first, last = max(span.begin, at), min(span.end, end)

@@ -14,9 +14,7 @@ from kfix.incident.timeline.when import stamped, states
 
 @dataclass(slots=True)
 class Tracks:
-    """Observations by partition, by broker id (`leader` is the id while it is registered, else -1), and of the
-    controller.
-    """
+    """Observations by partition, by broker id (`leader` is the id while registered, else -1), and by controller."""
 
     partitions: dict[TopicPartition, list[Observation]] = field(default_factory=dict)
     brokers: dict[int, list[Observation]] = field(default_factory=dict)
@@ -66,7 +64,7 @@ class Tracks:
 
 
 def _add(seen: list[Observation], observation: Observation) -> None:
-    """Appends an observation, or extends the last one where nothing was written since; an outdated one is dropped."""
+    """Appends an observation, or extends the last one if nothing was written since; an outdated one is dropped."""
     if not seen:
         seen.append(observation)
         return

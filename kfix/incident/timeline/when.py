@@ -1,4 +1,4 @@
-"""When an event between two snapshots happened: exactly where the source recorded the write time, else a range."""
+"""When an event between two snapshots happened: exactly if the source recorded the write time, else a range."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from kfix.core.derive.record import record_of
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import PartitionState, Snapshot, TopicPartition
 
-#: Seconds by which ZooKeeper's or a broker's clock may differ from kfix's before its times are not used.
+#: If ZooKeeper's or a broker's clock differs from kfix's by more seconds than this, its times are not used.
 SKEW = 5.0
 
 
 def between(before: Snapshot, after: Snapshot, stamp_ms: int = 0) -> tuple[float, float | None]:
-    """Returns (at, not_before) in seconds; `stamp_ms` (milliseconds) is used where it lies between the snapshots."""
+    """Returns (at, not_before) in seconds; `stamp_ms` (milliseconds) counts if it is between the snapshots."""
     stamp = stamp_ms / 1000
     if stamp_ms > 0 and before.taken_at - SKEW <= stamp <= after.taken_at + SKEW:
         return stamp, None
@@ -21,7 +21,7 @@ def between(before: Snapshot, after: Snapshot, stamp_ms: int = 0) -> tuple[float
 
 
 def stamped(ms: int, at: float) -> float | None:
-    """Returns a recorded time in seconds, or None where there is none or its clock is ahead by more than `SKEW`."""
+    """Returns a recorded time in seconds, or None if there is none or its clock is ahead by more than `SKEW`."""
     return ms / 1000 if 0 < ms / 1000 <= at + SKEW else None
 
 
@@ -56,6 +56,6 @@ def comparable(before: Snapshot, after: Snapshot) -> bool:
 
 
 def records_of(before: Snapshot, after: Snapshot) -> tuple[ClusterRecord, ClusterRecord] | None:
-    """Returns the records of both snapshots, of the same authority; None where one of them was not read."""
+    """Returns the records of both snapshots, if they have the same authority; None if one of them was not read."""
     old, new = record_of(before), record_of(after)
     return None if old is None or new is None or old.mode is not new.mode else (old, new)

@@ -1,7 +1,7 @@
 """Delivers notifications in the background: bounded queues, bounded retries, and no secret in any error.
 
-A receiver that is slow or dead delays neither the watch nor the other receivers. What could not be delivered after all
-attempts is given up and counted; the watch says so.
+A slow or dead receiver delays neither the watch nor the other receivers. A message that fails in all attempts is given
+up and counted, and the watch reports it.
 """
 
 from __future__ import annotations
@@ -25,26 +25,24 @@ if TYPE_CHECKING:
 
 #: Pauses in seconds between the attempts for one message.
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0)
-#: Of one message, from the connection to the end of the answer, in seconds.
+#: Timeout of one message in seconds, from the connection to the end of the answer.
 TIMEOUT: Final = 5.0
 _LARGEST_ANSWER: Final = 65_536
 #: Messages that may wait for one receiver; further ones are given up.
 MOST_WAITING: Final = 100
-#: An alert is repeated this often, in seconds, while it lasts: Alertmanager forgets what is not.
+#: An alert is repeated this often, in seconds, while it lasts: Alertmanager forgets an alert that is not repeated.
 REPEAT: Final = 60.0
 _AGAIN: Final = frozenset({408, 425, 429})
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the secrets of a request to another host."""
+    """Refuses redirects: a redirect would carry the secrets of a request to another host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class ReceiverQueue:
-    """The queue and the thread of one receiver."""
-
     def __init__(
         self, receiver: Receiver, *, pauses: Sequence[float] = PAUSES, clock: Callable[[], float] = time.time
     ) -> None:
@@ -77,7 +75,7 @@ class ReceiverQueue:
                 self._error = self._error or f"more than {MOST_WAITING} messages waited"
 
     def repeat(self, active: Sequence[Notice]) -> None:
-        """Repeats what lasts, where a receiver forgets it otherwise; it is no notification, since nothing changed."""
+        """Repeats lasting alerts for receivers that would forget them; it is no notification, since nothing changed."""
         if self.receiver.type != "alertmanager" or self._clock() - self._repeated < REPEAT:
             return
         self._repeated = self._clock()
@@ -85,7 +83,7 @@ class ReceiverQueue:
             self.send(active)
 
     def close(self, until: float) -> None:
-        """Ends the thread; what still waits is tried until this time of the monotonic clock."""
+        """Ends the thread; until this time of the monotonic clock it still tries the waiting messages."""
         while self._waiting.unfinished_tasks and time.monotonic() < until:
             time.sleep(0.02)
         self._stopping.set()
@@ -128,8 +126,8 @@ class ReceiverQueue:
         headers = {"User-Agent": "kfix-watch", **self.receiver.headers, "Content-Type": "application/json"}
         request = urllib.request.Request(self.receiver.url, body, headers)  # noqa: S310 - http or https, as checked
         done: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
-        # A time-out of a socket begins anew with every byte of a slow receiver; this one is for the whole message.
-        # One that is late is waited for, so that a slow receiver holds one thread and one connection at most.
+        # A time-out of a socket restarts with every byte of a slow receiver; this one is for the whole message.
+        # Waits for a late answer, so that a slow receiver holds at most one thread and one connection.
         if self._asking is not None and self._asking.is_alive():
             raise TimeoutError
         self._asking = threading.Thread(target=_answered, args=(self._opener, request, done), daemon=True)

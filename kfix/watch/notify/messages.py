@@ -1,8 +1,8 @@
-"""Notices in the form that each kind of receiver accepts; the tests hold them against the published schemas.
+"""Notices in the form that each kind of receiver accepts; the tests compare them with the published schemas.
 
-- Alertmanager: `postableAlerts` of API v2, one alert a finding; a finding that is gone has an end in the past.
-- PagerDuty: Events API v2, one event a finding, with its key, so that PagerDuty joins what belongs together.
-- Slack: an incoming webhook with Block Kit; Teams: a workflow webhook with an Adaptive Card; both one message a round.
+- Alertmanager: `postableAlerts` of API v2, one alert per finding; a finding that is gone has an end in the past.
+- PagerDuty: Events API v2, one event per finding, with its key, so that PagerDuty joins related events.
+- Slack: an incoming webhook with Block Kit; Teams: a workflow webhook with an Adaptive Card; one message per round.
 - Webhook: `kfix.notices/v1`, all fields (docs/watch.md).
 """
 
@@ -18,9 +18,9 @@ from kfix.core.wording import ago, several, utc_iso, utc_text
 from kfix.watch.model import Notice, TurnKind
 from kfix.watch.notify.settings import Receiver
 
-#: An alert that is not repeated for so many seconds ends by itself: the watch is gone.
+#: An alert that is not repeated for this many seconds ends by itself: the watch is gone.
 ALERT_SECONDS: Final = 300.0
-#: Changes that one message names; the others are counted.
+#: Changes that one message names; it counts the others.
 _NAMED: Final = 10
 _SLACK_TEXT, _SLACK_HEADER = 2900, 150
 _PAGERDUTY_SUMMARY, _PAGERDUTY_KEY = 1000, 255
@@ -31,7 +31,7 @@ Payload = Any
 
 
 def payloads(receiver: Receiver, notices: Sequence[Notice], now: float) -> Iterator[Payload]:
-    """Yields what to post for the changes of one round, one JSON value a request."""
+    """Yields the bodies to post for the changes of one round, one JSON value per request."""
     if receiver.type == "alertmanager":
         yield [alert(notice, now) for notice in notices]
     elif receiver.type == "pagerduty":
@@ -56,9 +56,6 @@ def headline(notice: Notice) -> str:
             return f"{notice.name}: {notice.kind.value} {notice.severity.word} {notice.code} {notice.obj}"
 
 
-# -- Alertmanager
-
-
 def alert(notice: Notice, now: float) -> Mapping[str, Any]:
     labels = {
         "alertname": f"kfix_{notice.code}" if notice.code else "kfix_unreachable",
@@ -69,14 +66,11 @@ def alert(notice: Notice, now: float) -> Mapping[str, Any]:
     severity = {"severity": notice.severity.word}
     return {
         "labels": {name: one_line(value) for name, value in labels.items() if value},
-        # The severity may change while the alert lasts, and other labels would be another alert.
+        # The severity may change while the alert lasts, and other labels would make another alert.
         "annotations": {name: one_line(value) for name, value in (texts | severity).items() if value},
         "startsAt": utc_iso(notice.since),
         "endsAt": utc_iso(notice.at if notice.kind.over else now + ALERT_SECONDS),
     }
-
-
-# -- PagerDuty
 
 
 def event(notice: Notice, routing_key: str) -> Mapping[str, Any]:
@@ -102,14 +96,11 @@ def event(notice: Notice, routing_key: str) -> Mapping[str, Any]:
 
 
 def dedup_key(notice: Notice) -> str:
-    """Returns the key by which PagerDuty joins events: that of the finding, within 255 characters."""
+    """Returns the key by which PagerDuty joins events: the finding's key, within 255 characters."""
     key = one_line(f"kfix/{notice.cluster}/{notice.key}")
     if len(key) <= _PAGERDUTY_KEY:
         return key
     return f"{key[:180]}/{hashlib.sha256(key.encode()).hexdigest()}"
-
-
-# -- chats
 
 
 def _slack(notices: Sequence[Notice]) -> Mapping[str, Any]:
@@ -128,7 +119,7 @@ def _slack(notices: Sequence[Notice]) -> Mapping[str, Any]:
 
 
 def _mrkdwn(text: str) -> str:
-    """Returns text without Slack's own signs: no mention, no link, no formatting."""
+    """Escapes Slack's own characters: no mention, no link, no formatting."""
     line = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return line.replace("*", "\u2217").replace("~", "\u223c")
 
@@ -162,7 +153,7 @@ def _teams(notices: Sequence[Notice]) -> Mapping[str, Any]:
 
 
 def _text(text: str, **more: Any) -> Mapping[str, Any]:
-    # Adaptive Cards render some Markdown: names with its signs are escaped.
+    # Adaptive Cards render some Markdown, so its characters in names are escaped.
     plain = "".join(f"\\{c}" if c in "*_[]`" else c for c in one_line(text))
     return {"type": "TextBlock", "text": _cut(plain, _CARD_TEXT), "wrap": True, **more}
 

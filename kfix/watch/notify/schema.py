@@ -12,7 +12,7 @@ _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
 
 
 class ReceiverModel(StrictModel):
-    """`name` is what the watch calls the receiver, and needs to be given where two have one type."""
+    """`name` is the receiver's name in the outputs; it is required if two receivers have one type."""
 
     type: Literal["alertmanager", "webhook", "slack", "teams", "pagerduty"]
     name: _Name | None = None

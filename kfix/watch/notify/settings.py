@@ -1,6 +1,6 @@
-"""Reads a file of receivers; all mistakes are reported at once as `file:line:col: text`, and none with a secret.
+"""Reads a file of receivers; reports all mistakes at once as `file:line:col: text`, without any secret.
 
-A secret is never written in the file: `${env:NAME}` stands for the value of an environment variable.
+The file never contains a secret: `${env:NAME}` stands for the value of an environment variable.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,60}")
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Where notifications go. `url`, `routing_key` and the values of `headers` may be secrets: they are not shown."""
+    """A destination of notifications. `url`, `routing_key` and the values of `headers` may be secrets."""
 
     type: str
     name: str
@@ -41,7 +41,7 @@ class Receiver:
 
 
 def load_receivers(path: Path, environ: Mapping[str, str]) -> tuple[Receiver, ...]:
-    """Raises InvalidFileError with all mistakes, UsageError if the file cannot be read."""
+    """Returns the receivers. Raises InvalidFileError with all mistakes, UsageError if the file cannot be read."""
     return parse_receivers(read_text(path, "file of receivers"), str(path), environ)
 
 
@@ -52,21 +52,21 @@ def parse_receivers(text: str, origin: str, environ: Mapping[str, str]) -> tuple
     return tuple(_receiver(each, environ) for each in model.receivers)
 
 
-def _receiver(given: ReceiverModel, environ: Mapping[str, str]) -> Receiver:
+def _receiver(model: ReceiverModel, environ: Mapping[str, str]) -> Receiver:
     def filled(text: str | None) -> str:
         return _REFERENCE.sub(lambda found: environ[found[1]], text or "")
 
-    url = filled(given.url) or PAGERDUTY
-    if given.type == "alertmanager":
+    url = filled(model.url) or PAGERDUTY
+    if model.type == "alertmanager":
         url = url.rstrip("/").removesuffix("/api/v2/alerts") + "/api/v2/alerts"
     return Receiver(
-        given.type,
-        given.name or given.type,
+        model.type,
+        model.name or model.type,
         url,
-        filled(given.routing_key),
-        {name: filled(value) for name, value in given.headers.items()},
-        given.ca_file or "",
-        Severity[given.min_severity.upper()],
+        filled(model.routing_key),
+        {name: filled(value) for name, value in model.headers.items()},
+        model.ca_file or "",
+        Severity[model.min_severity.upper()],
     )
 
 

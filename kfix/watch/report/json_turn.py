@@ -6,7 +6,7 @@ at, since     when it was seen, and when the finding or the loss began; seconds 
 cluster       id, or address if the id is unknown; "" while the cluster has not answered yet
 name          what people call the cluster: its name in the inventory, else its id or address
 key           key of the finding; "unreachable" for lost and back
-severity      after the change, and before it where nothing is left to act on: "info", "warning", "critical"
+severity      after the change, and before it if nothing is left to act on: "info", "warning", "critical"
 worst         the most severe that it was since it began
 text          the change as one sentence
 explained_by  key of the finding that explains this one, "" if kind is not "explained"
@@ -27,9 +27,9 @@ SCHEMA: Final = "kfix.watch/v1"
 
 
 class WatchJson:
-    """Writes each change by `write`, which gets one object and must not keep it back.
+    """Writes each change by `write`, which gets one object and must write it at once.
 
-    `warn` gets one line where the watch cannot record or notify any more, and one for each of these that is resolved.
+    `warn` gets a line if the watch can no longer record or notify, and another one when it can again.
     """
 
     def __init__(self, write: Callable[[Mapping[str, Any]], None], warn: Callable[[str], None]) -> None:

@@ -1,7 +1,7 @@
 """A watch as Prometheus metrics (docs/watch.md lists them).
 
-An unknown value is absent, never 0: while the cluster does not answer, there is no number of findings, and an alert on
-that uses `kfix_watch_up == 0` or the age of the last complete snapshot.
+An unknown value is absent, never 0: while the cluster does not answer, there is no number of findings. An alert on that
+uses `kfix_watch_up == 0` or the age of the last complete snapshot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kfix.watch.model import WatchState
 
 
 def watch_metrics(state: WatchState, now: float) -> str:
-    """Returns the exposition text at `now` (seconds since the epoch), of the state after the last snapshot."""
+    """Returns the exposition text at `now` (seconds since the epoch) of the state after the last snapshot."""
     return exposition([*_of_cluster(state, now), *_of_reading(state), *_of_watch(state)])
 
 

@@ -1,4 +1,4 @@
-"""A watch on a terminal, drawn anew after every snapshot, and as lines of a log, written only on a change."""
+"""A watch on a terminal, redrawn after every snapshot, and as lines of a log, written only on a change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kfix.watch.report.words import (
     verdict_line,
 )
 
-#: The changes that stay on the screen, newest first.
+#: The number of changes that stay on the screen, newest first.
 _CHANGES_SHOWN: Final = 8
 
 
@@ -61,27 +61,27 @@ class WatchScreen:
 
 
 class WatchLog:
-    """Writes lines only where something has changed, for a journal or a pipe."""
+    """Writes lines only if something has changed, for a journal or a pipe."""
 
     def __init__(self, console: PlainConsole) -> None:
         self._console = console
-        self._said: tuple[str, ...] | None = None
+        self._shown: tuple[str, ...] | None = None
 
     def show(self, state: WatchState) -> None:
         print_lines(self._lines(state), self._console)
 
     def _lines(self, state: WatchState) -> Iterator[Line]:
         at = clock_text(state.at)
-        if self._said is None:
+        if self._shown is None:
             yield Line(f"{at} watching {state.name} every {state.every:g} s", hang=TIME)
             yield from (replace(line, indent=TIME) for line in footer_lines(state) if line.text != cost_text(state))
         for turn in state.turns:
             yield from turn_lines(turn, state)
         verdict = verdict_line(state)
         troubles = tuple(trouble_texts(state))
-        # How long the cluster has not answered changes with every line, and is no change.
-        said = (verdict.text if state.diagnosis is not None else state.name, *troubles)
-        if said != self._said:
+        # The time without an answer grows with every line; that alone is not a change.
+        shown = (verdict.text if state.diagnosis is not None else state.name, *troubles)
+        if shown != self._shown:
             yield Line(f"{at} {verdict.text}", style=verdict.style, hang=TIME)
             yield from (Line(f"{at} {text}", style=STYLES[Severity.WARNING], hang=TIME) for text in troubles)
-        self._said = said
+        self._shown = shown

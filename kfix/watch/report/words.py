@@ -1,4 +1,4 @@
-"""The words of a watch: one line for each change, and what recorder, receivers and reading cost."""
+"""The wording of a watch: one line per change, and the state and cost of recorder, receivers and reading."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def turn_text(turn: Turn) -> str:
 
 
 def turn_lines(turn: Turn, state: WatchState) -> Iterator[Line]:
-    """Yields the change, and for one to act on the first lines of its diagnosis."""
+    """Yields the change and, if it needs action, the first lines of its diagnosis."""
     yield turn_line(turn)
     if turn.kind.over or turn.kind is TurnKind.EXPLAINED or turn.finding is None or state.diagnosis is None:
         return
@@ -60,7 +60,7 @@ def turn_lines(turn: Turn, state: WatchState) -> Iterator[Line]:
 
 
 def verdict_line(state: WatchState) -> Line:
-    """Returns what stands: healthy, how many findings of each severity, or that the state is unknown."""
+    """Returns the current state: healthy, the number of findings of each severity, or unknown."""
     if state.diagnosis is None:
         lasted = 0.0 if state.watched.lost is None else state.at - state.watched.lost
         since = f" for {ago(lasted)}" if lasted >= 1 else ""
@@ -78,7 +78,7 @@ def verdict_line(state: WatchState) -> Line:
 
 
 def trouble_texts(state: WatchState) -> Iterator[str]:
-    """Yields what the watch itself cannot do at present, in words that stay the same while it lasts."""
+    """Yields what the watch itself cannot do at present; the wording does not change while that lasts."""
     if state.recorder is not None and state.recorder.paused:
         yield f"recording is paused: {state.recorder.paused}"
     for receiver in state.receivers:
@@ -87,7 +87,7 @@ def trouble_texts(state: WatchState) -> Iterator[str]:
 
 
 def footer_lines(state: WatchState) -> Iterator[Line]:
-    """Yields what the watch itself does and costs: recorder, notifications, exporter, load."""
+    """Yields the state and cost of the watch itself: recorder, notifications, exporter, load."""
     if state.recorder is not None:
         ring = state.recorder
         held = f"{ring.hours:.1f} of {ring.most_hours:g} h, {size_text(ring.size)} of {size_text(ring.most_size)}"
@@ -104,7 +104,7 @@ def footer_lines(state: WatchState) -> Iterator[Line]:
 
 
 def cost_text(state: WatchState) -> str:
-    """Returns what the watch costs: this process, and each server of the cluster on average for a snapshot."""
+    """Returns the cost of the watch: this process, and each server of the cluster on average per snapshot."""
     taken = max(state.snapshots, 1)
     requests = max((cost.requests for cost in state.costs), default=0) / taken
     received = max((cost.received for cost in state.costs), default=0) / taken

@@ -64,7 +64,7 @@ def test_it_goes_not_with_the_story_of_one_group(thin):
 def test_explain_says_who_tells_a_code():
     listed = run("explain").stdout.splitlines()
     assert [line for line in listed if line.startswith("KFX601")] == [
-        "KFX601  rf-below-policy          topics have fewer replicas than the site requires (latent risk)"
+        "KFX601  rf-below-policy               topics have fewer replicas than the site requires (latent risk)"
     ]
     assert "kfix diagnose --prevention" in run("explain", "rf-below-policy").stdout
     assert "--prevention" not in run("explain", "KFX101").stdout

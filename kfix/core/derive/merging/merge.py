@@ -20,8 +20,8 @@
 - Groups: every broker that lists one; its state by the newest that knows it. They are complete if every live broker has
   listed its own.
 - A broker is silent if no vantage reached it; a source has failed if it responded nowhere. ZooKeeper is one source.
-- `seconds` is that of the longest; times are by the clock of each vantage.
-- Everything else is that of the newest snapshot.
+- `seconds` is the longest; times are by the clock of each vantage.
+- Everything else comes from the newest snapshot.
 
 Snapshots are ordered by time, vantage and file first, so the order in which they are given does not matter.
 """

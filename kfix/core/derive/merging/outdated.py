@@ -1,7 +1,7 @@
-"""Answers of one place that a snapshot of another place puts in doubt: what the server does now is unknown.
+"""Answers from one place that a snapshot from another place puts in doubt: the server's present state is unknown.
 
-Two places may differ since a network is cut, or since the server failed in between. Which of the two it is, snapshots
-that are more than a debounce apart do not show.
+Two places may differ because a network is cut, or because the server failed in between. Snapshots that are more than a
+debounce apart do not show which.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _CONTROLLERS = "the active controller"
 
 
 def gone_since(now: Snapshots, ruling: Snapshot) -> dict[int, str]:
-    """Returns {broker: which place it answered} for those whose registration ended after they had answered.
+    """Returns {broker: the place that it answered} of those whose registration ended after they had answered.
 
     The snapshot in which such a broker answered lists it as registered. So the answer does not show that it runs
-    without a registration, as a broker that is cut off from ZooKeeper does.
+    without a registration, as a broker does that is cut off from ZooKeeper.
     """
     if ruling.zookeeper is None or not has_quorum(ruling):
         return {}
@@ -37,9 +37,7 @@ def gone_since(now: Snapshots, ruling: Snapshot) -> dict[int, str]:
 
 
 def outdated(now: Snapshots, gone: Mapping[int, str]) -> Iterator[str]:
-    """Yields a sentence for each source that answered one place and, more than a debounce later, another one not; and
-    for each broker of `gone_since`.
-    """
+    """Yields a sentence for each source that answered one place, and later not another one, and for each of `gone`."""
     for broker, where in gone.items():
         yield f"broker {broker}: answered at {where}, and is not registered any more; save the snapshots again"
     answers = [(each, _answers(each)) for each in now]

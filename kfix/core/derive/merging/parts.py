@@ -1,4 +1,4 @@
-"""Which snapshot each part of the merged one is taken from. Snapshots come oldest first, one per vantage."""
+"""The snapshot from which each part of the merged one comes. Snapshots are ordered oldest first, one per vantage."""
 
 from __future__ import annotations
 
@@ -133,13 +133,13 @@ def probes(now: Snapshots) -> list[CoordinatorProbe]:
     asked: dict[str, float] = {}
     for at, probe in ((s.taken_at, p) for s in now for p in s.probes):
         before = best.get(probe.group)
-        # A refusal is of the coordinator, not of the place: if it is later by a debounce, it counts.
+        # A refusal comes from the coordinator, not from the place: if it is later by a debounce, it counts.
         refused = _rank(probe) > 0 and at - asked.get(probe.group, at) > TIMING.debounce
         if before is None or refused or _rank(probe) >= _rank(before):
             best[probe.group], asked[probe.group] = probe, at
     real = {p.group for s in now for p in s.probes if not p.made_up}
     best |= {group: replace(best[group], made_up=False) for group in real}
-    # Where one place knows a group of the partition, or reaches its coordinator, one made up elsewhere adds nothing.
+    # If one place knows a group of the partition, or reaches its coordinator, a made-up group of another adds nothing.
     known = {p.partition for p in best.values() if p.answers or not p.made_up}
     kept = (p for p in best.values() if p.answers or not p.made_up or p.partition not in known)
     return sorted(kept, key=lambda p: (p.partition, p.group))

@@ -45,8 +45,8 @@ def named(snapshots: list[Snapshot]) -> Snapshots:
         if snapshot.vantages:
             named.append(snapshot)
             continue
-        wanted = as_name(PurePath(snapshot.origin).name.removesuffix(".gz").removesuffix(".json"))
-        name = next(n for n in _numbered(wanted) if n not in taken)
+        base = as_name(PurePath(snapshot.origin).name.removesuffix(".gz").removesuffix(".json"))
+        name = next(n for n in _numbered(base) if n not in taken)
         taken.add(name)
         named.append(replace(snapshot, vantages=(vantage_of(snapshot, name),)))
     return tuple(sorted(named, key=lambda s: (s.taken_at, place(s), s.origin)))

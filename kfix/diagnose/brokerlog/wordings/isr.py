@@ -12,7 +12,7 @@ _NOT_SAID = -2
 
 
 def _wanted(match: re.Match[str], line: Entry, source: str) -> LogStatement:
-    """A request only: a leader without a connection to the controller logs it forever.
+    """Returns a request only: a leader without a connection to the controller logs it forever.
 
     Source: docs/facts/network-partitions.md.
     """

@@ -10,7 +10,7 @@ from kfix.diagnose.brokerlog.wording import Wording, ids, partition
 
 
 def _written(match: re.Match[str], line: Entry, source: str) -> LogStatement:
-    """The write of the controller itself, so the time is exact."""
+    """Reads a write of the controller itself, so the time is exact."""
     tp, leader, epoch, isr = partition(match["tp"]), int(match["leader"]), int(match["epoch"]), ids(match["isr"])
     version = int(match["version"]) if match.groupdict().get("version") else -1
     return LogStatement(
@@ -26,7 +26,7 @@ def _leading(line: Entry, source: str, tp: object, leader: int, epoch: int) -> E
 
 
 def _leads(match: re.Match[str], line: Entry, source: str) -> LogStatement:
-    """A broker becomes leader, some milliseconds after the decision of the controller."""
+    """Reads that a broker became leader, some milliseconds after the controller's decision."""
     tp, leader, epoch = partition(match["tp"]), int(match["broker"]), int(match["epoch"])
     isr = ids(match["isr"]) if match["isr"] else None
     version = int(match["version"]) if match["version"] else -1

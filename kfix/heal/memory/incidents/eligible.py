@@ -57,7 +57,7 @@ def eligible_forgotten() -> PreparedIncident:
 
 
 def coordinator_silent() -> PreparedIncident:
-    """The leader of an offsets partition gave it up, and answers for it with NOT_COORDINATOR."""
+    """The leader of an offsets partition gave it up and answers NOT_COORDINATOR for it."""
     cluster = MemoryKraftCluster.healthy(groups={"payments": 42})
     leader = cluster.records.states[OFFSETS].leader
     cluster.brokers[leader].leading.pop(OFFSETS)

@@ -1,4 +1,4 @@
-"""A coordinator of Kafka 4 that gave its offsets partition up, and variants that no runbook heals."""
+"""A coordinator of Kafka 4 that gave up its offsets partition, and variants that no runbook heals."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from kfix.heal.memory.cluster import MemoryCluster
 
 @dataclass(frozen=True, slots=True)
 class PreparedIncident:
-    """`finding` is what a diagnosis gives, or a person's request. `offsets` are saved ones, to be restored."""
+    """`finding` comes from a diagnosis, or from a person's request. `offsets` are saved ones to restore."""
 
     cluster: MemoryCluster
     finding: Finding

@@ -10,7 +10,7 @@ GHOST = 4
 
 
 def ghost_registration(fetched: float | None = 7200.0) -> PreparedIncident:
-    """Broker 4 has held no replica, and was killed; `fetched` seconds ago it fetched metadata for the last time."""
+    """Broker 4 has held no replica and was killed; its last metadata fetch was `fetched` seconds ago."""
     cluster = MemoryKraftCluster.healthy()
     cluster.add_broker(GHOST, rack="az4")
     cluster.kill(GHOST)
@@ -30,7 +30,7 @@ def ghost_registration_just_left() -> PreparedIncident:
 
 
 def ghost_registration_forgotten() -> PreparedIncident:
-    """The active controller knows no fetch of it any more."""
+    """The active controller no longer knows any fetch of it."""
     return ghost_registration(None)
 
 

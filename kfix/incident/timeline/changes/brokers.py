@@ -1,4 +1,4 @@
-"""Brokers that came, left or restarted: by their registrations in ZooKeeper, on KRaft by who is fenced.
+"""Brokers that came, left or restarted: by their registrations in ZooKeeper, on KRaft by the fenced ones.
 
 The czxid of `/brokers/ids/N` is the broker epoch; a client of KRaft does not see that epoch.
 """

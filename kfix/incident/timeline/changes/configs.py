@@ -32,7 +32,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 def _differences(old: Mapping[str, str], new: Mapping[str, str], *, both: bool) -> Iterator[str]:
     """Yields the differences. With `both`, a setting that one snapshot lacks was not read there and is skipped.
 
-    A record has every override of a topic that was asked for, so there a missing setting means "not set".
+    A record has every override of a topic that was read, so there a missing setting means "not set".
     """
     names = old.keys() & new.keys() if both else old.keys() | new.keys()
     for name in sorted(names):

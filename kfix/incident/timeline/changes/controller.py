@@ -1,4 +1,4 @@
-"""Controller changes, by the record only; what brokers report is compared in `views`."""
+"""Controller changes, from the record only; `views` compares the brokers' reports."""
 
 from __future__ import annotations
 

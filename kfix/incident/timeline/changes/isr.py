@@ -1,4 +1,4 @@
-"""ISR changes: which replicas left, which came back."""
+"""ISR changes: which replicas left, and which returned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 
 
 def key_of(tp: TopicPartition, isr: tuple[int, ...]) -> str:
-    """Returns the key of a change, the same for a snapshot and for the leader's log."""
+    """Returns the key of a change, the same from a snapshot and from the leader's log."""
     return f"isr:{tp}:{','.join(map(str, sorted(isr)))}"
 
 

@@ -22,7 +22,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         if old.leader_epoch == now.leader_epoch and old.leader == now.leader:
             continue
         if now.leader_epoch < old.leader_epoch:
-            continue  # a lagging server of the ensemble, or a topic that was recreated
+            continue  # A lagging server of the ensemble, or a topic that was recreated.
         at, not_before = between(before, after, now.mtime_ms if _last_write_was_the_election(old, now) else 0)
         tone, text = sentence(old.leader, now.leader, now.leader_epoch)
         skipped = now.leader_epoch - old.leader_epoch - 1
@@ -41,7 +41,7 @@ def _new_without(before: Snapshot, after: Snapshot, tp: TopicPartition, now: Par
 
 
 def sentence(old: int, new: int, epoch: int) -> tuple[Tone, str]:
-    """Returns the tone and the sentence of a leader change; `old` is -2 where it is unknown."""
+    """Returns the tone and the sentence of a leader change; `old` is -2 if unknown."""
     who = {-1: "no leader", -2: "unknown"}
     if new < 0:
         lost = f" (it was {old})" if old >= 0 else ""
@@ -54,5 +54,5 @@ def sentence(old: int, new: int, epoch: int) -> tuple[Tone, str]:
 
 
 def _last_write_was_the_election(old: PartitionState, now: PartitionState) -> bool:
-    """Whether the mtime of the znode is that of the election: any other write has a later one."""
+    """Whether the znode's mtime is the election's: any other write has a later one."""
     return now.version >= 0 and now.version == old.version + 1

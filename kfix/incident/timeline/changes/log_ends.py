@@ -29,7 +29,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 def lost_records(before: Snapshot, after: Snapshot) -> dict[TopicPartition, int]:
     """Returns the number of offsets per partition that were lost between two snapshots.
 
-    An offset counts as lost where a replica held it in the first snapshot, no replica holds it in the second, and every
+    An offset counts as lost if a replica held it in the first snapshot, no replica holds it in the second, and every
     former holder was read again.
     """
     both = before.log_ends.keys() & after.log_ends.keys()
@@ -42,7 +42,7 @@ def ends(rows: Mapping[int, LogEnd]) -> dict[int, int]:
 
 
 def gone(old: Mapping[int, int], new: Mapping[int, int]) -> int:
-    """Returns the number of lost offsets; 0 where a former holder was not read again, since it may still hold them."""
+    """Returns the number of lost offsets; 0 if a former holder was not read again, since it may still hold them."""
     if not old or not new:
         return 0
     most = max(old.values())

@@ -1,4 +1,4 @@
-"""Reassignments that began or ended, by the controller's list, or by the topic znodes where that was not read."""
+"""Reassignments that began or ended, from the controller's list, or from the topic znodes if that was not read."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         return
     at, since = between(before, after)
     for tp in sorted(now.keys() - was.keys()):
-        asked = now[tp]
-        text = f"reassignment began: adding {list(asked.adding)}, removing {list(asked.removing)}"
+        move = now[tp]
+        text = f"reassignment began: adding {list(move.adding)}, removing {list(move.removing)}"
         yield Event(at, Theme.REASSIGNMENT, Tone.NOTE, text, where(after), since, tp)
     for tp in sorted(was.keys() - now.keys()):
         yield Event(at, Theme.REASSIGNMENT, Tone.NOTE, "reassignment ended", where(after), since, tp)
 
 
 def moving(snapshot: Snapshot) -> Mapping[TopicPartition, Assignment] | None:
-    """Returns the ongoing reassignments, or None where no source reports them."""
+    """Returns the ongoing reassignments, or None if no source reports them."""
     if snapshot.reassignments is not None:
         return snapshot.reassignments
     if snapshot.zookeeper is None:

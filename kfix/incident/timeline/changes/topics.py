@@ -1,4 +1,4 @@
-"""Topics that were created, deleted or expanded, and changed replica assignments, by the record."""
+"""Topics that were created, deleted or expanded, and changed replica assignments, from the record."""
 
 from __future__ import annotations
 
