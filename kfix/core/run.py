@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,7 @@ class Aborted:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
-    """A run of this host's run store that changed something, and neither proved its goal nor was aborted or taken back.
-
-    `began` and `last` are the times of its first and last record. `outcome` is "" where the run has no end; then it was
-    killed, or `alive` says that its process still carries it out. `changed` and `doubtful` are steps, the latter those
-    whose result was never recorded. `throttles`: it has set throttles that it has not removed, `compaction` the same of
-    settings that hasten compaction. `broken`: its journal is damaged, so that there may be more. `options` are those
-    that a command about it needs to reach its cluster, besides the address, which its plan has.
-    """
+    """A run of this host that changed something, and neither proved its goal nor was aborted or rolled back."""
 
     id: str
     runbook: str
@@ -50,13 +44,13 @@ class UnfinishedRun:
     user: str
     host: str
     kfix: str
-    began: str
-    last: str
-    outcome: str
-    alive: bool
-    changed: tuple[str, ...]
-    doubtful: tuple[str, ...]
-    throttles: bool
-    compaction: bool
-    broken: bool
-    options: str = ""
+    began: Annotated[str, "time of the first record of its journal, ISO 8601, UTC"]
+    last: Annotated[str, "time of the last record"]
+    outcome: Annotated[str, 'how it ended, "" if it was killed or is still being carried out']
+    alive: Annotated[bool, "true: its process is still carrying it out; it does not count for exit_code"]
+    changed: Annotated[tuple[str, ...], "its steps that changed the cluster"]
+    doubtful: Annotated[tuple[str, ...], "its steps that were issued, and whose result was not recorded"]
+    throttles: Annotated[bool, "true: it has set throttles that it has not removed"]
+    compaction: Annotated[bool, "true: it has set settings that hasten compaction, and has not restored them"]
+    broken: Annotated[bool, "true: its journal is damaged, so there may be more"]
+    options: Annotated[str, "what a command about it has to repeat to reach the cluster, besides the address"] = ""
