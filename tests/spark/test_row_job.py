@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.partition_facts import NEWER
 from kfix.core.expected import EXPECTED, Expected, values_of
 from kfix.fleet.compacting import compact
@@ -47,7 +48,7 @@ def dying(row, picked):
 
 def tasks_of(run, expected: Mapping[str, Expected] | None = None):
     return {
-        name: JudgeTask(name, stored, run.day, (expected or {}).get(name, EXPECTED))
+        name: JudgeTask(name, stored, run.day, Criteria(expected=(expected or {}).get(name, EXPECTED)))
         for name, stored in run.stored().items()
     }
 

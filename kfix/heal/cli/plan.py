@@ -108,7 +108,7 @@ def plan(
     access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
     out = Out.of(json_output)
     options = _options(debounce, transaction_grace, access, out)
-    asked = replace(_asked(app, name, runbooks, finding, param, (json_in, offsets), policy), judged=options.judged)
+    asked = replace(_asked(app, name, runbooks, finding, param, (json_in, offsets), policy), judged=options.times)
     _refuse_existing(output, json_out)
     older = None if diff is None else read_plan(diff)
     found, _, snapshot = _matched(app, access, asked, options, out)
@@ -162,7 +162,7 @@ def _options(debounce: float, transaction_grace: float, access: Access, out: Out
         raise UsageError(f"--debounce and --transaction-grace must be 0 to {_LONGEST} seconds")
     return DiagnoseOptions(
         debounce=debounce,
-        restart_grace=TIMING.restart_grace if access.listed is None else access.listed.entry.restart_grace,
+        restart_grace=access.criteria.restart_grace,
         transaction_grace=transaction_grace,
         waiting=out.waiting,
     )
@@ -173,7 +173,7 @@ def _matched(
 ) -> tuple[Matched, Diagnosis, Snapshot]:
     # Findings about one group rest on a reading of it, which a diagnosis makes only for the groups that are named.
     group = str(asked.params.get("group", ""))
-    wanted = replace(options, groups=(group,) if group else (), zones=access.zones)
+    wanted = replace(options, groups=(group,) if group else (), zones=access.criteria.zones)
     diagnosis, snapshot = app.clusters.diagnose(access, wanted)
     found = match(asked, diagnosis, snapshot)
     out.warn(found.warnings)
@@ -300,7 +300,7 @@ def apply(
             hint=f"{first}, review it, then kfix runbook apply --plan plan.json{access.at}",
         )
     options = _options(debounce, transaction_grace, access, out)
-    asked = replace(_asked(app, name, runbooks, finding, param, (json_in, offsets), policy), judged=options.judged)
+    asked = replace(_asked(app, name, runbooks, finding, param, (json_in, offsets), policy), judged=options.times)
     found, diagnosis, snapshot = _matched(app, access, asked, options, out)
     just_now = just_diagnosed(app, diagnosis)
     keys = ", ".join(f.key for f in found.findings)
