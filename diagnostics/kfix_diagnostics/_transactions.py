@@ -199,7 +199,7 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
 
 
 def _grace(case: CaseFile) -> str:
-    grace = case.transaction_grace
+    grace = case.criteria.transaction_grace
     return "" if grace == TIMING.transaction_grace else f" --transaction-grace {grace:g}"
 
 

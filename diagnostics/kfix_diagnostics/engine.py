@@ -6,17 +6,17 @@ its evidence is older than the debounce, or a second snapshot shows it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.derive.casefile import CaseFile, open_case
 from kfix.core.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
-from kfix.core.expected import EXPECTED, Expected
 from kfix.core.snapshot.group_reading import by_group
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix.core.timing import TIMING
+from kfix.core.timing import PACE
 from kfix.core.wording import brokers_named, several
 from kfix_diagnostics import ALL
 from kfix_diagnostics._only_copy import named
@@ -31,57 +31,26 @@ _LACK_REPLICAS = frozenset({"KFX301", "KFX302", "KFX304"})
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What a diagnosis covers.
-
-    `restart_grace` is the number of seconds for which a broker that left or came back counts as being restarted.
-    `transaction_grace` is the number of seconds for which a transaction may be open without being a finding.
-    `prevention` also reports latent risks, measured against what the site expects, as the audit does. `zones` are
-    {rack: the name that people know it by}.
-    """
-
-    restart_grace: float = TIMING.restart_grace
-    prevention: bool = False
-    expected_rf: int = EXPECTED.rf
-    expected_min_isr: int = EXPECTED.min_isr
-    transaction_grace: float = TIMING.transaction_grace
-    zones: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def expected(self) -> Expected:
-        return Expected(self.expected_rf, self.expected_min_isr)
-
-
-DEFAULTS = Options()
-
-
-@dataclass(frozen=True, slots=True)
 class Examination:
     """A snapshot evaluated once: which rows matched which check. Both `settle_seconds` and `diagnose` accept it."""
 
     case: CaseFile
-    options: Options
     hits: tuple[tuple[PartitionCheck, Rows], ...]
     cluster: tuple[tuple[ClusterCheck, tuple[Finding, ...]], ...]
 
 
-def examine(snapshot: Snapshot, options: Options = DEFAULTS) -> Examination:
-    case = open_case(snapshot, options.restart_grace, options.expected, options.transaction_grace, options.zones)
-    return examine_case(case, options)
+def examine(snapshot: Snapshot, criteria: Criteria = CRITERIA) -> Examination:
+    return examine_case(open_case(snapshot, criteria))
 
 
-def examine_case(case: CaseFile, options: Options = DEFAULTS) -> Examination:
+def examine_case(case: CaseFile) -> Examination:
     """Gives each check the rows that it declares, and no others; a stored cluster is judged by the same loop."""
-    case = case if case.prevention == options.prevention else replace(case, prevention=options.prevention)
-    checks = partition_checks(prevention=options.prevention)
-    match = matcher(prevention=options.prevention)
-    matched = match(case.partitions.candidates(predicates(checks)), options.expected)
+    prevention = case.criteria.prevention
+    checks = partition_checks(prevention=prevention)
+    matched = matcher(prevention=prevention)(case.partitions.candidates(predicates(checks)), case.criteria.expected)
     hits = tuple((check, tuple(rows)) for check, rows in zip(checks, matched, strict=True) if rows)
-    found = (
-        (check, tuple(check.judge(_given(check, case), case)))
-        for check in cluster_checks(prevention=options.prevention)
-    )
-    return Examination(case, options, hits, tuple((check, findings) for check, findings in found if findings))
+    found = ((check, tuple(check.judge(_given(check, case), case))) for check in cluster_checks(prevention=prevention))
+    return Examination(case, hits, tuple((check, findings) for check, findings in found if findings))
 
 
 def _given(check: ClusterCheck, case: CaseFile) -> Rows:
@@ -89,18 +58,17 @@ def _given(check: ClusterCheck, case: CaseFile) -> Rows:
     return () if condition is None else case.partitions.where(condition)
 
 
-def settle_seconds(
-    snapshot: Snapshot | Examination, debounce: float = TIMING.debounce, options: Options = DEFAULTS
-) -> float:
+def settle_seconds(snapshot: Snapshot | Examination, criteria: Criteria = CRITERIA) -> float:
     """Returns the seconds to wait before a second snapshot; 0 if this one is enough."""
-    seen = _examined(snapshot, options)
+    seen = _examined(snapshot, criteria)
+    debounce = seen.case.criteria.debounce
     alarms = ((check, f) for check, findings in seen.cluster for f in findings if f.severity > Severity.INFO)
     in_doubt = any(reading.needs_second for reading in seen.case.snapshot.group_readings)
     if in_doubt or any(check.debounce is not Debounce.NONE and f.lasted < debounce for check, f in alarms):
         return debounce
     ages = [row.stable_for for check, rows in seen.hits if check.debounce is not Debounce.NONE for row in rows]
     pause = max((max(debounce - max(age, 0), 0.0) for age in ages if age <= debounce), default=0.0)
-    return max(pause, min(debounce, TIMING.pace)) if _moves(seen) else pause
+    return max(pause, min(debounce, PACE)) if _moves(seen) else pause
 
 
 def _moves(seen: Examination) -> bool:
@@ -110,11 +78,11 @@ def _moves(seen: Examination) -> bool:
 
 
 def diagnose(
-    snapshot: Snapshot | Examination, *, earlier: Snapshot | Examination | None = None, options: Options = DEFAULTS
+    snapshot: Snapshot | Examination, *, earlier: Snapshot | Examination | None = None, criteria: Criteria = CRITERIA
 ) -> Diagnosis:
     """Returns the diagnosis; without `earlier` all findings count, so ask `settle_seconds` first if one is enough."""
-    seen = _examined(snapshot, options)
-    before = None if earlier is None else _examined(earlier, options)
+    seen = _examined(snapshot, criteria)
+    before = None if earlier is None else _examined(earlier, criteria)
     findings = [*_of_partitions(seen, before), *_of_cluster(seen, before)]
     judged = seen.case.snapshot
     return Diagnosis(
@@ -123,7 +91,7 @@ def diagnose(
         findings=fold(named(held_back(findings), seen.case)),
         could_not_read=tuple(_could_not_read(seen.case)),
         looked_at=_looked_at(seen.case),
-        prevention=seen.options.prevention,
+        prevention=seen.case.criteria.prevention,
         vantages=judged.vantages,
         notes=tuple(_notes(seen.case)),
         left_out=tuple(_unjudged_groups(seen.case)),
@@ -170,8 +138,8 @@ def _lost_answers(case: CaseFile) -> list[int]:
     return sorted((case.live or frozenset()) - case.views.keys() - case.silent.keys() - named)
 
 
-def _examined(snapshot: Snapshot | Examination, options: Options) -> Examination:
-    return snapshot if isinstance(snapshot, Examination) else examine(snapshot, options)
+def _examined(snapshot: Snapshot | Examination, criteria: Criteria) -> Examination:
+    return snapshot if isinstance(snapshot, Examination) else examine(snapshot, criteria)
 
 
 def _of_partitions(seen: Examination, before: Examination | None) -> Iterator[Finding]:

@@ -17,8 +17,8 @@ from kfix.heal.gate.gates import Unattended
 from kfix.heal.journal.journal import Listener
 from kfix.heal.live.clusters import live
 from kfix.heal.model.plan import Plan
-from kfix.heal.session.request import Nothing, match, read_request
-from kfix.heal.session.session import Approval, Attendance, for_plan, healing
+from kfix.heal.session.request import Nothing, read_request
+from kfix.heal.session.session import Approval, Attendance, diagnosed_for, for_plan, healing
 from kfix.heal.session.site import Site
 from kfix.whatif.forecast import forecast_live
 
@@ -88,9 +88,9 @@ def plan(
         moves_file=moves_file,
         offsets_file=offsets_file,
         policy=policy,
+        judged=options.times,
     )
-    diagnosis, snapshot = used.clusters.diagnose(access, options)
-    found = match(asked, diagnosis, snapshot)
+    found, _, snapshot = diagnosed_for(used, access, asked, options)
     for text in found.warnings:
         warn(text)
     if not found.findings:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.errors import UsageError
 from kfix.core.properties.load import load_client_properties
 from kfix.core.target import Target, make_target
@@ -83,9 +83,9 @@ class Access:
         return "".join(f" {shlex.quote(word)}" for word in self.beside_the_address())
 
     @property
-    def zones(self) -> Mapping[str, str]:
-        """Returns {rack: the name that the inventory has for it}."""
-        return {} if self.listed is None else self.listed.entry.zones
+    def criteria(self) -> Criteria:
+        """Returns how the inventory has the cluster judged."""
+        return CRITERIA if self.listed is None else self.listed.entry.criteria
 
     def target(self) -> Target:
         """Returns the target. Raises UsageError for an invalid address, properties file or time."""

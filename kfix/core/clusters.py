@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kfix.core.access import Access
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Diagnosis, Finding
-from kfix.core.expected import EXPECTED, Expected
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix.core.timing import TIMING, DiagnosisTimes
+from kfix.core.timing import DiagnosisTimes
 
 if TYPE_CHECKING:
     from kfix.core.ports import ClusterChanger, ClusterLock, ClusterReader
@@ -32,35 +32,21 @@ class OpenCluster(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class DiagnoseOptions:
-    """`debounce`, `restart_grace` and `transaction_grace` are in seconds.
+class DiagnoseOptions(Criteria):
+    """How a live cluster is judged, and what else is asked of it.
 
-    - `expected`: the settings against which latent risks are measured; `zones`: names of racks, by rack
-    - `groups`: groups to probe besides those that the brokers list
-    - `before`: a saved snapshot to compare with
-    - `keep`: whether to store the snapshot for later diagnoses
-    - `waiting`: receives the seconds between two snapshots (docs/adr/003)
-    - `first`: receives, before that, the diagnosis of the first snapshot, which the second may correct; None: it is not
-      made
-    - `interrupted`: receives that diagnosis if Ctrl-C ends the wait for the second snapshot
+    `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
+    remembers the snapshot for later diagnoses. `waiting` receives the seconds between two snapshots (docs/adr/003),
+    and `first`, before that, the diagnosis of the first one, which the second may correct; without it, none is made.
+    `interrupted` receives it if Ctrl-C ends the wait for the second.
     """
 
     groups: tuple[str, ...] = ()
-    debounce: float = TIMING.debounce
-    restart_grace: float = TIMING.restart_grace
-    transaction_grace: float = TIMING.transaction_grace
-    prevention: bool = False
-    expected: Expected = EXPECTED
-    zones: Mapping[str, str] = field(default_factory=dict)
     keep: bool = True
     before: Path | None = None
     waiting: Callable[[float], None] = lambda _seconds: None
     first: Callable[[Diagnosis], None] | None = None
     interrupted: Callable[[Diagnosis], None] = lambda _diagnosis: None
-
-    @property
-    def judged(self) -> DiagnosisTimes:
-        return DiagnosisTimes(self.debounce, self.restart_grace, self.transaction_grace)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final, TypeVar
+from enum import Enum
+from typing import Annotated, TypeVar
 
 from kfix.core.numbers import LARGEST_INT32, LARGEST_INT64, LARGEST_PORT, LAST_MOMENT
 
@@ -18,10 +19,33 @@ class Range:
     greatest: float
 
 
-#: Marks a field that no file stores.
-UNSTORED: Final = "unstored"
-#: Marks a mapping that often equals another entry's: a file has it once, and otherwise the key of that entry.
-SHARED: Final = "shared"
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The regular expression that a text contains."""
+
+    regex: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a number counts or measures."""
+
+    name: str
+
+
+class Mark(Enum):
+    """What holds for a field. A plain text in an annotation is the meaning of the field.
+
+    UNSTORED: no file and no output has it. OPTIONAL: an output may lack it. OR_NULL: a negative number stands for
+    unknown, null in an output. SHARED: a mapping that often equals that of another entry: a file has it once, and
+    otherwise the key of that entry.
+    """
+
+    UNSTORED = "unstored"
+    OPTIONAL = "optional"
+    OR_NULL = "or null"
+    SHARED = "shared"
+
 
 Int16 = Annotated[int, Range(-(2**15), 2**15 - 1)]
 #: Ids of brokers, numbers of partitions, epochs and versions: Kafka has 32 bits for each.
@@ -31,5 +55,9 @@ Int64 = Annotated[int, Range(-LARGEST_INT64 - 1, LARGEST_INT64)]
 Port = Annotated[int, Range(0, LARGEST_PORT)]
 #: Seconds since the epoch, up to the end of Python's calendar.
 Moment = Annotated[float, Range(0, LAST_MOMENT)]
-Unstored = Annotated[T, UNSTORED]
-Shared = Annotated[T, SHARED]
+#: Seconds since the epoch, UTC, of an output.
+Seconds = Annotated[float, "seconds since the epoch, UTC"]
+Count = Annotated[int, Range(0, LARGEST_INT64)]
+OrNull = Annotated[T, Mark.OR_NULL]
+Unstored = Annotated[T, Mark.UNSTORED]
+Shared = Annotated[T, Mark.SHARED]

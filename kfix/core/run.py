@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,7 @@ class Aborted:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
-    """A run of this host's run store that changed something, and neither proved its goal nor was aborted or rolled
-    back.
-
-    `began` and `last` are the times of its first and last record. `outcome` is "" if the run has no end: it was killed,
-    or, with `alive`, its process still carries it out. `changed` and `doubtful` are steps, the latter without a
-    recorded result. `throttles` and `compaction`: it has not removed its throttles or its settings that hasten
-    compaction. `broken`: its journal is damaged, so there may be more. `options` are the options, besides the address
-    in its plan, with which a command about it reaches its cluster.
-    """
+    """A run of this host that changed something, and neither proved its goal nor was aborted or rolled back."""
 
     id: str
     runbook: str
@@ -51,13 +44,13 @@ class UnfinishedRun:
     user: str
     host: str
     kfix: str
-    began: str
-    last: str
-    outcome: str
-    alive: bool
-    changed: tuple[str, ...]
-    doubtful: tuple[str, ...]
-    throttles: bool
-    compaction: bool
-    broken: bool
-    options: str = ""
+    began: Annotated[str, "time of the first record of its journal, ISO 8601, UTC"]
+    last: Annotated[str, "time of the last record"]
+    outcome: Annotated[str, 'how it ended, "" if it was killed or is still being carried out']
+    alive: Annotated[bool, "true: its process is still carrying it out; it does not count for exit_code"]
+    changed: Annotated[tuple[str, ...], "its steps that changed the cluster"]
+    doubtful: Annotated[tuple[str, ...], "its steps that were issued, and whose result was not recorded"]
+    throttles: Annotated[bool, "true: it has set throttles that it has not removed"]
+    compaction: Annotated[bool, "true: it has set settings that hasten compaction, and has not restored them"]
+    broken: Annotated[bool, "true: its journal is damaged, so there may be more"]
+    options: Annotated[str, "what a command about it has to repeat to reach the cluster, besides the address"] = ""

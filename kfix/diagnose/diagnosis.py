@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.core.clusters import DiagnoseOptions
+from kfix.core.criteria import Criteria
 from kfix.core.cyclic import without_collector
 from kfix.core.derive.at_risk import at_risk, compared_with
 from kfix.core.derive.loss import led_outside, sample_of, without_earlier_end, without_present_end
@@ -20,7 +21,7 @@ from kfix.core.snapshot.at_risk import AtRisk
 from kfix.core.snapshot.snapshot import Sample, Snapshot, TopicPartition
 from kfix.core.snapshot.traffic import in_all
 from kfix.core.target import Target
-from kfix.core.timing import TIMING, DiagnosisTimes
+from kfix.core.timing import DiagnosisTimes
 from kfix.core.wording import several
 from kfix.diagnose.background import InTheBackground
 from kfix.diagnose.report.verdict import UNREAD, cut_short
@@ -54,20 +55,12 @@ def diagnose_live(
     with without_collector():
         first = InTheBackground(read)
         # The catalogue is loaded while the cluster answers, which hides 60 ms.
-        from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
+        from kfix_diagnostics.engine import diagnose, examine, settle_seconds  # noqa: PLC0415
 
         add_unfinished = unfinished_runs()
 
-        options = Options(
-            restart_grace=judged.restart_grace,
-            prevention=judged.prevention,
-            expected_rf=judged.expected.rf,
-            expected_min_isr=judged.expected.min_isr,
-            transaction_grace=judged.transaction_grace,
-            zones=judged.zones,
-        )
-        seen, earlier = examine(first.result(), options), None
-        pause = settle_seconds(seen, judged.debounce)
+        seen, earlier = examine(first.result(), judged), None
+        pause = settle_seconds(seen)
         if pause > 0:
             if judged.first is not None:
                 judged.first(diagnose(seen))
@@ -79,7 +72,7 @@ def diagnose_live(
                 judged.interrupted(diagnose(seen))
                 raise
             again = combined(second, seen.case.snapshot)
-            seen, earlier = examine(again, options), seen
+            seen, earlier = examine(again, judged), seen
         if earlier_snapshot is not None:
             _one_cluster(earlier_snapshot, seen.case.snapshot, judged.before)
         diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
@@ -137,10 +130,9 @@ def diagnose_once(target: Target, judged: DiagnosisTimes) -> Diagnosis:
 
 def judge_once(snapshot: Snapshot, judged: DiagnosisTimes) -> Diagnosis:
     """Returns the diagnosis of this snapshot alone; no change may rest on it."""
-    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
+    from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
 
-    options = Options(restart_grace=judged.restart_grace, transaction_grace=judged.transaction_grace)
-    return diagnose(snapshot, options=options)
+    return diagnose(snapshot, criteria=Criteria(**asdict(judged)))
 
 
 def combined(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
@@ -160,18 +152,14 @@ def combined(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
 
 def diagnose_saved(
     paths: Sequence[Path],
-    *,
-    restart_grace: float = TIMING.restart_grace,
-    transaction_grace: float = TIMING.transaction_grace,
-    prevention: bool = False,
+    criteria: Criteria,
     warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:
     """Returns the diagnosis of saved snapshots, merged into one, and the snapshot; `warn` as in `load_merged`."""
-    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
+    from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
 
     snapshot = load_merged(paths, warn)
-    options = Options(restart_grace=restart_grace, prevention=prevention, transaction_grace=transaction_grace)
-    return diagnose(snapshot, options=options), snapshot
+    return diagnose(snapshot, criteria=criteria), snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Diagnosis
-from kfix.core.expected import EXPECTED, Expected
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix.core.timing import TIMING
 from kfix.diagnose.diagnosis import combined
 
 if TYPE_CHECKING:
@@ -25,16 +23,10 @@ _PARTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeOptions:
-    """Options as in `DiagnoseOptions`, times in seconds; `every` is the usual pause between two snapshots."""
+class JudgeOptions(Criteria):
+    """`every` is the usual pause between two snapshots, in seconds."""
 
     every: float = 15.0
-    debounce: float = TIMING.debounce
-    restart_grace: float = TIMING.restart_grace
-    transaction_grace: float = TIMING.transaction_grace
-    prevention: bool = False
-    zones: Mapping[str, str] = field(default_factory=dict)
-    expected: Expected = EXPECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +42,17 @@ class RoundVerdict:
 
 
 class RoundJudge:
-    """Keeps the examinations that a later snapshot may be compared with: at most for one debounce."""
+    """Keeps the examinations that a later snapshot may be compared with: at most those of one debounce."""
 
     def __init__(self, options: JudgeOptions) -> None:
         self._options = options
         self._kept: deque[Examination] = deque()
 
     def judge(self, snapshot: Snapshot) -> RoundVerdict:
-        from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415 - as in a diagnosis
+        from kfix_diagnostics.engine import diagnose, examine, settle_seconds  # noqa: PLC0415 - as in a diagnosis
 
-        judged = self._options
-        options = Options(
-            judged.restart_grace,
-            judged.prevention,
-            judged.expected.rf,
-            judged.expected.min_isr,
-            judged.transaction_grace,
-            judged.zones,
-        )
-        seen = examine(snapshot, options)
-        pause = settle_seconds(seen, judged.debounce)
+        seen = examine(snapshot, self._options)
+        pause = settle_seconds(seen)
         earlier = self._earlier(snapshot, pause)
         self._keep(seen)
         if pause <= 0:
@@ -77,7 +60,7 @@ class RoundJudge:
         if earlier is None:
             return RoundVerdict(diagnose(seen), confirmed=False, again_in=pause)
         again = combined(snapshot, earlier.case.snapshot)
-        diagnosis = diagnose(examine(again, options), earlier=earlier)
+        diagnosis = diagnose(examine(again, self._options), earlier=earlier)
         in_doubt = any(finding.unsettled for finding in diagnosis.walk())
         return RoundVerdict(diagnosis, confirmed=True, again_in=pause if in_doubt else 0.0)
 

@@ -7,63 +7,44 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from kfix.core.criteria import Criteria
 from kfix.core.cyclic import without_collector
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.errors import UsageError
 from kfix.core.inventory.model import ClusterEntry
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix.core.timing import TIMING
 
 if TYPE_CHECKING:
     from kfix.fleet.collected import CollectedCluster
     from kfix.fleet.engine import Engine
     from kfix.fleet.store.runs import StoredCluster
 
+#: How an audit judges a cluster.
+_AS_AUDITED: Final = Criteria(prevention=True)
 _WITHOUT_SPARK = "without --spark the embedded engine is used, which needs no Java"
 
 
-def judge_stored(
-    stored: StoredCluster,
-    *,
-    restart_grace: float = TIMING.restart_grace,
-    prevention: bool = True,
-    expected_rf: int | None = None,
-    expected_min_isr: int | None = None,
-) -> Diagnosis:
+def judge_stored(stored: StoredCluster, criteria: Criteria = _AS_AUDITED) -> Diagnosis:
     """Returns the diagnosis of one cluster of a run (`Run.stored`), word for word that of its snapshot.
 
-    `restart_grace` is in seconds. Raises UsageError if pyarrow is not installed or a file is damaged.
+    Raises UsageError if pyarrow is not installed or a file is damaged.
     """
-    return open_and_judge(stored, restart_grace, prevention, expected_rf, expected_min_isr)[0]
+    return open_and_judge(stored, criteria)[0]
 
 
-def open_and_judge(
-    stored: StoredCluster,
-    restart_grace: float = TIMING.restart_grace,
-    prevention: bool = True,
-    expected_rf: int | None = None,
-    expected_min_isr: int | None = None,
-    zones: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[Diagnosis, Snapshot]:
-    """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand.
-
-    `zones` are the names of racks.
-    """
+def open_and_judge(stored: StoredCluster, criteria: Criteria) -> tuple[Diagnosis, Snapshot]:
+    """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand."""
     with without_collector():
         with with_fleet():
             from kfix.fleet.judging.case import open_stored  # noqa: PLC0415
-        from kfix.core.expected import EXPECTED  # noqa: PLC0415
-        from kfix_diagnostics.engine import Options, diagnose, examine_case  # noqa: PLC0415
+        from kfix_diagnostics.engine import diagnose, examine_case  # noqa: PLC0415
 
-        options = Options(restart_grace, prevention, expected_rf or EXPECTED.rf, expected_min_isr or EXPECTED.min_isr)
-        case = replace(open_stored(stored, restart_grace, options.expected), zones=zones)
-        return diagnose(examine_case(case, options)), case.snapshot
+        case = open_stored(stored, criteria)
+        return diagnose(examine_case(case)), case.snapshot
 
 
 def collect_one(entry: ClusterEntry, run: str, *, remember: bool = False) -> CollectedCluster:

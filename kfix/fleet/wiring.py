@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date
 
 from kfix.core.cyclic import without_collector
@@ -39,8 +40,7 @@ def judge_for_audit(task: JudgeTask) -> Judged:
 
     Raises UsageError for a damaged file and UnreachableError if the store cannot be reached; both name the file.
     """
-    rf, min_isr = task.expected.rf, task.expected.min_isr
-    diagnosis, snapshot = open_and_judge(task.stored, task.restart_grace, True, rf, min_isr, task.zones)
+    diagnosis, snapshot = open_and_judge(task.stored, replace(task.criteria, prevention=True))
     return judged(task, diagnosis, snapshot, finding_dict)
 
 

@@ -1,21 +1,16 @@
-"""An error as JSON, `kfix.error/v1`: every command with `--json` prints it if it cannot print its own document.
-
-schema     "kfix.error/v1"
-exit_code  exit code of the command (docs/exit-codes.md)
-error      one line: what failed, and where; several lines for several mistakes in a file
-hint       how to continue, "" if there is none
-"""
+"""An error as JSON, `kfix.error/v1`: every command with `--json` prints it where it cannot print its own document."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
 from itertools import pairwise
-from typing import Final
+from typing import Annotated, Final, Literal
 
+from kfix.core.declared import Pattern, Range
+from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json, one_line
 
-SCHEMA: Final = "kfix.error/v1"
 #: The exit code of a monitoring plugin that could not find out.
 NAGIOS_UNKNOWN: Final = 3
 
@@ -47,8 +42,17 @@ def machine_output(args: Sequence[str]) -> Machine:
     return values.get(named[-1], Machine.NONE) if named else Machine.NONE
 
 
+class FailureJson:
+    """An error of a command with --json"""
+
+    schema: Literal["kfix.error/v1"]
+    exit_code: Annotated[int, Range(1, 255), "of the command (docs/exit-codes.md)"]
+    error: Annotated[str, Pattern("."), "what failed, and where: a line, or several for several mistakes in a file"]
+    hint: Annotated[str, 'how to continue, "" if there is none']
+
+
 def failure_json(sentence: str, exit_code: int, hint: str = "") -> str:
-    return for_json({"schema": SCHEMA, "exit_code": exit_code, "error": sentence, "hint": hint}, indent=2)
+    return for_json(written(FailureJson, exit_code=exit_code, error=sentence, hint=hint), indent=2)
 
 
 def failure_line(sentence: str, hint: str = "") -> str:

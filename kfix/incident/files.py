@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kfix import __version__
 from kfix.core.clock_steps import times
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.errors import KfixError, UsageError
 from kfix.core.events import Event
@@ -204,9 +205,9 @@ def _snapshot(material: Material, file: _File, notify: Callable[[str], None]) ->
 
 def _judged(snapshot: Snapshot) -> Diagnosis:
     """Returns the diagnosis. The restart grace is 0: in hindsight, a missing broker is missing."""
-    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415 - only a report pays for the catalogue
+    from kfix_diagnostics.engine import diagnose  # noqa: PLC0415 - only a report pays for the catalogue
 
-    return diagnose(snapshot, options=Options(restart_grace=0.0))
+    return diagnose(snapshot, criteria=Criteria(restart_grace=0.0))
 
 
 def _content(snapshot: Snapshot) -> str:

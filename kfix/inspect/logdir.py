@@ -172,7 +172,7 @@ _KINDS = {
 
 def _group(group: StoredGroup) -> str:
     many = "no offsets" if not group.offsets else f"offsets of {several(group.offsets, 'partition')}"
-    last = "" if group.last_commit is None else f", last commit {moment(group.last_commit)}"
+    last = "" if group.last_commit_ms is None else f", last commit {moment(group.last_commit_ms)}"
     members = "" if group.members is None else f", {several(group.members, 'member')}"
     kind = _KINDS.get(group.type, "")
     return f"{group.name or '(empty name)'}{kind}: {many}{last}{members}"

@@ -13,7 +13,6 @@ import typer
 
 from kfix.core.diagnosis.exit_codes import CANNOT_TELL, HEALTHY
 from kfix.core.errors import UsageError
-from kfix.core.expected import EXPECTED
 from kfix.core.timing import TIMING
 from kfix.diagnose.diagnosis import as_the_inventory_says
 from kfix.diagnose.rounds import JudgeOptions
@@ -131,16 +130,16 @@ def watch(
         if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or any(live):
             raise UsageError("--from-recorder reads a recording; leave out the options for a live cluster")
         period = (moment("--since", since), moment("--until", until))
-        judging = JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention)
+        judging = JudgeOptions(debounce, restart_grace, transaction_grace, prevention, every=every)
         raise typer.Exit(replay(from_recorder, WatchOptions(judging), [view.show], period))
     if since:
         raise UsageError("--since is for --from-recorder")
     access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
-    if access.listed is not None and not is_given(ctx, "restart_grace"):
-        restart_grace = access.listed.entry.restart_grace
-    expected = EXPECTED if access.listed is None else access.listed.entry.expected
+    own = access.criteria
+    if not is_given(ctx, "restart_grace"):
+        restart_grace = own.restart_grace
     options = WatchOptions(
-        JudgeOptions(every, debounce, restart_grace, transaction_grace, prevention, access.zones, expected),
+        JudgeOptions(debounce, restart_grace, transaction_grace, prevention, own.expected, own.zones, every),
         tuple(group or ()),
         until_healthy=until is not None,
         within=within,

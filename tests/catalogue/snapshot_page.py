@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from datetime import date, datetime
 from enum import Enum
 from inspect import cleandoc
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from kfix.core.declared import SHARED, Int16, Int32, Moment, Port
+from kfix.core.declared import Int16, Int32, Mark, Moment, Port
 from kfix.core.documents.declared import stored_fields
+from kfix.core.documents.outputs import is_object, name_of, plain
 from kfix.core.snapshot.naming import TopicPartition
 from kfix.core.snapshot.snapshot import Snapshot
 
 _PLAIN = {int: "int64", float: "number", str: "text", bool: "bool", type(None): "null"}
+_PLAIN |= {date: "day", datetime: "time", Any: "any"}
 _RANGES = {Int16: "int16", Int32: "int32", Moment: "seconds since the epoch", Port: "0 to 65535"}
 
 
@@ -36,7 +39,7 @@ def kinds() -> tuple[Any, ...]:
     found: dict[Any, None] = {}
 
     def collect(hint: Any) -> None:
-        if _is_record(hint) and hint not in found:
+        if is_record(hint) and hint not in found:
             found[hint] = None
             for each in stored_fields(hint).values():
                 collect(each)
@@ -47,8 +50,8 @@ def kinds() -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _is_record(hint: Any) -> bool:
-    return isinstance(hint, type) and (is_dataclass(hint) or hasattr(hint, "_fields"))
+def is_record(hint: Any) -> bool:
+    return is_object(hint) or hasattr(hint, "_fields")
 
 
 def _section(kind: Any) -> Iterator[str]:
@@ -61,7 +64,7 @@ def _section(kind: Any) -> Iterator[str]:
     defaults = _defaults(kind)
     for name, hint in stored_fields(kind).items():
         meaning = f" {meanings[name]} |" if meanings else ""
-        yield f"| `{name}` | {_value(hint)} | {defaults.get(name, '')} |{meaning}"
+        yield f"| `{name}` | {value_of(hint)} | {defaults.get(name, '')} |{meaning}"
 
 
 def _documented(kind: Any) -> tuple[str, Mapping[str, str]]:
@@ -87,20 +90,23 @@ def _shown(value: Any) -> str:
     return f"`{value}`" if isinstance(value, (int, float)) else '`""`' if value == "" else "empty"
 
 
-def _value(hint: Any) -> str:  # noqa: PLR0911 - one return a kind
+def value_of(hint: Any) -> str:  # noqa: PLR0911 - one return a kind
     origin, args = get_origin(hint), get_args(hint)
     if hint in _RANGES:
         return _RANGES[hint]
     if origin is Annotated:
-        return _value(args[0]) + (", or the broker with the same" if SHARED in args else "")
+        known = value_of(args[0]) + (", or the broker with the same" if Mark.SHARED in args else "")
+        return f"{known} or null" if Mark.OR_NULL in args else known
+    if origin is Literal:
+        return " or ".join(f"`{each}`" for each in args)
     if origin in {Union, UnionType}:
-        return " or ".join(_value(each) for each in args)
+        return " or ".join(value_of(each) for each in args)
     if args and args[0] is TopicPartition and origin is not tuple:
-        return f"{{topic: {{partition: {_value(args[1])}}}}}"
+        return f"{{topic: {{partition: {value_of(args[1])}}}}}"
     if len(args) == 2 and origin is not tuple:
-        return f"{{{_value(args[0])}: {_value(args[1])}}}"
+        return f"{{{value_of(args[0])}: {value_of(args[1])}}}"
     if args:
-        return f"[{', '.join('...' if each is ... else _value(each) for each in args)}]"
+        return f"[{', '.join('...' if each is ... else value_of(each) for each in args)}]"
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return " or ".join(f"`{each.value}`" for each in hint)
-    return f"[{hint.__name__}](#{hint.__name__.lower()})" if _is_record(hint) else _PLAIN[hint]
+        return " or ".join(f"`{plain(each)}`" for each in hint)
+    return f"[{name_of(hint)}](#{name_of(hint).lower()})" if is_record(hint) else _PLAIN[hint]

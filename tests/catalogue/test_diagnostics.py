@@ -13,6 +13,7 @@ from types import CodeType
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.casefile import CaseFile, open_case
 from kfix.core.derive.checks import Check, ClusterCheck, PartitionCheck, Rows
 from kfix.core.derive.cuts import CutKind
@@ -131,7 +132,7 @@ def test_the_engine_gives_a_check_the_rows_that_it_declares_and_no_others(monkey
     sick = [cases[0].make() for cases in (*SICK.values(), *AT_RISK.values())]
     for snapshot in [*sick, *(makes[0]() for makes in (*WELL.values(), *SAFE.values()))]:
         facts = [(fact, {**fact._asdict(), **expected}) for fact in derive(snapshot)]
-        examined = engine.examine(snapshot, engine.Options(prevention=True))
+        examined = engine.examine(snapshot, Criteria(prevention=True))
         for check, rows in examined.hits:
             assert list(rows) == _meeting(check.rows, facts)
         for one in catalogue.CLUSTER_CHECKS:

@@ -6,15 +6,8 @@ import re
 import pytest
 import yaml
 
-from kfix.diagnose.report import json_findings
-from kfix.fleet.report import history_rows, json_audit
-from kfix.fleet.report import whatif as fleet_whatif
-from kfix.front import failure
-from kfix.incident.report import json_incident
-from kfix.inspect import json_logdir as logdir_json
-from kfix.watch.report import json_turn
-from kfix.whatif import json_forecast
 from tests import shipped
+from tests.catalogue.json_page import json_page
 from tests.catalogue.pages import commands_page, tables_page
 from tests.catalogue.snapshot_page import snapshot_page
 from tests.places import ROOT
@@ -38,23 +31,6 @@ def runbooks_page():
             *rows,
             "",
         ]
-    )
-
-
-def json_page():
-    parts = [
-        ("# JSON of `kfix diagnose --json`", "kfix/diagnose/report/json_findings.py", json_findings),
-        ("# JSON of an error", "kfix/front/failure.py", failure),
-        ("# JSON of `kfix inspect log-dir --json`", "kfix/inspect/json_logdir.py", logdir_json),
-        ("# JSON of `kfix watch --json`", "kfix/watch/report/json_turn.py", json_turn),
-        ("# JSON of `kfix whatif --json`", "kfix/whatif/json_forecast.py", json_forecast),
-        ("# JSON of `kfix fleet whatif --json`", "kfix/fleet/report/whatif.py", fleet_whatif),
-        ("# JSON of the audit", "kfix/fleet/report/json_audit.py", json_audit),
-        ("# JSON of `kfix audit history --json`", "kfix/fleet/report/history_rows.py", history_rows),
-        ("# JSON of the report of an incident", "kfix/incident/report/json_incident.py", json_incident),
-    ]
-    return "\n".join(
-        f"{title}\n\nGenerated from `{path}`.\n\n```\n{module.__doc__.strip()}\n```\n" for title, path, module in parts
     )
 
 

@@ -7,11 +7,12 @@ from datetime import date
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Finding
 from kfix.core.fleetcase import ClusterDigest, FleetCase, Stuck
 from kfix.core.inventory.model import ClusterEntry
 from kfix_diagnostics.catalogue import find, pages
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.fleet import FLEET
 from tests.places import ROOT
 from tests.unit.diagnostics.cases import SICK
@@ -42,8 +43,8 @@ def found(code: str) -> list[Finding]:
     over_fleets = {check.code: check for check in FLEET}
     if code in over_fleets:
         return [finding for _, finding in over_fleets[code].judge(_fleet())]
-    options = Options(prevention=find(code).prevention)
-    sick = [diagnose(case.make(), options=options) for case in SICK[code]]
+    options = Criteria(prevention=find(code).prevention)
+    sick = [diagnose(case.make(), criteria=options) for case in SICK[code]]
     return [finding for diagnosis in sick for finding in diagnosis.walk() if finding.code == code]
 
 

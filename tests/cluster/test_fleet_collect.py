@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.inventory.recorded import recorded_inventory
 from kfix.fleet.engines import judge_stored
 from kfix.fleet.store.places import place_of
@@ -60,7 +61,7 @@ def test_the_healthy_ones_are_stored_and_judged_whatever_the_others_do(kfix, fle
     ids = {read_stored_document(each)["snapshot"]["cluster"]["id"] for each in stored.values()}
     assert len(ids) == 1
     for each in stored.values():
-        assert [f.code for f in judge_stored(each, prevention=False, restart_grace=0).walk()] == []
+        assert [f.code for f in judge_stored(each, Criteria(restart_grace=0)).walk()] == []
     # What was seen is noted for the next look: its groups can be named when nobody can list them any more.
     [memory] = (tmp_path / "state").rglob("memory.json")
     assert len(json.loads(memory.read_text())["brokers"]) == 3

@@ -11,6 +11,7 @@ import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
 
+from kfix.core.criteria import Criteria
 from kfix.core.inventory.model import Inventory, Mute
 from kfix.fleet import engines as wiring
 from kfix.fleet.audit.tables import tables
@@ -21,7 +22,7 @@ from kfix.fleet.store.history_tables import TRANSITIONS
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.store.tables import ALL, QUORUM
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from kfix_spark.engine import _fresh
 from tests.unit.diagnostics.all_cases import kraft_cases
 from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
@@ -79,7 +80,7 @@ def test_every_cluster_is_judged_the_same(spark, run, snapshots, prevention):
     assert {error for *_, error in found} == {""}
     by_name = {name: result for name, result, _ in found}
     for name, snapshot in snapshots.items():
-        assert by_name[name] == diagnose(snapshot, options=Options(prevention=prevention)), name
+        assert by_name[name] == diagnose(snapshot, criteria=Criteria(prevention=prevention)), name
     assert sum(len([*result.walk()]) for _, result, _ in found) > 20
 
 
@@ -90,7 +91,7 @@ def test_every_case_of_the_catalogue_on_kraft_is_judged_the_same(spark, tmp_path
         writer.write(name, snapshot)
     work = partial(judge_stored, prevention=True)
     found = {d.name: d.value() for d in spark.each(work, writer.finish().stored())}
-    assert found == {n: diagnose(snapshot, options=Options(prevention=True)) for n, snapshot in kraft_cases().items()}
+    assert found == {n: diagnose(snapshot, criteria=Criteria(prevention=True)) for n, snapshot in kraft_cases().items()}
     codes = {finding.code for result in found.values() for finding in result.walk()}
     # What only KRaft has, all of it.
     assert codes >= {"KFX118", "KFX119", "KFX120", "KFX405", "KFX504", *(f"KFX81{n}" for n in "12345679")}

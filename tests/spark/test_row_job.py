@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.partition_facts import NEWER
 from kfix.core.expected import EXPECTED, Expected
 from kfix.fleet.compacting import compact
@@ -31,7 +32,7 @@ def dying(row):
 
 def tasks_of(run, expected: Mapping[str, Expected] | None = None):
     return {
-        name: JudgeTask(name, stored, run.day, (expected or {}).get(name, EXPECTED))
+        name: JudgeTask(name, stored, run.day, Criteria(expected=(expected or {}).get(name, EXPECTED)))
         for name, stored in run.stored().items()
     }
 

@@ -10,7 +10,7 @@ def slowly(stored, began):
     """Leaves a file in the folder `began` for each cluster that is begun."""
     (Path(began) / stored.name).touch()
     time.sleep(0.3)
-    return judge_stored(stored, prevention=True)
+    return judge_stored(stored)
 
 
 def whose_code(_):

@@ -90,7 +90,7 @@ def _explained(dead: tuple[int, ...], case: CaseFile) -> tuple[str, ...]:
 def _alarm_in(brokers: tuple[int, ...], case: CaseFile) -> str:
     """Returns when it becomes an alarm: the longest possible absence counts."""
     ages = [case.absence(broker).at_most or 0.0 for broker in brokers]
-    return f", an alarm in {ago(case.restart_grace - max(ages))}"
+    return f", an alarm in {ago(case.criteria.restart_grace - max(ages))}"
 
 
 def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Finding:

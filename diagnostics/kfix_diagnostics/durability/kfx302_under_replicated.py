@@ -92,7 +92,7 @@ def _headline(missing: Missing, case: CaseFile) -> str:
     ages = [age for b in there for age in (case.back_for(b), case.troubled_at_most(b)) if age is not None]
     if not ages:
         return ""
-    left = ago(case.restart_grace - min(ages))
+    left = ago(case.criteria.restart_grace - min(ages))
     return f"{came_back(missing, case)} and {are(len(missing))} catching up, an alarm in {left}"
 
 

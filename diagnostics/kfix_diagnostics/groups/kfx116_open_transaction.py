@@ -88,7 +88,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _patience(found: TransactionHolder, case: CaseFile) -> float:
     """Returns the age in seconds up to which it may end by itself; one that the operator raised counts in any case."""
-    grace = case.transaction_grace
+    grace = case.criteria.transaction_grace
     if grace > TIMING.transaction_grace or found.timeout is None:
         return grace
     return min(grace, found.timeout / 2)

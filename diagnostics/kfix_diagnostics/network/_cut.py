@@ -91,7 +91,7 @@ def place_of(case: CaseFile, brokers: Iterable[int]) -> str:
     rack = next(iter(racks)) if len(racks) == 1 else None
     if rack is None or {b for b, r in case.racks.items() if r == rack} != set(ids):
         return brokers_named(ids)
-    name = case.zones.get(rack, rack)
+    name = case.criteria.zones.get(rack, rack)
     return f"zone {name} ({'' if name == rack else f'rack {rack}, '}{brokers_named(ids)})"
 
 
@@ -99,7 +99,7 @@ def clients_of(case: CaseFile, brokers: Iterable[int]) -> str:
     """Returns which clients are affected: `clients in az1` if these share a rack, otherwise `clients near broker 1`."""
     racks = {case.racks.get(b) or "" for b in brokers}
     rack = racks.pop() if len(racks) == 1 else ""
-    return f"clients in {case.zones.get(rack, rack)}" if rack else f"clients near {brokers_named(brokers)}"
+    return f"clients in {case.criteria.zones.get(rack, rack)}" if rack else f"clients near {brokers_named(brokers)}"
 
 
 def since(case: CaseFile, cut: Cut) -> str:

@@ -68,7 +68,7 @@ def _few(factor: int, rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"replication factor {factor}",
-        summary=f"{how_many(rows)} {has(len(rows))} {replicas}, but {case.expected.rf} are expected: "
+        summary=f"{how_many(rows)} {has(len(rows))} {replicas}, but {case.criteria.expected.rf} are expected: "
         f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the cluster has only {several(brokers, 'broker')}", Confidence.CERTAIN)
         if brokers <= factor
@@ -81,9 +81,9 @@ def _few(factor: int, rows: Rows, case: CaseFile) -> Finding:
 
 
 def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
-    reachable = min(case.expected.rf, n_brokers(case))
-    if reachable < case.expected.rf:
-        yield Remedy(f"Add brokers: {n_brokers(case)} cannot hold {case.expected.rf} replicas of a partition")
+    reachable = min(case.criteria.expected.rf, n_brokers(case))
+    if reachable < case.criteria.expected.rf:
+        yield Remedy(f"Add brokers: {n_brokers(case)} cannot hold {case.criteria.expected.rf} replicas of a partition")
     if reachable > factor:
         topic = largest(rows, case)
         text = f"Raise the replication factor to {reachable} by a reassignment, topic by topic, beginning with {topic}"

@@ -74,7 +74,7 @@ def _low(value: int, rows: Rows, case: CaseFile, *, default: bool) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"{MIN_ISR} {value}{' by default' if default else ''}",
-        summary=f"{MIN_ISR} is {value} for {how_many(rows)}, but {case.expected.min_isr} is expected: "
+        summary=f"{MIN_ISR} is {value} for {how_many(rows)}, but {case.criteria.expected.min_isr} is expected: "
         f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the brokers' default of {MIN_ISR} is {value}", Confidence.CERTAIN)
         if default
@@ -91,7 +91,7 @@ def _low(value: int, rows: Rows, case: CaseFile, *, default: bool) -> Finding:
 
 
 def _remedies(rows: Rows, case: CaseFile) -> Iterator[Remedy]:
-    wanted = case.expected.min_isr
+    wanted = case.criteria.expected.min_isr
     fit = tuple(row for row in rows if row.n_replicas > wanted)
     tight = tuple(row for row in rows if row.n_replicas <= wanted)
     if fit:

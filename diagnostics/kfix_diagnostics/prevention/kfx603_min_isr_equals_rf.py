@@ -79,7 +79,7 @@ def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
 
 
 def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
-    if factor > case.expected.min_isr:
+    if factor > case.criteria.expected.min_isr:
         text = f"Lower {MIN_ISR} to {factor - 1}, topic by topic, beginning with {largest(rows, case)}"
         yield durable_defaults(rows, largest(rows, case), factor - 1, text, case)
     if n_brokers(case) <= factor:

@@ -67,7 +67,8 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
     tps, topic = tps_of(rows), largest(rows, case)
     most = max((row for row in rows if row.topic == topic), key=lambda row: row.n_replicas)
-    min_isr = case.expected.min_isr if most.n_replicas > case.expected.min_isr else max(most.min_isr, 1)
+    expected = case.criteria.expected.min_isr
+    min_isr = expected if most.n_replicas > expected else max(most.min_isr, 1)
     nodes = "controllers" if case.kraft else "brokers"
     return Finding(
         code=CODE,

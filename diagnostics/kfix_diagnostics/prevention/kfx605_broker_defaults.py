@@ -73,10 +73,10 @@ MINIMA = {
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     brokers = n_brokers(case)
     for key in FACTORS:
-        yield from _low(key, min(case.expected.rf, brokers), rows, case)
+        yield from _low(key, min(case.criteria.expected.rf, brokers), rows, case)
     for key in MINIMA:
         # One broker cannot hold two copies.
-        yield from _low(key, min(case.expected.min_isr, brokers), rows, case)
+        yield from _low(key, min(case.criteria.expected.min_isr, brokers), rows, case)
     if "true" in defaults(UNCLEAN, case).values():
         yield _finding(UNCLEAN, "true", "false", rows, case)
 

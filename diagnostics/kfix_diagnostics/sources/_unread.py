@@ -39,7 +39,7 @@ _LEAVES_OPEN = {
 
 
 def unread(case: CaseFile) -> tuple[Source, ...]:
-    failed = (*case.failed_sources, *(_compaction(case) if case.prevention else ()))
+    failed = (*case.failed_sources, *(_compaction(case) if case.criteria.prevention else ()))
     return tuple(s for s in failed if not _known_otherwise(s.name, case))
 
 

@@ -202,7 +202,7 @@ def _never_informed(case: CaseFile) -> list[int]:
     old = {
         b
         for b in case.registrations.keys() & case.views.keys() & case.assigned
-        if (case.back_for(b) or 0) > case.restart_grace and not case.views[b].partitions
+        if (case.back_for(b) or 0) > case.criteria.restart_grace and not case.views[b].partitions
     }
     for row in case.samples if old and not case.nothing_known else ():
         old -= set(case.isr(row.tp))

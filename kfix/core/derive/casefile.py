@@ -6,10 +6,10 @@ Every answer is computed once, when first needed. Nothing here judges: words and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 
+from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.derive.background import background_of
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.derive.cuts import Cut, cut_of
@@ -23,9 +23,7 @@ from kfix.core.derive.predicate import parse
 from kfix.core.derive.quorum import absence
 from kfix.core.derive.replicas import ReplicaAnswers
 from kfix.core.derive.shapes import partitions_in
-from kfix.core.expected import EXPECTED, Expected
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
-from kfix.core.timing import TIMING
 
 _ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_agrees)", "CaseFile.odd")
 _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
@@ -44,18 +42,10 @@ STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING, _ALONE, _LEADERLESS)
 class CaseFile(ReplicaAnswers):
     """A snapshot with everything derived from it.
 
-    - `restart_grace`: seconds for which a broker that left or returned may be restarting
-    - `expected`: the site's requirements, for the checks of latent risks
-    - `transaction_grace`: seconds for which an open transaction may be an ordinary one
-    - `zones`: {rack: its name for people}
-    - `prevention`: latent risks are judged too, so that unread sources which only they need count as unknown
+    With `criteria.prevention`, what only latent risks need and was not read is unknown.
     """
 
-    restart_grace: float = TIMING.restart_grace
-    expected: Expected = EXPECTED
-    transaction_grace: float = TIMING.transaction_grace
-    zones: Mapping[str, str] = field(default_factory=dict)
-    prevention: bool = False
+    criteria: Criteria = CRITERIA
 
     @property
     def zookeeper_rules(self) -> bool:
@@ -228,7 +218,7 @@ class CaseFile(ReplicaAnswers):
     def may_restart(self, node: int, at_most: float | None) -> bool:
         """Returns whether a node that has been away for at most this long may be restarting; None: unknown."""
         age = self.troubled_at_most(node) if at_most is None else at_most
-        return age is not None and age < self.restart_grace
+        return age is not None and age < self.criteria.restart_grace
 
     def restarting(self, broker: int) -> bool:
         """Returns whether a witness shows that it has been gone or back for less than the grace: it may be restarting.
@@ -332,8 +322,8 @@ class CaseFile(ReplicaAnswers):
         return self.background.racks
 
     def rack_named(self, rack: str) -> str:
-        """Returns the rack with its name for people, such as `az1 (Hamburg)`; `az1` if it has none."""
-        name = self.zones.get(rack, rack)
+        """Returns the rack with the name that people know it by, such as `az1 (Hamburg)`; `az1` if it has none."""
+        name = self.criteria.zones.get(rack, rack)
         return rack if name == rack else f"{rack} ({name})"
 
     @property
@@ -364,7 +354,7 @@ class CaseFile(ReplicaAnswers):
 
     @property
     def clock_ahead(self) -> int | None:
-        """Returns this host's clock minus the authority's, in seconds; None if it is unknown."""
+        """Returns this host's clock minus that of the cluster's authority, in seconds; None if it is unknown."""
         view = self.snapshot.quorum or self.snapshot.zookeeper
         return None if view is None else view.clock_ahead
 
@@ -374,13 +364,6 @@ class CaseFile(ReplicaAnswers):
         return age if age >= 0 else None
 
 
-def open_case(
-    snapshot: Snapshot,
-    restart_grace: float = TIMING.restart_grace,
-    expected: Expected = EXPECTED,
-    transaction_grace: float = TIMING.transaction_grace,
-    zones: Mapping[str, str] = MappingProxyType({}),
-) -> CaseFile:
+def open_case(snapshot: Snapshot, criteria: Criteria = CRITERIA) -> CaseFile:
     background = background_of(snapshot)
-    partitions = partitions_in(snapshot, background, expected)
-    return CaseFile(snapshot, partitions, background, restart_grace, expected, transaction_grace, zones)
+    return CaseFile(snapshot, partitions_in(snapshot, background, criteria.expected), background, criteria)

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, get_type_hints
+from typing import Annotated, Final, NamedTuple, get_type_hints
 
+from kfix.core.declared import Unit
 from kfix.core.derive.background import UNKNOWN, Background, background_of
 from kfix.core.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
 from kfix.core.snapshot.snapshot import (
@@ -43,48 +44,60 @@ NEWER: Final[Mapping[str, str | int | bool]] = {
 }
 
 
+_Replicas = Annotated[int, Unit("replicas")]
+_BrokerId = Annotated[int, Unit("broker id")]
+
+
 class PartitionFacts(NamedTuple):
-    topic: str
-    partition: int
-    leader: int  # -1: none; -2: no source names one
-    leaderless: bool  # no leader, or one that is known to be dead
-    leader_live: bool
-    leader_in_isr: bool
-    leader_epoch: int  # of the highest-epoch view; -2: no view has the partition
-    view_leader: int  # of the same view
-    preferred: int  # first of the assignment; -1: no assignment
-    preferred_in_live_isr: bool
-    n_replicas: int
-    n_isr: int
-    n_live_replicas: int
-    n_live_isr: int
-    n_unknown_replicas: int  # ids that are judged to no longer exist
-    target_rf: int  # replicas without observers and those that a reassignment is adding
-    advised_rf: int
-    n_racks: int
-    racks_known: bool
-    cluster_racks: int
-    min_isr: int  # as the leader applies it (`versions`); -1: not read
-    unclean: bool
-    unclean_known: bool
-    internal: bool
-    offsets: bool
-    reassigning: bool
-    deleting: bool
-    zk_known: bool  # ZooKeeper's record was read and is the authority
-    zk_leader: int
-    zk_leader_epoch: int
-    zk_version: int
-    zk_agrees: bool  # with the highest-epoch view
-    n_views: int  # brokers that answered and know the partition
-    views_agree: bool
-    liveness_known: bool
-    state_age: int  # seconds since the znode was written
-    stable_for: int  # seconds for which the row has been like this, at least; -1: unknown
-    n_online_isr: int  # live members of the ISR whose replica is online
-    n_failed_replicas: int  # replicas on live brokers that are offline: a log directory failed
-    zk_lacks: bool  # brokers know the partition, and ZooKeeper, which is the authority, has no state of it
-    replicas_agree: bool  # of ZooKeeper and the highest-epoch view; true without either, and under reassignment
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "the number of the partition"]
+    leader: Annotated[
+        _BrokerId, "the leader by ZooKeeper's record, else by the view with the highest epoch; -1 none, -2 unknown"
+    ]
+    leaderless: Annotated[bool, "there is no leader, or one that is known to be dead"]
+    leader_live: Annotated[bool, "the leader is alive"]
+    leader_in_isr: Annotated[bool, "the leader is in the ISR"]
+    leader_epoch: Annotated[
+        int, "the leader epoch of the newest view; -2 if no broker knows the partition", Unit("epoch")
+    ]
+    view_leader: Annotated[_BrokerId, "the leader of the same view"]
+    preferred: Annotated[_BrokerId, "the preferred leader, the first replica; -1 if there is no assignment"]
+    preferred_in_live_isr: Annotated[bool, "the preferred leader is alive and in the ISR"]
+    n_replicas: Annotated[_Replicas, "assigned replicas"]
+    n_isr: Annotated[_Replicas, "members of the ISR"]
+    n_live_replicas: Annotated[_Replicas, "assigned replicas on live brokers; -1 unknown"]
+    n_live_isr: Annotated[_Replicas, "members of the ISR on live brokers; -1 unknown"]
+    n_unknown_replicas: Annotated[_Replicas, "replicas on broker ids that no longer exist"]
+    target_rf: Annotated[_Replicas, "the replication factor once a reassignment has ended"]  # without observers
+    advised_rf: Annotated[_Replicas, "the replication factor that the number of brokers allows, at most 3"]
+    n_racks: Annotated[int, "racks with a replica", Unit("racks")]
+    racks_known: Annotated[bool, "the racks of all replicas are known"]
+    cluster_racks: Annotated[int, "racks of the cluster", Unit("racks")]
+    min_isr: Annotated[
+        _Replicas, "min.insync.replicas of the topic; -1 not read"
+    ]  # as the leader applies it (`versions`)
+    unclean: Annotated[bool, "unclean.leader.election.enable of the topic"]
+    unclean_known: Annotated[bool, "that setting was read"]
+    internal: Annotated[bool, "an internal topic of Kafka"]
+    offsets: Annotated[bool, "a partition of __consumer_offsets"]
+    reassigning: Annotated[bool, "a reassignment is in progress"]
+    deleting: Annotated[bool, "the topic is being deleted"]
+    zk_known: Annotated[bool, "ZooKeeper's record was read and is the authority"]
+    zk_leader: Annotated[_BrokerId, "the leader in ZooKeeper's record"]
+    zk_leader_epoch: Annotated[int, "the leader epoch in ZooKeeper's record", Unit("epoch")]
+    zk_version: Annotated[int, "the version of the znode: how often leader or ISR changed", Unit("writes")]
+    zk_agrees: Annotated[bool, "ZooKeeper's record agrees with the newest view"]
+    n_views: Annotated[int, "brokers that responded and know the partition", Unit("brokers")]
+    views_agree: Annotated[bool, "they all name the same leader and epoch"]
+    liveness_known: Annotated[bool, "it is known which brokers are alive"]
+    state_age: Annotated[int, "since the znode was written; -1 unknown", Unit("s")]
+    stable_for: Annotated[int, "how long the row has been like this, at least; -1 unknown", Unit("s")]
+    n_online_isr: Annotated[_Replicas, "members of the ISR on live brokers whose log directories work; -1 unknown"]
+    n_failed_replicas: Annotated[_Replicas, "replicas in failed log directories of live brokers; -1 unknown"]
+    zk_lacks: Annotated[bool, "brokers know the partition, and ZooKeeper, which is the authority, has no state of it"]
+    replicas_agree: Annotated[
+        bool, "ZooKeeper and the newest view name the same replicas, or they are being reassigned"
+    ]
 
     @property
     def tp(self) -> TopicPartition:

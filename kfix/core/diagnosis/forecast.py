@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from kfix.core.declared import Unstored
 from kfix.core.snapshot.snapshot import TopicPartition
 
 
@@ -70,24 +72,20 @@ class LatentRisk:
 
 @dataclass(frozen=True, slots=True)
 class PartitionForecast:
-    """One partition after a failure. `leader` is -1 for none, None if it is unknown; `isr` holds live brokers only.
+    """A partition after a failure. Without a leader it neither falls below nor is left with its last replica."""
 
-    `under_min_isr` and `last_in_sync` describe the state afterwards; `falls_under` and `left_with_last` that it is not
-    so today. A partition without a leader is neither.
-    """
-
-    tp: TopicPartition
-    fate: Fate
-    leader_before: int | None
-    leader: int | None
-    replicas: tuple[int, ...]
-    isr_before: tuple[int, ...]
-    isr: tuple[int, ...]
-    min_isr: int | None
-    under_min_isr: bool | None
-    falls_under: bool | None
-    last_in_sync: bool
-    left_with_last: bool
+    tp: Unstored[TopicPartition]
+    fate: Annotated[Fate, "stopped: it has no leader today"]
+    leader_before: Annotated[int | None, "-1: none, null: unknown"]
+    leader: Annotated[int | None, "afterwards; -1: none, null: unknown"]
+    replicas: Annotated[tuple[int, ...], "in assignment order"]
+    isr_before: Annotated[tuple[int, ...], "the ISR of today"]
+    isr: Annotated[tuple[int, ...], "the live in-sync replicas afterwards"]
+    min_isr: Annotated[int | None, "at the new leader"]
+    under_min_isr: Annotated[bool | None, "afterwards; null: unknown"]
+    last_in_sync: Annotated[bool, "afterwards"]
+    falls_under: Annotated[bool | None, "below min.insync.replicas, and not so today"]
+    left_with_last: Annotated[bool, "with the last in-sync replica, and not so today"]
 
     @property
     def changed(self) -> bool:
@@ -99,40 +97,29 @@ class PartitionForecast:
 class FailureForecast:
     """One failure judged. Partitions are counted; `partitions` names those it changes, if they were asked for.
 
-    stops            partitions that lose their leader for good, `stranded` among them
-    stopped          partitions without a leader today, and `revived` among them: the failure triggers their election
-    under_min_isr    partitions that fall below min.insync.replicas: acks=all producers stop
-    last_in_sync     partitions that are left with their last in-sync replica
-    unjudged         partitions of which the leader or min.insync.replicas afterwards is unknown
-    groups           consumer groups, by name, whose coordinator stops
-    unwritable       consumer groups, by name, that can no longer commit or rebalance
-    offsets          partitions of __consumer_offsets that stop; `offsets_under` fall below min.insync.replicas
-    transactions     partitions of __transaction_state that stop or fall below
-    share_states     partitions of __share_group_state (share groups, Kafka 4) that stop or fall below
-    controller_moves, quorum_lost   None: unknown. The quorum is ZooKeeper's if the brokers' hosts go down, too
-    risks            reasons that can be removed beforehand, if partitions were asked for
+    `risks` are reasons that can be removed beforehand, if partitions were asked for.
     """
 
-    failure: Failure
-    stops: int
-    stranded: int
-    unclean: int
-    moves: int
-    stopped: int
-    revived: int
-    under_min_isr: int
-    last_in_sync: int
-    unjudged: int
-    groups: tuple[str, ...]
-    unwritable: tuple[str, ...]
-    offsets: tuple[int, ...]
-    offsets_under: tuple[int, ...]
-    transactions: tuple[int, ...]
-    share_states: tuple[int, ...]
-    controller_moves: bool | None
-    quorum_lost: bool | None
-    partitions: tuple[PartitionForecast, ...] = ()
-    risks: tuple[LatentRisk, ...] = ()
+    failure: Unstored[Failure]
+    stops: Annotated[int, "without a leader until a broker comes back"]
+    stranded: Annotated[int, "of these, with a live in-sync replica: ZooKeeper's record differs from the controller's"]
+    unclean: Annotated[int, "elected unclean, records lost"]
+    moves: Annotated[int, "an in-sync replica takes over, nothing is lost"]
+    under_min_isr: Annotated[int, "fall below min.insync.replicas; producers with acks=all stop"]
+    last_in_sync: Annotated[int, "left with the last in-sync replica"]
+    stopped: Annotated[int, "without a leader today, not caused by the failure"]
+    revived: Annotated[int, "of these, elected because of the failure"]
+    unjudged: Annotated[int, "leader or min.insync.replicas afterwards unknown"]
+    groups: Annotated[tuple[str, ...], "consumer groups whose coordinator stops"]
+    unwritable: Annotated[tuple[str, ...], "groups that can no longer commit or rebalance"]
+    offsets: Annotated[tuple[int, ...], "partitions of __consumer_offsets that stop"]
+    offsets_under: Annotated[tuple[int, ...], "partitions of __consumer_offsets that fall below min.insync.replicas"]
+    transactions: Annotated[tuple[int, ...], "partitions of __transaction_state that stop or fall below"]
+    share_states: Annotated[tuple[int, ...], "partitions of __share_group_state (share groups) that stop or fall below"]
+    controller_moves: Annotated[bool | None, "null: unknown"]
+    quorum_lost: Annotated[bool | None, "null: unknown; the quorum is ZooKeeper's if the hosts go down, too"]
+    partitions: Unstored[tuple[PartitionForecast, ...]] = ()
+    risks: Unstored[tuple[LatentRisk, ...]] = ()
 
     @property
     def something_stops(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from kfix.core.disk.model import Grade, Oddity, Replica, StoredGroup, StoredGroups
@@ -36,7 +37,7 @@ def read_records(replica: Replica, folder: Path, report: Report) -> tuple[GroupR
     except NotReadError as error:
         segments = []
         count_unread(error.oddity)
-    for file, batch in batches_from(segments, 0, lambda odd: count_unread(odd._replace(grade=Grade.UNREAD))):
+    for file, batch in batches_from(segments, 0, lambda odd: count_unread(replace(odd, grade=Grade.UNREAD))):
         _read_batch(file, batch, state, count_unread)
     if unread > _MOST_REPORTED:
         report(Oddity(replica.folder, None, f"{unread - _MOST_REPORTED} more batches with unread groups", Grade.UNREAD))
@@ -59,7 +60,9 @@ def _stored_groups(state: GroupRecords) -> tuple[StoredGroup, ...]:
             name=name,
             offsets=len(group.offsets),
             topics=tuple(sorted({topic for topic, _ in group.offsets})),
-            last_commit=max((each.committed_ms for each in group.offsets.values() if each is not None), default=None),
+            last_commit_ms=max(
+                (each.committed_ms for each in group.offsets.values() if each is not None), default=None
+            ),
             members=group.members,
             type=group.type,
         )

@@ -1,6 +1,6 @@
 """The content of broker log directories, read from disk: no broker and no cluster is needed.
 
-Offsets are as in Kafka: the log end offset is the next record's. Times are milliseconds since the epoch, UTC,
+Offsets are as in Kafka: the log end offset is that of the next record. Times are milliseconds since the epoch, UTC,
 from the record batches; -1 in a batch (no timestamp) is None here. A field that was not read is None, never 0.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from kfix.core.snapshot.snapshot import TopicPartition
 
@@ -25,11 +25,12 @@ class Grade(StrEnum):
     UNREAD = "unread"
 
 
-class Oddity(NamedTuple):
-    """A remark about one file; `at` is the byte position, None if it is about the whole file."""
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """A remark about one file; `at` is the byte position, None where it is about the whole file."""
 
     file: str
-    at: int | None
+    at: Annotated[int | None, "byte; null: about the whole file"]
     what: str
     grade: Grade = Grade.ODD
 
@@ -43,21 +44,10 @@ class Epoch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """The folder of one partition on one disk.
+    """The folder of one partition on one disk; `kfix inspect log-dir --json` has the same fields (docs/json.md).
 
-    broker           id of `meta.properties`; None if that file is missing
-    directory        its log directory; `folder` is its own path
-    state            "" for a replica in service; delete, future or stray by the folder's suffix
-    topic_id         of `partition.metadata` (2.8 and later), else ""
-    log_start        of `log-start-offset-checkpoint`, else the base offset of the first segment
-    log_end          the offset after the last complete batch
-    high_watermark   of `replication-offset-checkpoint`: a lower bound, written every 5 s; None if it has no entry
-    recovery_point   flushed to disk up to this offset; cleaned: compacted by the log cleaner up to this offset
-    written          epochs of the record batches; of skipped segments only their first batches' epochs
-    checkpoint       epochs of `leader-epoch-checkpoint`; None if there is no such file
-    segments         number of segments; walked: how many of them were read batch by batch
-    size             bytes of all segments
-    last_ms          largest timestamp of the batches read
+    `written` are the epochs of the record batches; of skipped segments only those of their first batches. `size` is in
+    bytes.
     """
 
     tp: TopicPartition
@@ -85,7 +75,7 @@ class Replica:
 
     @property
     def epochs(self) -> tuple[Epoch, ...]:
-        """The epochs used to compare replicas: from the batches, and newer ones from the checkpoint.
+        """The epochs used to compare replicas: those of the batches, and newer ones of the checkpoint.
 
         A leader writes its epoch to the checkpoint before it appends records. Such an epoch without records starts at
         the log end: it proves that this replica was leader, so records of others beyond that offset are not of its log.
@@ -135,20 +125,14 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class StoredGroup:
-    """A consumer group in a replica of `__consumer_offsets`.
-
-    offsets      partitions it has committed offsets for; topics: their topics
-    last_commit  milliseconds, None if it has no offsets
-    members      as last stored; None if no group metadata was found, or only of an unsupported version
-    type         Kafka's: classic, consumer, share or streams; "" if no group metadata was found
-    """
+    """A consumer group in a replica of `__consumer_offsets`."""
 
     name: str
-    offsets: int
-    topics: tuple[str, ...]
-    last_commit: int | None
-    members: int | None
-    type: str = ""
+    offsets: Annotated[int, "partitions it has committed offsets for"]
+    topics: Annotated[tuple[str, ...], "their topics"]
+    last_commit_ms: Annotated[int | None, "null where it has no offsets"]
+    members: Annotated[int | None, "as last stored; null where no group metadata was found, or of another version"]
+    type: Annotated[str, 'classic, consumer, share or streams; "" where no group metadata was found'] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from enum import IntEnum
 from fnmatch import fnmatchcase
 
+from kfix.core.criteria import Criteria
 from kfix.core.expected import EXPECTED, Expected
 from kfix.core.timing import TIMING
 
@@ -99,6 +100,11 @@ class ClusterEntry:
     id: str = ""
     zones: Mapping[str, str] = field(default_factory=dict)
     trusted: bool = False
+
+    @property
+    def criteria(self) -> Criteria:
+        """Returns how the cluster is judged unless an option says otherwise."""
+        return Criteria(restart_grace=self.restart_grace, expected=self.expected, zones=self.zones)
 
     def in_maintenance(self, when: datetime) -> MaintenanceWindow | None:
         return next((w for w in self.windows if w.covers(when)), None)

@@ -12,10 +12,10 @@ import typer
 
 from kfix.core.access import Access
 from kfix.core.clusters import DiagnoseOptions
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.diagnosis.rule import JudgedRule
 from kfix.core.errors import UsageError
-from kfix.core.expected import EXPECTED
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import TIMING
 from kfix.diagnose.diagnosis import (
@@ -158,24 +158,18 @@ def diagnose(
         ask_for_paste(from_files)
         diagnosis, snapshot = diagnose_saved(
             from_files,
-            restart_grace=restart_grace,
-            transaction_grace=transaction_grace,
-            prevention=choice.prevention,
-            warn=lambda sentence: say(sentence, err=True),
+            Criteria(debounce, restart_grace, transaction_grace, choice.prevention),
+            lambda sentence: say(sentence, err=True),
         )
     else:
         access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
         placed.cluster = access.name or placed.cluster
-        if access.listed is not None and not is_given(ctx, "restart_grace"):
-            restart_grace = access.listed.entry.restart_grace
+        own = access.criteria
+        if not is_given(ctx, "restart_grace"):
+            restart_grace = own.restart_grace
         options = DiagnoseOptions(
-            expected=EXPECTED if access.listed is None else access.listed.entry.expected,
-            zones=access.zones,
+            *(debounce, restart_grace, transaction_grace, choice.prevention, own.expected, own.zones),
             groups=(group,) if group else (),
-            debounce=debounce,
-            restart_grace=restart_grace,
-            transaction_grace=transaction_grace,
-            prevention=choice.prevention,
             keep=keep,
             before=before,
             # If errors are piped, only the confirmed verdict counts.

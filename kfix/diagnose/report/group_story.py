@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kfix.front.plain import PlainConsole
 
-from kfix.core.diagnosis.finding import Finding
+from kfix.core.diagnosis.finding import Finding, Remedy
 from kfix.core.diagnosis.group_story import GroupStory, Rung, RungState
+from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
-from kfix.diagnose.report.json_findings import finding_dict
+from kfix.diagnose.report.json_findings import FindingJson, finding_dict
 from kfix.diagnose.report.table import evidence_lines, finding_lines, remedy_lines
 from kfix.front.lines import Line, lines_text, print_lines
 
-SCHEMA = "kfix.group/v1"
 _STYLES = {True: "bold red", False: "bold green", None: "bold yellow"}
 _RUNG_STYLES = {RungState.FAILS: "bold red", RungState.OPEN: "yellow", RungState.UNREAD: "yellow"}
 #: Widths of the columns.
@@ -65,18 +65,23 @@ def _rung_lines(rung: Rung, *, is_cause: bool) -> Iterator[Line]:
             yield Line(step.command, hang + 2, "green", verbatim=True)
 
 
+class GroupJson:
+    """One consumer group: kfix diagnose --group GROUP --format json"""
+
+    schema: Literal["kfix.group/v1"]
+    group: str
+    partition: Annotated[str | None, "of __consumer_offsets, topic-number; null: unknown"]
+    blocked: Annotated[bool | None, "null: unknown"]
+    verdict: str
+    rungs: Annotated[tuple[Rung, ...], "the first that fails is the cause"]
+    findings: tuple[FindingJson, ...]
+    next_steps: tuple[Remedy, ...]
+
+
 def group_json(story: GroupStory, *, indent: int | None = 2) -> str:
-    document = {
-        "schema": SCHEMA,
-        "group": story.group,
-        "partition": None if story.partition is None else str(story.partition),
-        "blocked": story.blocked,
-        "verdict": story.verdict,
-        "rungs": [asdict(rung) for rung in story.rungs],
-        "findings": [finding_dict(f) for f in story.findings],
-        "next_steps": [asdict(step) for step in story.next_steps],
-    }
-    return for_json(document, indent=indent)
+    partition = None if story.partition is None else str(story.partition)
+    findings = [finding_dict(f) for f in story.findings]
+    return for_json(written(GroupJson, story, partition=partition, findings=findings), indent=indent)
 
 
 def _causes(story: GroupStory) -> tuple[Finding, ...]:

@@ -1,10 +1,9 @@
-"""Which servers each vantage reached, side by side: a small table for people, and the same as JSON (`vantages`)."""
+"""Which servers each vantage reached, side by side: a small table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from kfix.core.derive.vantage import Reach, reach_of
 from kfix.core.snapshot.snapshot import Vantage
@@ -72,15 +71,3 @@ def _first_width(rows: Sequence[Reach]) -> int:
 def _row_name(row: Reach) -> str:
     at = datetime.fromtimestamp(row.vantage.taken_at, UTC).strftime("%H:%M:%SZ")
     return f"{row.vantage.name} ({at})"
-
-
-def vantages_json(vantages: Sequence[Vantage]) -> list[Mapping[str, Any]]:
-    return [
-        {
-            "name": row.vantage.name,
-            "taken_at": row.vantage.taken_at,
-            "reach": dict(row.cells),
-            "errors": dict(row.vantage.unreached),
-        }
-        for row in reach_of(vantages)
-    ]

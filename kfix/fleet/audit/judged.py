@@ -128,12 +128,7 @@ def judged_run(
     run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, judging: Judging, rules: Rules
 ) -> Iterator[JudgedRun]:
     """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too."""
-    tasks = {
-        name: JudgeTask(
-            name, where, run.day, entries[name].expected, entries[name].restart_grace, zones=entries[name].zones
-        )
-        for name, where in run.stored().items()
-    }
+    tasks = {name: JudgeTask(name, where, run.day, entries[name].criteria) for name, where in run.stored().items()}
     checked: list[Past] = []
 
     def job() -> ClusterJob:

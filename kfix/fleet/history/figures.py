@@ -167,7 +167,7 @@ def _growth(
         high=round(trend.high, 4) if trend else 0.0,
         points=trend.points if trend else len(rows),
         days=round((last - first) / DAY, 3),
-        limit=limit,
+        limit=limit or None,
         reached=when is not None and when.reached,
         expected=when.expected if when else None,
         earliest=when.earliest if when else None,

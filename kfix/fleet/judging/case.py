@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.derive.background import background_of
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.errors import UsageError
-from kfix.core.expected import EXPECTED, Expected
 from kfix.core.saved.format import decode
-from kfix.core.timing import TIMING
 from kfix.fleet.judging.partitions import StoredPartitions
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.mappings import StoredMapping, assignment_in, state_in, view_in
@@ -21,12 +20,8 @@ from kfix.fleet.store.rows import with_partitions
 from kfix.fleet.store.runs import StoredCluster, read_stored_document
 
 
-def open_stored(
-    stored: StoredCluster,
-    restart_grace: float = TIMING.restart_grace,
-    expected: Expected = EXPECTED,
-) -> CaseFile:
-    """Opens one cluster of a run; `restart_grace` is in seconds.
+def open_stored(stored: StoredCluster, criteria: Criteria = CRITERIA) -> CaseFile:
+    """Opens one cluster of a run.
 
     The case file answers as that of the original snapshot and reads partitions on demand. Raises UsageError and
     UnreachableError, which name the file, if a file is damaged, missing or cannot be read.
@@ -40,7 +35,7 @@ def open_stored(
             hint="collect the cluster again",
         )
     try:
-        return _opened(columns, document, restart_grace, expected)
+        return _opened(columns, document, criteria)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise UsageError(
             f"{stored.document}: {stored.name}: is damaged: {type(error).__name__} at {error}",
@@ -48,8 +43,8 @@ def open_stored(
         ) from None
 
 
-def _opened(columns: Columns, document: Mapping[str, Any], restart_grace: float, expected: Expected) -> CaseFile:
-    partitions = StoredPartitions(columns, document, expected)
+def _opened(columns: Columns, document: Mapping[str, Any], criteria: Criteria) -> CaseFile:
+    partitions = StoredPartitions(columns, document, criteria.expected)
     raw = partitions.raw
     # Written and read once more: only as JSON are a list and a row of a table the same.
     bare = decode(json.dumps(document["snapshot"]), str(document["origin"]))
@@ -70,4 +65,4 @@ def _opened(columns: Columns, document: Mapping[str, Any], restart_grace: float,
         lost={int(b): (heir, same) for b, (heir, same) in document["lost"].items()},
         n_brokers=len(assigned | (background.live or frozenset())),
     )
-    return CaseFile(snapshot, partitions, background, restart_grace, expected)
+    return CaseFile(snapshot, partitions, background, criteria)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any, Final, get_type_hints
 
 import pyarrow as pa
 
-from kfix.core.expected import EXPECTED, Expected
+from kfix.core.criteria import CRITERIA, Criteria
+from kfix.core.expected import Expected
 from kfix.core.fleetcase import ClusterDigest, Stuck
-from kfix.core.timing import TIMING
 from kfix.fleet.model.audit import FindingRow
 from kfix.fleet.pool import Done, many
 from kfix.fleet.store.flat import column_of
@@ -22,16 +22,12 @@ from kfix.fleet.store.tables import FINDINGS
 
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
-    """The input of a worker: names and numbers, never rows. `stored` is where the cluster is in the store,
-    `zones` are the names of racks, by rack.
-    """
+    """The input of a worker: names and numbers, never rows. `stored` is where the cluster is in the store,"""
 
     cluster: str
     stored: StoredCluster
     day: date
-    expected: Expected = EXPECTED
-    restart_grace: float = TIMING.restart_grace
-    zones: Mapping[str, str] = field(default_factory=dict)
+    criteria: Criteria = CRITERIA
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +96,10 @@ def tasks_table(tasks: Iterable[JudgeTask]) -> Any:
             t.stored.row,
             t.stored.groups,
             t.day,
-            t.expected.rf,
-            t.expected.min_isr,
-            t.restart_grace,
-            json.dumps(dict(t.zones)),
+            t.criteria.expected.rf,
+            t.criteria.expected.min_isr,
+            t.criteria.restart_grace,
+            json.dumps(dict(t.criteria.zones)),
         )
         for t in tasks
     ]
@@ -118,7 +114,8 @@ def task_of(row: Mapping[str, Any]) -> JudgeTask:
         name, row["partitions"], row["document"], row["row"], None if groups is None else tuple(groups)
     )
     expected = Expected(row["expected_rf"], row["expected_min_isr"])
-    return JudgeTask(name, stored, row["day"], expected, row["restart_grace"], json.loads(row["zones"]))
+    criteria = Criteria(restart_grace=row["restart_grace"], expected=expected, zones=json.loads(row["zones"]))
+    return JudgeTask(name, stored, row["day"], criteria)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from kfix.core.declared import OrNull, Unit
 from kfix.fleet.model.history import AuditHistory
-from kfix.fleet.model.scenarios import ClusterScenarios, ScenarioRow, matrix_of
+from kfix.fleet.model.scenarios import ClusterScenarios, Partitions, ScenarioRow, matrix_of
+
+Findings = Annotated[int, Unit("findings")]
 
 
 class Status(StrEnum):
@@ -32,43 +35,40 @@ OPEN = (Status.NEW, Status.STILL, Status.WORSE, Status.UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """One finding of one cluster.
+    """One finding of one cluster; `cluster` and `key` identify it within a run.
 
-    `key` is stable over audit runs; together with `cluster` it identifies the row within a run. `rank` is the severity
-    as a number (0 info, 1 warning, 2 critical). `head` is the key of the finding that explains this one, "" for a head.
-    `since` is the first day of the unbroken series of audits that report it, `days` the number of days since then
-    (0: today). `partitions` are "topic-number". `command` is the remedy's command line, `remedy` its text where a
-    person has to act. `document` is the finding as JSON, as in `kfix diagnose --json`, without the findings folded
-    into it. `reported` is true once an audit run has reported the finding as news, that is, neither muted nor in a
-    maintenance window. `baseline` is the number of partitions that it had when it was last called new or worse.
+    `document` is without the findings that are folded into it. A finding is news if it is neither muted nor in a
+    maintenance window.
     """
 
-    cluster: str
-    key: str
-    code: str
-    object: str
-    severity: str
-    rank: int
-    status: str
-    since: date
-    days: int
-    summary: str
-    cause: str
-    confidence: str
-    head: str
-    prevention: bool
-    unsettled: bool
-    n_partitions: int
-    partitions: tuple[str, ...]
-    blocked_groups: tuple[str, ...]
-    remedy: str
-    command: str
-    runbook: str
-    muted: bool
-    mute_reason: str
-    document: str
-    reported: bool
-    baseline: int = 0
+    cluster: Annotated[str, "the cluster's name in the inventory"]
+    key: Annotated[str, "the finding, the same in every audit: CODE:object"]
+    code: Annotated[str, "the check: kfix explain CODE"]
+    object: Annotated[str, "what it is about, such as a partition or brokers"]
+    severity: Annotated[str, "info, warning or critical"]
+    rank: Annotated[int, "the severity as a number: 0, 1 or 2"]
+    status: Annotated[str, "new, worse, still, fixed or unknown, compared with the previous audit of the cluster"]
+    since: Annotated[date, "the first day of the unbroken series of audits that report it", Unit("UTC date")]
+    days: Annotated[int, "its age: 0 for a finding that is first seen today", Unit("days")]
+    summary: Annotated[str, "what is wrong, in one sentence"]
+    cause: Annotated[str, "the cause"]
+    confidence: Annotated[str, "how certain the cause is"]
+    head: Annotated[str, "the key of the finding that explains it, empty for a head"]
+    prevention: Annotated[bool, "a latent risk"]
+    unsettled: Annotated[bool, "it may be a state of transition"]
+    n_partitions: Annotated[Partitions, "partitions that it is about"]
+    partitions: Annotated[tuple[str, ...], "those partitions, `topic-number`"]
+    blocked_groups: Annotated[tuple[str, ...], "the consumer groups that it blocks"]
+    remedy: Annotated[str, "what to do"]
+    command: Annotated[str, "the command that does it, empty where a person must act"]
+    runbook: Annotated[str, "the runbook that does it, empty if there is none"]
+    muted: Annotated[bool, "a mute of the inventory covers it"]
+    mute_reason: Annotated[str, "the reason of that mute"]
+    document: Annotated[str, "the finding as in kfix diagnose --json, JSON"]
+    reported: Annotated[bool, "an audit has reported it as news"]
+    baseline: Annotated[
+        Partitions, "its partitions when it was last called new or worse; worse is more than half again"
+    ] = 0
 
 
 #: Points that an open head takes off the score of its cluster, by rank; a latent risk, and one that is worse.
@@ -87,48 +87,41 @@ def points_of(row: FindingRow) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClusterRow:
-    """A cluster's score card.
+    """A cluster's score card. A folded finding is part of its head."""
 
-    The counts are of heads that are open and not muted; a folded finding is part of its head. `score` is 100 (no
-    finding) to 0, -1 if the cluster was not collected. `risk` sorts the clusters: the points missing from the score,
-    multiplied by the criticality; the highest comes first. `why` is the reason why the cluster was not collected.
-    `taken_at` is the time of the snapshot in seconds since the epoch, -1.0 if there is none; `seconds` is the time it
-    took to read the cluster.
-    """
-
-    cluster: str
-    owner: str
-    tags: tuple[str, ...]
-    criticality: str
-    collected: bool
-    why: str
-    maintenance: str
-    taken_at: float
-    partitions: int
-    topics: int
-    brokers: int
-    score: int
-    risk: int
-    critical: int
-    warning: int
-    info: int
-    new: int
-    worse: int
-    still: int
-    fixed: int
-    muted: int
-    seconds: float
+    cluster: Annotated[str, "the cluster's name in the inventory"]
+    owner: Annotated[str, "its owner in the inventory"]
+    tags: Annotated[tuple[str, ...], "its tags in the inventory"]
+    criticality: Annotated[str, "low, normal, high or critical"]
+    collected: Annotated[bool, "it was read and judged"]
+    why: Annotated[str, "why not"]
+    maintenance: Annotated[str, "the maintenance window it was in, empty if none"]
+    taken_at: Annotated[OrNull[float], "when the snapshot was taken", Unit("s since the epoch")]
+    partitions: Annotated[Partitions, "partitions"]
+    topics: Annotated[int, "topics", Unit("topics")]
+    brokers: Annotated[int, "registered brokers", Unit("brokers")]
+    score: Annotated[OrNull[int], "100 minus the points of its open heads, at least 0", Unit("points")]
+    risk: Annotated[int, "the points times the criticality: the highest comes first", Unit("points")]
+    critical: Annotated[Findings, "open critical heads that are not muted"]
+    warning: Annotated[Findings, "open warnings that are not muted"]
+    info: Annotated[Findings, "open infos that are not muted"]
+    new: Annotated[Findings, "of them new"]
+    worse: Annotated[Findings, "of them worse"]
+    still: Annotated[Findings, "of them reported before"]
+    fixed: Annotated[Findings, "heads of the previous audit that are gone"]
+    muted: Annotated[Findings, "open heads that are muted"]
+    seconds: Annotated[float, "how long reading the cluster took", Unit("s")]
 
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """One earlier audit, at most one per day. `score` is the mean over the collected clusters, -1 if there are none."""
+    """One earlier audit, at most one per day."""
 
     day: date
     run: str
     clusters: int
     collected: int
-    score: int
+    score: Annotated[OrNull[int], "the mean over the collected clusters"]
     critical: int
     warning: int
     new: int

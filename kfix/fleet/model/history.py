@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Annotated
+
+from kfix.core.declared import OrNull
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
     """A finding of a cluster from the audit that first reports it to the one that reports it as fixed.
 
-    Audits that could not read the cluster end no episode. `began` is when the run of the first audit began, `ended`
-    that of the audit that no longer finds it (None: not ended). The true begin is after `not_before`, the last audit
-    that read the whole cluster without the finding (None: there is none), and the true end after `last_seen`, the last
-    audit that found it. `state` is "open", "ended" or "unknown": the last audit did not read the cluster, or a source
-    of it, or does not include it. `audits` is the number of audits that found it, `unread` of those in between that
-    could not tell. `reopened` is the number of earlier episodes of the same finding in the history that was read.
+    Audits that could not read the cluster end no episode. The true begin is after `not_before`, and the true end after
+    `last_seen`.
     """
 
     cluster: str
@@ -28,19 +27,19 @@ class Episode:
     owner: str
     version: str
     severity: str
-    rank: int
+    rank: Annotated[int, "the highest so far"]
     prevention: bool
     muted: bool
-    began: datetime
-    not_before: datetime | None
-    last_seen: datetime
-    ended: datetime | None
-    state: str
-    audits: int
-    unread: int
+    began: Annotated[datetime, "the start of the first run whose audit found it"]
+    not_before: Annotated[datetime | None, "the last run before that whose audit read the whole cluster"]
+    last_seen: Annotated[datetime, "the last run whose audit found it"]
+    ended: Annotated[datetime | None, "the run whose audit no longer found it; null: it has not ended"]
+    state: Annotated[str, "open, ended, or unknown: it, or a source of it, was not read or is no longer audited"]
+    audits: Annotated[int, "audits that found it"]
+    unread: Annotated[int, "audits since it began in which it was unknown"]
     partitions: int
     peak_partitions: int
-    reopened: int
+    reopened: Annotated[int, "earlier episodes of the same finding in this history"]
 
     @property
     def seconds(self) -> float:
@@ -66,105 +65,83 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class RepairTime:
-    """The time to repair of the episodes that ended, of all (`by` is "all"), or by "code" or "owner".
+    """The time to repair of the episodes that ended, in seconds."""
 
-    `median` and `mean` are in seconds, over `ended` episodes. `low` and `high` are the medians of the shortest and the
-    longest possible durations; `high` is None if the begin of half of the episodes is not known. `open` is the number
-    of episodes that have not ended, which are in none of these figures.
-    """
-
-    by: str
+    by: Annotated[str, "all, code or owner"]
     name: str
     ended: int
-    median: float
-    mean: float
-    low: float
-    high: float | None
-    open: int
+    median: OrNull[float]
+    mean: OrNull[float]
+    low: Annotated[OrNull[float], "the median of the shortest possible durations"]
+    high: Annotated[float | None, "that of the longest; null if the begin of half of the episodes is unknown"]
+    open: Annotated[int, "episodes that have not ended, which are in none of these figures"]
 
 
 @dataclass(frozen=True, slots=True)
 class Flapping:
-    """A partition, broker or group ("kind") that changes again and again: `changes` in `audits` different audits.
+    """What changes again and again."""
 
-    `per_day` is the number of changes by the days between the first and the last audit of the cluster. `what` names
-    the changes, such as "leader 12, restart 3".
-    """
-
-    kind: str
+    kind: Annotated[str, "partition, broker or group"]
     cluster: str
     name: str
     changes: int
-    audits: int
-    per_day: float
-    what: str
+    audits: Annotated[int, "audits that saw a change"]
+    per_day: Annotated[float, "changes by the days between the first and the last audit of the cluster"]
+    what: Annotated[str, 'the changes, such as "leader 12, restart 3"']
     last: date
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatOffender:
-    """A topic, broker, rack, owner or version (`by`) with trouble in several audits.
+    """What had trouble in several audits: partitions without leader or full ISR, changes, findings that began."""
 
-    `audits` is the number of audits with trouble: partitions of the topic without leader or full ISR, changes of the
-    brokers, findings that began. `times` counts that trouble: partitions, changes, episodes. `cluster` is empty for
-    owners and versions, which span clusters.
-    """
-
-    by: str
-    cluster: str
+    by: Annotated[str, "topic, broker, rack, owner or version"]
+    cluster: Annotated[str, '"" for owners and versions, which span clusters']
     name: str
-    audits: int
-    times: int
+    audits: Annotated[int, "audits with trouble"]
+    times: Annotated[int, "how much: partitions, changes, episodes"]
 
 
 @dataclass(frozen=True, slots=True)
 class ChurnRate:
-    """The changes of a cluster by day, over `days` days between audits that read it.
-
-    `leader` and `isr` are changes of leaders and of ISRs, the latter a lower bound; `restarts` are those of brokers,
-    `controller` changes of the controller, all by day. `partitions` is the number of the last audit.
-    """
+    """The changes of a cluster by day."""
 
     cluster: str
     owner: str
-    days: float
-    partitions: int
-    leader: float
-    isr: float
-    restarts: float
-    controller: float
+    days: Annotated[float, "the days between audits that read it"]
+    partitions: Annotated[int, "that of the last audit"]
+    leader: Annotated[float, "changes of leaders"]
+    isr: Annotated[float, "changes of ISRs, a lower bound"]
+    restarts: Annotated[float, "of brokers"]
+    controller: Annotated[float, "changes of the controller"]
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthForecast:
-    """The growth of a `measure` of a cluster, and when it reaches a limit.
+    """The growth of a measure of a cluster, and when it reaches a limit.
 
-    `measure` is "partitions", "replicas", "replicas of a broker" (the fullest) or "skew" (replicas of the fullest
-    broker in percent of the mean). `per_day` is the Theil-Sen slope over `points` runs within `days` days, `low` and
-    `high` its 90 % interval. `limit` is 0 if there is none. `expected` is the day on which the limit is reached at
-    that slope, `earliest` and `latest` at the ends of the interval: None means not within two years, or never.
-    `reached` is true if the limit is met now.
+    `skew` is the replicas of the fullest broker in percent of the mean.
     """
 
     cluster: str
     owner: str
-    measure: str
+    measure: Annotated[str, "partitions, replicas, replicas of a broker (the fullest) or skew"]
     value: int
-    per_day: float
-    low: float
-    high: float
-    points: int
-    days: float
-    limit: int = 0
-    reached: bool = False
-    expected: date | None = None
-    earliest: date | None = None
-    latest: date | None = None
+    per_day: Annotated[float, "the Theil-Sen slope"]
+    low: Annotated[float, "the low end of its 90 % interval"]
+    high: Annotated[float, "the high end"]
+    points: Annotated[int, "runs that it was calculated from"]
+    days: Annotated[float, "the days between them"]
+    limit: Annotated[int | None, "null if there is none"] = None
+    reached: Annotated[bool, "the limit is met now"] = False
+    expected: Annotated[date | None, "the day on which it is reached; null: not within two years"] = None
+    earliest: Annotated[date | None, "the same at the high end of the interval"] = None
+    latest: Annotated[date | None, "the same at the low end"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreChange:
-    """The fleet's mean score over the `clusters` that both audits read; `before` and `now` are rounded down."""
+    """The fleet's mean score over the clusters that both audits read, rounded down."""
 
     day: date
     run: str
@@ -179,32 +156,25 @@ class ScoreChange:
 
 @dataclass(frozen=True, slots=True)
 class AuditHistory:
-    """The history up to one audit: `audits` audits from `first` to `last`, which read `clusters` clusters.
+    """What the audits up to one show together. Episodes are those that were open at some time within it."""
 
-    Episodes are those that were open at some time within it, the open ones first. `score` is None if no earlier audit
-    read a cluster of this one. `unread` are the clusters whose state the last audit does not know, `left` the clusters
-    of earlier audits that the last one does not include. `incomplete` lists what could not be read for this, one line
-    each. `unknown` names the fields that are empty because of that. `unread_last` is the day of the newest audit if its
-    score cards could not be read: `last` is then that of an earlier one.
-    """
-
-    first: date | None = None
-    last: date | None = None
-    now: datetime | None = None
-    audits: int = 0
-    clusters: int = 0
-    episodes: tuple[Episode, ...] = ()
+    first: Annotated[date | None, "day of the first audit"] = None
+    last: Annotated[date | None, "day of the last audit"] = None
+    now: Annotated[datetime | None, "when the run of the last audit began"] = None
+    audits: Annotated[int, "those that were read"] = 0
+    clusters: Annotated[int, "those that they include"] = 0
+    episodes: Annotated[tuple[Episode, ...], "open ones first, then unknown, then ended ones; the latest first"] = ()
     repair_times: tuple[RepairTime, ...] = ()
     flapping: tuple[Flapping, ...] = ()
     offenders: tuple[RepeatOffender, ...] = ()
     churn: tuple[ChurnRate, ...] = ()
     growth: tuple[GrowthForecast, ...] = ()
-    score: ScoreChange | None = None
-    unread: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    incomplete: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    unread_last: date | None = None
+    score: Annotated[ScoreChange | None, "null if no earlier audit read a cluster of this one"] = None
+    unread: Annotated[tuple[str, ...], "clusters whose state the last audit does not know"] = ()
+    left: Annotated[tuple[str, ...], "clusters of earlier audits that the last one does not include"] = ()
+    incomplete: Annotated[tuple[str, ...], "what could not be read for this history, one line each"] = ()
+    unknown: Annotated[tuple[str, ...], "fields above that are empty (null in JSON) since they could not be read"] = ()
+    unread_last: Annotated[date | None, "day of the newest audit if unreadable: `last` is then an earlier one"] = None
 
     @property
     def is_known(self) -> bool:

@@ -9,45 +9,46 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Final
+from typing import Annotated, Final
+
+from kfix.core.declared import Unit
 
 BROKER, PAIR, RACK = "broker", "pair", "rack"
 #: The kinds of scenarios, smallest first.
 KINDS: Final = (BROKER, PAIR, RACK)
+
+Partitions = Annotated[int, Unit("partitions")]
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRow:
     """One scenario of one cluster: all brokers of `brokers` go down at the same moment.
 
-    `kind` is broker, pair or rack; `down` is what `--down` takes after the `=`: `3`, `3,4` or `b`; `brokers` are its
-    ids, ascending. The counts are those of `kfix whatif` (docs/whatif.md) and cover what the failure causes: `stops`
-    are partitions that lose their leader until a broker is back, `stranded` among them; `unclean` are led by a replica
-    that is out of sync, so that records are lost. `topics` have a partition that stops or is elected unclean.
-    `unknown` partitions may stop or not: the snapshot does not show it; with `complete` false that may be true of any
-    partition, since a source was not read. `groups` and `unwritable` count consumer groups by name, as far as names are
-    known. `worst` names up to 3 topics with most partitions that stop or are elected unclean.
+    `down` is what `--down` takes after the `=`. The counts are those of `kfix whatif` (docs/whatif.md) and cover what
+    the failure causes; an unread source makes them incomplete.
     """
 
-    cluster: str
-    kind: str
-    down: str
-    brokers: tuple[int, ...]
-    stops: int
-    stranded: int
-    unclean: int
-    under_min_isr: int
-    last_in_sync: int
-    moves: int
-    unknown: int
-    topics: int
-    offsets: int
-    transactions: int
-    groups: int
-    unwritable: int
-    controller: bool
-    complete: bool
-    worst: tuple[str, ...]
+    cluster: Annotated[str, "the cluster's name in the inventory"]
+    kind: Annotated[str, "broker, pair or rack"]
+    down: Annotated[str, "what goes down: a broker id, two ids, or the name of a rack"]
+    brokers: Annotated[tuple[int, ...], "the brokers that go down", Unit("broker ids")]
+    stops: Annotated[Partitions, "partitions that lose their leader until a broker is back"]
+    stranded: Annotated[
+        Partitions, "of them those with a live in-sync replica: ZooKeeper's record has diverged (KFX201)"
+    ]
+    unclean: Annotated[Partitions, "partitions led by an out-of-sync replica: records are lost"]
+    under_min_isr: Annotated[Partitions, "partitions that fall below min.insync.replicas: acks=all stops"]
+    last_in_sync: Annotated[Partitions, "partitions that are left with their last in-sync replica"]
+    moves: Annotated[Partitions, "partitions that another in-sync replica takes over, losing nothing"]
+    unknown: Annotated[Partitions, "partitions that may stop or not: the snapshot does not show it"]
+    topics: Annotated[int, "topics with a partition that stops or loses records", Unit("topics")]
+    offsets: Annotated[Partitions, "partitions of __consumer_offsets that stop"]
+    transactions: Annotated[Partitions, "partitions of __transaction_state that stop or fall below min.insync.replicas"]
+    groups: Annotated[int, "consumer groups, known by name, whose coordinator stops", Unit("groups")]
+    unwritable: Annotated[int, "consumer groups, known by name, that can no longer commit or rebalance", Unit("groups")]
+    controller: Annotated[bool, "the controller goes down, as far as it is known"]
+    complete: Annotated[bool, "all that could change the forecast was read; if not, no count is certain"]
+    worst: Annotated[tuple[str, ...], "the topics with most partitions that stop or lose records, at most 3"]
 
     @property
     def something_stops(self) -> bool:

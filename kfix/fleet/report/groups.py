@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
+from kfix.core.declared import OrNull
 from kfix.fleet.model.audit import AuditReport, ClusterRow
 
 
 @dataclass(frozen=True, slots=True)
 class GroupScore:
-    """The clusters of one owner or tag; counts as in `ClusterRow`.
+    """The clusters of one owner or tag; counts as in `ClusterRow`."""
 
-    `name` is "" for clusters without one. `score` is the mean of the clusters that were read, rounded down, -1 if
-    there are none; `risk` is the sum.
-    """
-
-    name: str
+    name: Annotated[str, '"" for clusters without an owner']
     clusters: int
     collected: int
-    score: int
-    risk: int
+    score: Annotated[OrNull[int], "the mean of the clusters that were read, rounded down"]
+    risk: Annotated[int, "the sum"]
     critical: int
     warning: int
     new: int

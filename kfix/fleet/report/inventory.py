@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from kfix.core.documents.outputs import plain
 from kfix.core.inventory.model import ClusterEntry, Inventory, MaintenanceWindow
 from kfix.core.wording import several
 from kfix.front.console import styled, table
@@ -34,36 +35,14 @@ def inventory_json(inventory: Inventory, sha256: str, warnings: Iterable[str]) -
         "inventory": inventory.origin,
         "sha256": sha256,
         "clusters": {name: entry_json(entry) for name, entry in inventory.clusters.items()},
-        "mutes": [
-            {
-                "clusters": list(m.clusters),
-                "findings": list(m.findings),
-                "reason": m.reason,
-                "until": m.until.isoformat(),
-                "by": m.by,
-            }
-            for m in inventory.mutes
-        ],
+        "mutes": plain(inventory.mutes),
         "warnings": list(warnings),
     }
 
 
 def entry_json(entry: ClusterEntry) -> dict[str, Any]:
-    return {
-        "bootstrap": entry.bootstrap,
-        "zookeeper": entry.zookeeper,
-        "command_config": entry.command_config,
-        "owner": entry.owner,
-        "tags": list(entry.tags),
-        "criticality": entry.criticality.word,
-        "expected": {"rf": entry.expected.rf, "min_isr": entry.expected.min_isr},
-        "restart_grace": entry.restart_grace,
-        "timeout": entry.timeout,
-        "windows": [window_words(w) for w in entry.windows],
-        "bootstrap_controller": entry.bootstrap_controller,
-        "id": entry.id,
-        "zones": dict(entry.zones),
-    }
+    found = plain(entry) | {"windows": [window_words(w) for w in entry.windows]}
+    return {name: value for name, value in found.items() if name not in {"name", "trusted"}}
 
 
 def window_words(window: MaintenanceWindow) -> str:

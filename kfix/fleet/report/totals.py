@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from kfix.core.declared import OrNull
 from kfix.fleet.model.audit import AuditReport, ClusterRow, FindingRow, MuteSeen, Status
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The totals of an audit, of open heads that are not muted, as in `ClusterRow`.
-
-    `score` is -1 if no cluster was collected; `previous_score` is the fleet's score in the previous audit, -1 if there
-    is none. `score_change` is over the clusters that both audits read only, None if there are none.
-    """
+    """The totals of an audit, of open heads that are not muted, as in `ClusterRow`."""
 
     clusters: int
     collected: int
-    score: int
-    previous_score: int
+    score: Annotated[OrNull[int], "the mean over the collected clusters"]
+    previous_score: Annotated[OrNull[int], "that of the previous audit"]
     critical: int
     warning: int
     info: int
@@ -27,7 +25,7 @@ class Totals:
     still: int
     fixed: int
     muted: int
-    score_change: int | None = None
+    score_change: Annotated[int | None, "over the clusters that both audits read; null if there are none"] = None
 
     @property
     def unknown(self) -> int:

@@ -1,36 +1,54 @@
-"""What a failure would do to a fleet, for people and as JSON, with the exit code of `kfix whatif`.
-
-JSON `kfix.fleet-whatif/v1`: fields are added, never renamed or removed within v1.
-
-schema          "kfix.fleet-whatif/v1"
-date, run       the run that was asked
-down            as in --down, such as "rack=b"; "" if every failure was judged
-exit_code       0, 20, 21, 22
-totals          topics and partitions that stop or lose records, in how many clusters of how many owners; with `down`
-scenarios       worst first: the columns of the table `scenarios` (docs/tables.md), and the `owner`
-absent          clusters that have no such rack or live broker
-unjudged        {cluster: why nothing, or not everything, is known of it}
-"""
+"""What a failure would do to a fleet, for people and as JSON, with the exit code of `kfix whatif`."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Final, Literal
 
 from rich.console import Console
 
+from kfix.core.declared import Mark
 from kfix.core.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
 from kfix.core.wording import brokers_named, several, some
 from kfix.fleet.model.scenarios import KINDS, ClusterScenarios, FleetForecast, ScenarioRow, matrix_of
 from kfix.front.lines import Line, print_lines
 
-SCHEMA: Final = "kfix.fleet-whatif/v1"
 _STEP: Final = 2
 _STYLES: Final = {HEALTHY: "bold green", WARNINGS: "bold yellow", CRITICAL: "bold red", CANNOT_TELL: "bold yellow"}
 _HEADS: Final = ("topics", "stops", "unclean", "under min ISR", "last in-sync", "groups", "unknown")
+
+
+class ScenarioRowJson(ScenarioRow):
+    """A failure of a cluster, as in the table `scenarios` (docs/tables.md)."""
+
+    owner: str
+
+
+class ScenarioTotalsJson:
+    """What stops or loses records."""
+
+    topics: int
+    partitions: int
+    groups: int
+    clusters: int
+    owners: int
+
+
+class FleetForecastJson:
+    """What a failure would do to a fleet: kfix fleet whatif --json"""
+
+    schema: Literal["kfix.fleet-whatif/v1"]
+    date: str
+    run: Annotated[str, "the run that was asked"]
+    down: Annotated[str, 'as in --down, such as "rack=b"; "" if every failure was judged']
+    exit_code: Annotated[Literal[0, 20, 21, 22], "exit code of the command"]
+    scenarios: Annotated[tuple[ScenarioRowJson, ...], "worst first"]
+    absent: Annotated[tuple[str, ...], "clusters that have no such rack or live broker"]
+    unjudged: Annotated[Mapping[str, str], "by cluster: why nothing, or not everything, is known of it"]
+    totals: Annotated[ScenarioTotalsJson, Mark.OPTIONAL, "with `down`"]
 
 
 def exit_code(found: FleetForecast) -> int:
@@ -43,18 +61,14 @@ def exit_code(found: FleetForecast) -> int:
 
 
 def fleet_whatif_json(found: FleetForecast) -> str:
-    document: dict[str, Any] = {
-        "schema": SCHEMA,
-        "date": found.day.isoformat(),
-        "run": found.run,
-        "down": found.down,
-        "exit_code": exit_code(found),
-        "scenarios": [{**asdict(row), "owner": found.owners.get(row.cluster, "")} for row in found.rows],
-        "absent": list(found.absent),
-        "unjudged": dict(found.unjudged),
-    }
-    if found.down:
-        document["totals"] = _totals(found)
+    document = written(
+        FleetForecastJson,
+        found,
+        date=found.day,
+        exit_code=exit_code(found),
+        scenarios=[written(ScenarioRowJson, row, owner=found.owners.get(row.cluster, "")) for row in found.rows],
+        **({"totals": _totals(found)} if found.down else {}),
+    )
     return for_json(document, indent=2)
 
 

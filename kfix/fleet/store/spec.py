@@ -5,7 +5,6 @@ All tables are partitioned by `day` and `run`: a run is one partition, which a c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -52,10 +51,6 @@ class TableSpec:
     def file_schema(self) -> Any:
         """The columns of a file."""
         return pa.schema([column.field for column in self.columns])
-
-    @cached_property
-    def comments(self) -> Mapping[str, str]:
-        return {field.name: field.metadata[b"comment"].decode() for field in self.schema}
 
 
 _RUN_KEY: Final = (

@@ -6,13 +6,13 @@ Columns are added, never renamed, and never change their type. All integers have
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from datetime import date
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 import pyarrow as pa
 
-from kfix.core.derive.partition_facts import FACT_TYPES
+from kfix.core.declared import Mark, Unit
+from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.failures.formulas import MIN_ISR, ORDER
 from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.fleet.model.audit import ClusterRow, FindingRow
@@ -21,55 +21,30 @@ from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
 from kfix.fleet.store.spec import INTS, TIME, Column, TableSpec
 
 _TEXT, _INT, _FLAG, _REAL = pa.string(), pa.int64(), pa.bool_(), pa.float64()
-_TYPES: Final = {bool: _FLAG, int: _INT, str: _TEXT}
-_CLUSTER: Final = Column("cluster", _TEXT, "the cluster's name in the inventory")
-#: Fact -> (comment, unit). No fact is ever null: -1 is unknown, -2 means that no source names one.
-_FACTS: Final[Mapping[str, tuple[str, str]]] = {
-    "topic": ("the topic", ""),
-    "partition": ("the number of the partition", ""),
-    "leader": (
-        "the leader by ZooKeeper's record, else by the view with the highest epoch; -1 none, -2 unknown",
-        "broker id",
-    ),
-    "leaderless": ("there is no leader, or one that is known to be dead", ""),
-    "leader_live": ("the leader is alive", ""),
-    "leader_in_isr": ("the leader is in the ISR", ""),
-    "leader_epoch": ("the leader epoch of the newest view; -2 if no broker knows the partition", "epoch"),
-    "view_leader": ("the leader of the same view", "broker id"),
-    "preferred": ("the preferred leader, the first replica; -1 if there is no assignment", "broker id"),
-    "preferred_in_live_isr": ("the preferred leader is alive and in the ISR", ""),
-    "n_replicas": ("assigned replicas", "replicas"),
-    "n_isr": ("members of the ISR", "replicas"),
-    "n_live_replicas": ("assigned replicas on live brokers; -1 unknown", "replicas"),
-    "n_live_isr": ("members of the ISR on live brokers; -1 unknown", "replicas"),
-    "n_unknown_replicas": ("replicas on broker ids that no longer exist", "replicas"),
-    "target_rf": ("the replication factor once a reassignment has ended", "replicas"),
-    "advised_rf": ("the replication factor that the number of brokers allows, at most 3", "replicas"),
-    "n_racks": ("racks with a replica", "racks"),
-    "racks_known": ("the racks of all replicas are known", ""),
-    "cluster_racks": ("racks of the cluster", "racks"),
-    "min_isr": ("min.insync.replicas of the topic; -1 not read", "replicas"),
-    "unclean": ("unclean.leader.election.enable of the topic", ""),
-    "unclean_known": ("that setting was read", ""),
-    "internal": ("an internal topic of Kafka", ""),
-    "offsets": ("a partition of __consumer_offsets", ""),
-    "reassigning": ("a reassignment is in progress", ""),
-    "deleting": ("the topic is being deleted", ""),
-    "zk_known": ("ZooKeeper's record was read and is the authority", ""),
-    "zk_leader": ("the leader in ZooKeeper's record", "broker id"),
-    "zk_leader_epoch": ("the leader epoch in ZooKeeper's record", "epoch"),
-    "zk_version": ("the version of the znode: how often leader or ISR changed", "writes"),
-    "zk_agrees": ("ZooKeeper's record agrees with the newest view", ""),
-    "n_views": ("brokers that responded and know the partition", "brokers"),
-    "views_agree": ("they all name the same leader and epoch", ""),
-    "liveness_known": ("it is known which brokers are alive", ""),
-    "state_age": ("since the znode was written; -1 unknown", "s"),
-    "stable_for": ("how long the row has been like this, at least; -1 unknown", "s"),
-    "n_online_isr": ("members of the ISR on live brokers whose log directories work; -1 unknown", "replicas"),
-    "n_failed_replicas": ("replicas in failed log directories of live brokers; -1 unknown", "replicas"),
-    "zk_lacks": ("brokers know the partition, and ZooKeeper, which is the authority, has no state of it", ""),
-    "replicas_agree": ("ZooKeeper and the newest view name the same replicas, or they are being reassigned", ""),
+_TYPES: Final[Mapping[Any, Any]] = {
+    bool: _FLAG,
+    int: _INT,
+    str: _TEXT,
+    float: _REAL,
+    date: pa.date32(),
+    tuple[str, ...]: pa.list_(_TEXT),
+    tuple[int, ...]: INTS,
 }
+_CLUSTER: Final = Column("cluster", _TEXT, "the cluster's name in the inventory")
+
+
+def _of_rows(kind: type) -> tuple[Column, ...]:
+    """Returns the columns of rows that are never null, by their declaration."""
+    return tuple(_column(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items())
+
+
+def _column(name: str, kind: Any, *marks: Any) -> Column:
+    comment = "".join(mark for mark in marks if isinstance(mark, str))
+    unknown = "; -1 if unknown" if Mark.OR_NULL in marks else ""
+    unit = next((mark.name for mark in marks if isinstance(mark, Unit)), "")
+    return Column(name, _TYPES[kind], comment + unknown, unit)
+
+
 _NO_RECORD: Final = "ZooKeeper has no record, or was not read"
 _NOT_SEEN: Final = "no broker knows the partition"
 _RAW: Final = (
@@ -104,7 +79,7 @@ PARTITIONS: Final = TableSpec(
     "one row for each partition of a collected cluster",
     (
         _CLUSTER,
-        *(Column(name, _TYPES[kind], *_FACTS[name]) for name, kind in FACT_TYPES.items()),
+        *_of_rows(PartitionFacts),
         *_RAW,
     ),
 )
@@ -271,101 +246,12 @@ PARTITION_STATES: Final = TableSpec(
 )
 #: The tables that a collected run fills; `runs` is committed last.
 COLLECTED: Final = (PARTITIONS, PARTITION_STATES, TOPICS, BROKERS, GROUPS, QUORUM, SOURCES, SNAPSHOTS)
-
-#: Field -> (comment, unit) of `kfix.fleet.model.audit.FindingRow`; those rows are never null.
-_FINDING: Final[Mapping[str, tuple[str, str]]] = {
-    "cluster": ("the cluster's name in the inventory", ""),
-    "key": ("the finding, the same in every audit: CODE:object", ""),
-    "code": ("the check: kfix explain CODE", ""),
-    "object": ("what it is about, such as a partition or brokers", ""),
-    "severity": ("info, warning or critical", ""),
-    "rank": ("the severity as a number: 0, 1 or 2", ""),
-    "status": ("new, worse, still, fixed or unknown, compared with the previous audit of the cluster", ""),
-    "since": ("the first day of the unbroken series of audits that report it", "UTC date"),
-    "days": ("its age: 0 for a finding that is first seen today", "days"),
-    "summary": ("what is wrong, in one sentence", ""),
-    "cause": ("the cause", ""),
-    "confidence": ("how certain the cause is", ""),
-    "head": ("the key of the finding that explains it, empty for a head", ""),
-    "prevention": ("a latent risk", ""),
-    "unsettled": ("it may be a state of transition", ""),
-    "n_partitions": ("partitions that it is about", "partitions"),
-    "partitions": ("those partitions, `topic-number`", ""),
-    "blocked_groups": ("the consumer groups that it blocks", ""),
-    "remedy": ("what to do", ""),
-    "command": ("the command that does it, empty where a person must act", ""),
-    "runbook": ("the runbook that does it, empty if there is none", ""),
-    "muted": ("a mute of the inventory covers it", ""),
-    "mute_reason": ("the reason of that mute", ""),
-    "document": ("the finding as in kfix diagnose --json, JSON", ""),
-    "reported": ("an audit has reported it as news", ""),
-    "baseline": ("its partitions when it was last called new or worse; worse is more than half again", "partitions"),
-}
-_CARD: Final[Mapping[str, tuple[str, str]]] = {
-    "cluster": ("the cluster's name in the inventory", ""),
-    "owner": ("its owner in the inventory", ""),
-    "tags": ("its tags in the inventory", ""),
-    "criticality": ("low, normal, high or critical", ""),
-    "collected": ("it was read and judged", ""),
-    "why": ("why not", ""),
-    "maintenance": ("the maintenance window it was in, empty if none", ""),
-    "taken_at": ("when the snapshot was taken, -1 if there is none", "s since the epoch"),
-    "partitions": ("partitions", "partitions"),
-    "topics": ("topics", "topics"),
-    "brokers": ("registered brokers", "brokers"),
-    "score": ("100 minus the points of its open heads, at least 0; -1 if it was not read", "points"),
-    "risk": ("the points times the criticality: the highest comes first", "points"),
-    "critical": ("open critical heads that are not muted", "findings"),
-    "warning": ("open warnings that are not muted", "findings"),
-    "info": ("open infos that are not muted", "findings"),
-    "new": ("of them new", "findings"),
-    "worse": ("of them worse", "findings"),
-    "still": ("of them reported before", "findings"),
-    "fixed": ("heads of the previous audit that are gone", "findings"),
-    "muted": ("open heads that are muted", "findings"),
-    "seconds": ("how long reading the cluster took", "s"),
-}
-
-
-def _of_rows(kind: type, comments: Mapping[str, tuple[str, str]]) -> tuple[Column, ...]:
-    hints = get_type_hints(kind)
-    return tuple(Column(f.name, _ROW_TYPES[hints[f.name]], *comments[f.name]) for f in fields(kind))
-
-
-_ROW_TYPES: Final[Mapping[Any, Any]] = {
-    **_TYPES,
-    float: _REAL,
-    date: pa.date32(),
-    tuple[str, ...]: pa.list_(_TEXT),
-    tuple[int, ...]: INTS,
-}
-FINDINGS: Final = TableSpec("findings", "one row for each finding of an audit", _of_rows(FindingRow, _FINDING))
-CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit, its score", _of_rows(ClusterRow, _CARD))
-_SCENARIO: Final[Mapping[str, tuple[str, str]]] = {
-    "cluster": ("the cluster's name in the inventory", ""),
-    "kind": ("broker, pair or rack", ""),
-    "down": ("what goes down: a broker id, two ids, or the name of a rack", ""),
-    "brokers": ("the brokers that go down", "broker ids"),
-    "stops": ("partitions that lose their leader until a broker is back", "partitions"),
-    "stranded": ("of them those with a live in-sync replica: ZooKeeper's record has diverged (KFX201)", "partitions"),
-    "unclean": ("partitions led by an out-of-sync replica: records are lost", "partitions"),
-    "under_min_isr": ("partitions that fall below min.insync.replicas: acks=all stops", "partitions"),
-    "last_in_sync": ("partitions that are left with their last in-sync replica", "partitions"),
-    "moves": ("partitions that another in-sync replica takes over, losing nothing", "partitions"),
-    "unknown": ("partitions that may stop or not: the snapshot does not show it", "partitions"),
-    "topics": ("topics with a partition that stops or loses records", "topics"),
-    "offsets": ("partitions of __consumer_offsets that stop", "partitions"),
-    "transactions": ("partitions of __transaction_state that stop or fall below min.insync.replicas", "partitions"),
-    "groups": ("consumer groups, known by name, whose coordinator stops", "groups"),
-    "unwritable": ("consumer groups, known by name, that can no longer commit or rebalance", "groups"),
-    "controller": ("the controller goes down, as far as it is known", ""),
-    "complete": ("all that could change the forecast was read; if not, no count is certain", ""),
-    "worst": ("the topics with most partitions that stop or lose records, at most 3", ""),
-}
+FINDINGS: Final = TableSpec("findings", "one row for each finding of an audit", _of_rows(FindingRow))
+CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit, its score", _of_rows(ClusterRow))
 SCENARIOS: Final = TableSpec(
     "scenarios",
     "one row for each failure that an audit judged: brokers and racks, and pairs that stop more than each broker alone",
-    _of_rows(ScenarioRow, _SCENARIO),
+    _of_rows(ScenarioRow),
 )
 AUDITS: Final = TableSpec(
     "audits",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -60,8 +59,8 @@ from kfix.heal.session.plans import (
     write_moves,
     write_plan,
 )
-from kfix.heal.session.request import HealRequest, Matched, Nothing, match, read_request
-from kfix.heal.session.session import Approval, for_plan, healing, just_diagnosed, left_by
+from kfix.heal.session.request import HealRequest, Matched, Nothing, read_request
+from kfix.heal.session.session import Approval, diagnosed_for, for_plan, healing, just_diagnosed, left_by
 from kfix.heal.session.site import Site
 
 _LONGEST = 86_400
@@ -108,7 +107,7 @@ def plan(
     access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
     out = Out.of(json_output)
     options = _options(debounce, transaction_grace, access, out)
-    asked = replace(_asked(app, name, runbooks, finding, param, (json_in, offsets), policy), judged=options.judged)
+    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, options)
     _refuse_existing(output, json_out)
     older = None if diff is None else read_plan(diff)
     found, _, snapshot = _matched(app, access, asked, options, out)
@@ -143,6 +142,7 @@ def _asked(
     param: list[str] | None,
     given: tuple[Path | None, Path | None],
     policy: Path | None,
+    options: DiagnoseOptions,
 ) -> HealRequest:
     """`given` are the files of moves and of saved offsets."""
     return read_request(
@@ -154,6 +154,7 @@ def _asked(
         moves_file=given[0],
         offsets_file=given[1],
         policy=policy,
+        judged=options.times,
     )
 
 
@@ -162,7 +163,7 @@ def _options(debounce: float, transaction_grace: float, access: Access, out: Out
         raise UsageError(f"--debounce and --transaction-grace must be 0 to {_LONGEST} seconds")
     return DiagnoseOptions(
         debounce=debounce,
-        restart_grace=TIMING.restart_grace if access.listed is None else access.listed.entry.restart_grace,
+        restart_grace=access.criteria.restart_grace,
         transaction_grace=transaction_grace,
         waiting=out.waiting,
     )
@@ -171,11 +172,7 @@ def _options(debounce: float, transaction_grace: float, access: Access, out: Out
 def _matched(
     app: App, access: Access, asked: HealRequest, options: DiagnoseOptions, out: Out
 ) -> tuple[Matched, Diagnosis, Snapshot]:
-    # Findings about one group rest on a reading of it, which a diagnosis makes only for the groups that are named.
-    group = str(asked.params.get("group", ""))
-    wanted = replace(options, groups=(group,) if group else (), zones=access.zones)
-    diagnosis, snapshot = app.clusters.diagnose(access, wanted)
-    found = match(asked, diagnosis, snapshot)
+    found, diagnosis, snapshot = diagnosed_for(app, access, asked, options)
     out.warn(found.warnings)
     if found.nothing:
         out.people.print(found.nothing)
@@ -300,7 +297,7 @@ def apply(
             hint=f"{first}, review it, then kfix runbook apply --plan plan.json{access.at}",
         )
     options = _options(debounce, transaction_grace, access, out)
-    asked = replace(_asked(app, name, runbooks, finding, param, (json_in, offsets), policy), judged=options.judged)
+    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, options)
     found, diagnosis, snapshot = _matched(app, access, asked, options, out)
     just_now = just_diagnosed(app, diagnosis)
     keys = ", ".join(f.key for f in found.findings)

@@ -9,18 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kfix.core.harmless import lines
-from kfix.core.ports import Clock, ClusterReader
 from kfix.core.wording import utc_iso
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution.asking import Asking
 from kfix.heal.execution.change import Change
-from kfix.heal.execution.context import RunProgress
+from kfix.heal.execution.context import OpenRun
 from kfix.heal.execution.guards import Guards
 from kfix.heal.execution.settle import Settle, Unproved
 from kfix.heal.execution.watch import Watch
-from kfix.heal.journal.journal import Journal, Samples
 from kfix.heal.model.answer import Verdict
-from kfix.heal.model.plan import CheckCall, OnFailure, Phase, Plan, PlannedStep
+from kfix.heal.model.plan import CheckCall, OnFailure, Phase, PlannedStep
 from kfix.heal.plan.walk import Batch
 from kfix.heal.probes.registry import ask
 from kfix.heal.safety.outcomes import Outcome, Stop
@@ -28,12 +26,7 @@ from kfix.heal.safety.outcomes import Outcome, Stop
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    plan: Plan
-    reader: ClusterReader
-    clock: Clock
-    journal: Journal
-    samples: Samples
-    progress: RunProgress
+    run: OpenRun
     guards: Guards
     asking: Asking
     change: Change
@@ -44,8 +37,8 @@ class Apply:
         """Issues all steps of a batch, then waits for all of them together."""
         issued: list[PlannedStep] = []
         for number, step in batch:
-            if step.id in self.progress.done:
-                if step.id not in self.progress.verified:
+            if step.id in self.run.progress.done:
+                if step.id not in self.run.progress.verified:
                     issued.append(step)
             elif self._begin_or_skip(number, step):
                 issued.append(step)
@@ -61,9 +54,9 @@ class Apply:
             self._failed(failure)
         pause = max(step.pause for step in issued)
         if pause:
-            until = utc_iso(self.clock.now() + pause)
-            self.journal.write("pause.batch", until=until, seconds_left=round(pause))
-            self.clock.sleep(pause)
+            until = utc_iso(self.run.clock.now() + pause)
+            self.run.journal.write("pause.batch", until=until, seconds_left=round(pause))
+            self.run.clock.sleep(pause)
 
     def _begin_or_skip(self, number: int, step: PlannedStep) -> bool:
         try:
@@ -71,8 +64,8 @@ class Apply:
         except Stop as stop:
             if step.on_failure is not OnFailure.CONTINUE or stop.outcome is not Outcome.REFUSED:
                 raise
-            self.journal.write("step.refused", step=step.id, text=str(stop))
-            self.progress.refused.append(str(stop))
+            self.run.journal.write("step.refused", step=step.id, text=str(stop))
+            self.run.progress.refused.append(str(stop))
             return False
 
     def _begin(self, number: int, step: PlannedStep) -> bool:
@@ -92,9 +85,9 @@ class Apply:
         if asked and self._not_needed(step):
             return False
         if not changes:
-            until = utc_iso(self.clock.now() + step.verify_timeout)
+            until = utc_iso(self.run.clock.now() + step.verify_timeout)
             left = round(step.verify_timeout)
-            self.journal.write("step.waiting", step=step.id, what=step.what, until=until, seconds_left=left)
+            self.run.journal.write("step.waiting", step=step.id, what=step.what, until=until, seconds_left=left)
             return True
         self.watch.before_change(step)
         result = self.change.make(step, self.watch.right_before)
@@ -107,20 +100,22 @@ class Apply:
 
     def _not_needed(self, step: PlannedStep) -> bool:
         """Returns whether the goal is met already, or the effect of this step is already there."""
-        if step.phase is Phase.MAIN and (self.progress.goal_met or self._passes(self.plan.goal.checks, step, "goal")):
-            self.progress.goal_met = True
-            self.journal.write("step.skipped", step=step.id, why="goal_met")
+        if step.phase is Phase.MAIN and (
+            self.run.progress.goal_met or self._passes(self.run.plan.goal.checks, step, "goal")
+        ):
+            self.run.progress.goal_met = True
+            self.run.journal.write("step.skipped", step=step.id, why="goal_met")
             return True
         if self._passes(step.unless, step, "unless"):
-            self.journal.write("step.skipped", step=step.id, why="not_needed")
+            self.run.journal.write("step.skipped", step=step.id, why="not_needed")
             return True
         return False
 
     def _passes(self, checks: Sequence[CheckCall], step: PlannedStep, part: str) -> bool:
         """Stops at the first check that does not pass: of fifty partitions the others need not be read."""
         for call in checks:
-            answer = ask(call, self.reader)
-            self.samples.record(call, answer, step=step.id, part=part)
+            answer = ask(call, self.run.reader)
+            self.run.samples.record(call, answer, step=step.id, part=part)
             if not answer.passed:
                 return False
         return bool(checks)
@@ -134,7 +129,7 @@ class Apply:
             case OnFailure.NEXT if step.phase is Phase.MAIN:
                 return
             case OnFailure.CONTINUE:
-                self.progress.refused.append(text)
+                self.run.progress.refused.append(text)
             case OnFailure.ASK:
                 if not self.asking.confirm_continue(step, text):
                     raise Stop(Outcome.STEP_FAILED, text)

@@ -12,19 +12,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.core.errors import UnreachableError
-from kfix.core.ports import Clock, ClusterReader
 from kfix.core.snapshot.reading import ChangeResult
 from kfix.heal.actions.base import ActionStatus
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.execution.context import RunProgress
+from kfix.heal.execution.context import OpenRun
 from kfix.heal.execution.guards import Guards
 from kfix.heal.journal.clocks import Record, surely_since
 from kfix.heal.journal.interrupts import held_back
-from kfix.heal.journal.journal import Journal
 from kfix.heal.model.facts import Fact
 from kfix.heal.model.plan import PlannedStep
 from kfix.heal.plan.codec import to_plain
-from kfix.heal.safety.door import Passage
 from kfix.heal.safety.outcomes import Stop
 
 # Facts older than this are read again before a change is sent.
@@ -51,12 +48,8 @@ _SEEN = frozenset({ActionStatus.DONE, ActionStatus.IN_PROGRESS})
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    reader: ClusterReader
-    passage: Passage
-    clock: Clock
-    journal: Journal
+    run: OpenRun
     guards: Guards
-    progress: RunProgress
     unmoved: dict[str, tuple[PlannedStep, Mapping[str, Fact], int | None]] = field(default_factory=dict)
     lost: dict[str, tuple[PlannedStep, Mapping[str, Fact]]] = field(default_factory=dict)
 
@@ -65,12 +58,12 @@ class Change:
 
         `right_before` makes the checks that take no time and raises `Stop` if one no longer holds.
         """
-        checked_at = self.clock.monotonic()
+        checked_at = self.run.clock.monotonic()
         self.guards.check(step)
         now = self.guards.recheck(step)
         right_before(step)
         with held_back():
-            self.journal.write(
+            self.run.journal.write(
                 "step.intent",
                 step=step.id,
                 action=step.action,
@@ -78,12 +71,12 @@ class Change:
                 pre_image=values_of(now),
                 inverse=to_plain(step.inverse),
             )
-            self.progress.begun = True
-            if self.clock.monotonic() - checked_at > FRESH_SECONDS:
+            self.run.progress.begun = True
+            if self.run.clock.monotonic() - checked_at > FRESH_SECONDS:
                 self._check_again(step, right_before)
             self.note(step, now)
             result = self._call(step)
-            self.journal.write(
+            self.run.journal.write(
                 "step.result",
                 step=step.id,
                 ok=result.accepted,
@@ -105,30 +98,32 @@ class Change:
         `sent` is the record of its intent: it may have been sent then, and may arrive until `late` seconds after it. A
         reading that fails right after the kill is made again for some seconds; the change is not.
         """
-        found = self.found_late(lambda: ACTIONS[step.action].probe(step.args, before, self.reader), sent, late)
-        self.journal.write("step.probe", step=step.id, progress=found.value)
+        found = self.found_late(lambda: ACTIONS[step.action].probe(step.args, before, self.run.reader), sent, late)
+        self.run.journal.write("step.probe", step=step.id, progress=found.value)
         if found in _SEEN:
             self._adopted(step)
-            self.progress.issued.append(step)
+            self.run.progress.issued.append(step)
             self.record_new_facts(step)
         elif found is ActionStatus.NOT_STARTED:
             error = f"not made: it is not seen {late:g} s after it may have been sent" if late else "not made"
-            self.journal.write("step.result", step=step.id, ok=False, code=None, error=error, changed=False)
+            self.run.journal.write("step.result", step=step.id, ok=False, code=None, error=error, changed=False)
         return found
 
     def found_late(self, read: Callable[[], ActionStatus], sent: Record, late: float) -> ActionStatus:
         """Reads again while the change is unknown, for some seconds, or not made and may still arrive."""
-        began = self.clock.monotonic()
-        left = max(late - surely_since(sent, self.clock), _AWAKE_SECONDS) if late else 0.0
+        began = self.run.clock.monotonic()
+        left = max(late - surely_since(sent, self.run.clock), _AWAKE_SECONDS) if late else 0.0
         found, said = read(), False
         while True:
-            waited = self.clock.monotonic() - began
+            waited = self.run.clock.monotonic() - began
             if found in _SEEN or waited >= (_READ_AGAIN_SECONDS if found is ActionStatus.UNKNOWN else left):
                 return found
             if left - waited > _READ_AGAIN_SECONDS and not said:
                 said = True
-                self.journal.write("note", text=f"a change that was sent may still arrive for {left - waited:.0f} s")
-            self.clock.sleep(FRESH_SECONDS)
+                self.run.journal.write(
+                    "note", text=f"a change that was sent may still arrive for {left - waited:.0f} s"
+                )
+            self.run.clock.sleep(FRESH_SECONDS)
             found = read()
 
     def look_again(self, step: PlannedStep) -> None:
@@ -136,8 +131,8 @@ class Change:
         if step.id not in self.lost:
             return
         step, before = self.lost[step.id]
-        found = ACTIONS[step.action].probe(step.args, before, self.reader)
-        self.journal.write("step.probe", step=step.id, progress=found.value)
+        found = ACTIONS[step.action].probe(step.args, before, self.run.reader)
+        self.run.journal.write("step.probe", step=step.id, progress=found.value)
         if found in _SEEN:
             del self.lost[step.id]
             self._adopted(step)
@@ -153,19 +148,19 @@ class Change:
         """Journals the new facts of changes that are visible now but were not recorded when they were made."""
         for step, before, rate in list(self.unmoved.values()):
             tried = [step.args] if rate is None else [step.args.with_(rate=rate), step.args]
-            if any(ACTIONS[step.action].probe(args, before, self.reader) in _SEEN for args in tried):
+            if any(ACTIONS[step.action].probe(args, before, self.run.reader) in _SEEN for args in tried):
                 self.record_new_facts(step)
 
     def record_new_facts(self, step: PlannedStep) -> None:
         """Journals the facts as this run's own change left them. Later steps expect these values."""
         try:
-            now = self.guards.baseline.refresh(ACTIONS[step.action].writes(step.args), self.reader)
+            now = self.run.baseline.refresh(ACTIONS[step.action].writes(step.args), self.run.reader)
         except UnreachableError as error:
             # Later steps then see that the old facts have changed, and stop.
-            self.journal.write("note", step=step.id, text=f"the facts could not be read after the change: {error}")
+            self.run.journal.write("note", step=step.id, text=f"the facts could not be read after the change: {error}")
             return
         self.unmoved.pop(step.id, None)
-        self.journal.write("facts.updated", step=step.id, facts=values_of(now))
+        self.run.journal.write("facts.updated", step=step.id, facts=values_of(now))
 
     def _check_again(self, step: PlannedStep, right_before: RightBefore) -> None:
         """Checks guards and facts again after a slow broker or disk. If they fail, journals that nothing was sent."""
@@ -174,24 +169,24 @@ class Change:
             self.guards.recheck(step)
             right_before(step)
         except Stop:
-            self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
+            self.run.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
             raise
 
     def _call(self, step: PlannedStep) -> ChangeResult:
-        self.progress.issued.append(step)
+        self.run.progress.issued.append(step)
         try:
-            result = self.passage.send(step.action, step.args)
+            result = self.run.passage.send(step.action, step.args)
         except UnreachableError as error:
             result = ChangeResult(-1, "NO_ANSWER", str(error))
         except BaseException:
             # A second Ctrl-C or a bug in kfix: the call may or may not have been sent.
-            self.progress.changed[step.id] = f"{step.what} (interrupted: it may or may not have happened)"
+            self.run.progress.changed[step.id] = f"{step.what} (interrupted: it may or may not have happened)"
             raise
         if not result.accepted and result.code not in _SURELY_NOT_DONE:
             result = ChangeResult(-1, result.name, result.message)
         if result.accepted or result.unknown:
             doubt = "" if result.accepted else " (no answer: it may or may not have happened)"
-            self.progress.changed[step.id] = f"{step.what}{doubt}"
+            self.run.progress.changed[step.id] = f"{step.what}{doubt}"
         return result
 
     def _find_out(self, step: PlannedStep, before: Mapping[str, Fact]) -> None:
@@ -199,16 +194,16 @@ class Change:
 
         A change that was made gets a result, so that a rollback reverts it. One that is not seen may still arrive.
         """
-        found = ACTIONS[step.action].probe(step.args, before, self.reader)
-        self.journal.write("step.probe", step=step.id, progress=found.value)
+        found = ACTIONS[step.action].probe(step.args, before, self.run.reader)
+        self.run.journal.write("step.probe", step=step.id, progress=found.value)
         if found in _SEEN:
             self._adopted(step)
         else:
             self.lost[step.id] = (step, before)
 
     def _adopted(self, step: PlannedStep) -> None:
-        self.journal.write("step.result", step=step.id, ok=True, code=0, error="", changed=True, adopted=True)
-        self.progress.changed[step.id] = step.what
+        self.run.journal.write("step.result", step=step.id, ok=True, code=0, error="", changed=True, adopted=True)
+        self.run.progress.changed[step.id] = step.what
 
 
 def values_of(facts: Mapping[str, Fact]) -> dict[str, object]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kfix.core.clock import RunTime
 from kfix.core.ports import Clock, ClusterLock, ClusterReader, Human
 from kfix.heal.gate.gates import Given
-from kfix.heal.journal.journal import Listener
-from kfix.heal.journal.runs import RunStore
+from kfix.heal.journal.journal import Journal, Listener, Samples
+from kfix.heal.journal.runs import RunDir, RunStore
 from kfix.heal.model.answer import Answer
-from kfix.heal.model.plan import CheckCall, PlannedStep
-from kfix.heal.safety.door import Door
+from kfix.heal.model.plan import CheckCall, Plan, PlannedStep
+from kfix.heal.safety.door import Door, Passage
+from kfix.heal.safety.drift import PlannedFacts
 from kfix.heal.safety.outcomes import Outcome
 from kfix.heal.safety.proof import Proof
 
@@ -76,6 +78,35 @@ class RunProgress:
     @property
     def put_back(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.undone.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    """A run while it is carried out, new or resumed: what all its parts share.
+
+    `baseline` are the plan's facts, with those that the journal has of earlier changes. `lock` is None if only this
+    host is locked. `began` is by the monotonic clock, less the time that earlier processes spent on this run.
+    """
+
+    plan: Plan
+    context: Context
+    folder: RunDir
+    passage: Passage
+    lock: ClusterLock | None
+    journal: Journal
+    baseline: PlannedFacts
+    progress: RunProgress
+    samples: Samples
+    began: float
+    run_time: RunTime
+
+    @property
+    def reader(self) -> ClusterReader:
+        return self.context.reader
+
+    @property
+    def clock(self) -> Clock:
+        return self.context.clock
 
 
 @dataclass(frozen=True, slots=True)

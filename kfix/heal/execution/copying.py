@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from kfix.core.errors import UnreachableError
-from kfix.core.ports import Clock, ClusterReader
+from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.reading import LogDirs
 from kfix.core.wording import utc_iso
 from kfix.heal.actions.base import Copied
 from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.execution.context import OpenRun
 from kfix.heal.execution.waiting import Wait, Waits
-from kfix.heal.journal.journal import Journal
 from kfix.heal.model.plan import PlannedStep
 
 _REPORT_EVERY = 2.0
@@ -23,19 +23,17 @@ _RATE_OVER = 30.0
 
 @dataclass(slots=True)
 class Meter:
-    reader: ClusterReader
-    clock: Clock
-    journal: Journal
+    run: OpenRun
     waits: Waits
     reported_at: float = field(default=float("-inf"))
     seen: deque[tuple[float, int]] = field(default_factory=deque)
 
     def poll(self, steps: Sequence[PlannedStep], wait: Wait | None = None) -> None:
         """Journals the bytes copied, or else what the run waits for, with the time at which the wait ends."""
-        now = self.clock.monotonic()
+        now = self.run.clock.monotonic()
         if now - self.reported_at < _REPORT_EVERY:
             return
-        reader = cast("ClusterReader", _CachedLogDirs(self.reader))
+        reader = cast("ClusterReader", _CachedLogDirs(self.run.reader))
         copying = [c for s in steps if (c := self._copied(s, reader)) is not None]
         if not copying:
             if wait is not None:
@@ -47,14 +45,14 @@ class Meter:
         total = None if None in totals else sum(t for t in totals if t is not None)
         rate = self._rate(now, done)
         left = (total - done) / rate if total is not None and rate else None
-        self.journal.write(
+        self.run.journal.write(
             "progress",
             steps=[s.id for s in steps],
             bytes_done=done,
             bytes_total=total,
             bytes_per_second=None if rate is None else round(rate),
             seconds_left=None if left is None else max(0, round(left)),
-            until=None if wait is None else utc_iso(self.clock.now() + wait.left),
+            until=None if wait is None else utc_iso(self.run.clock.now() + wait.left),
         )
 
     def _rate(self, now: float, done: int) -> float | None:

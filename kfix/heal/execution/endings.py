@@ -76,14 +76,14 @@ class Endings:
 
     def always(self, components: Components, *, patient: bool = True) -> None:
         """Restores what the run set for its own duration. A failure is added to `left_on` and raises nothing."""
-        put_back(self.plan, components, self.progress, self.left_on, patient=patient)
+        put_back(components, self.left_on, patient=patient)
 
     def interrupted(self, components: Components, end: KeyboardInterrupt) -> None:
         """Ends an interrupted run. Copies in progress keep their throttle unless the operator decides otherwise."""
         throttles = self.plan.restoring if self.progress.issued else ()
         # A second Ctrl-C may come at any time from here on, while the throttles are still set.
         self.left_on = [s.what for s in throttles]
-        moves = moves_of(self.progress, components)
+        moves = moves_of(components.run)
         if not moves.steps:
             self.left_on = []
             self.always(components, patient=False)
@@ -92,9 +92,9 @@ class Endings:
         self.under_way = copying(moves.steps, self.resume, throttled=bool(throttles), run=self.run + self.at)
         way = choose(components, moves, end, throttled=bool(throttles))
         # The copies may have finished while the operator was deciding.
-        moves = moves_of(self.progress, components)
-        failed = cancel(self.plan, components, self.progress, moves.steps) if way is Way.CANCEL else []
-        if way is Way.UNTHROTTLED or not moves_of(self.progress, components).steps:
+        moves = moves_of(components.run)
+        failed = cancel(components, moves.steps) if way is Way.CANCEL else []
+        if way is Way.UNTHROTTLED or not moves_of(components.run).steps:
             self.left_on, self.on_purpose = [], False
             self.always(components, patient=False)
         self.find_moves()

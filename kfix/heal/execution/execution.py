@@ -6,17 +6,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from kfix import __version__
+from kfix.core.clock import RunTime
 from kfix.core.errors import KfixError, RefusedError, UnreachableError
 from kfix.core.harmless import lines
 from kfix.core.run import Aborted
 from kfix.heal.execution.components import Components
-from kfix.heal.execution.context import Context, RunProgress, RunResult
+from kfix.heal.execution.context import Context, OpenRun, RunProgress, RunResult
 from kfix.heal.execution.endings import Endings
 from kfix.heal.execution.locks import Locked
 from kfix.heal.execution.resume import TakenOver
 from kfix.heal.execution.waiting import Wait
 from kfix.heal.gate.gates import flags
-from kfix.heal.journal.journal import Journal, JournalError, ReadBack
+from kfix.heal.journal.journal import Journal, JournalError, ReadBack, Samples
 from kfix.heal.journal.replay import Replay
 from kfix.heal.journal.runs import RunDir
 from kfix.heal.model.answer import Answer, Verdict
@@ -51,7 +52,7 @@ class Execution:
             self._began(journal)
             if self._already_healthy(components):
                 return self._prove(components, Outcome.ALREADY_HEALTHY)
-            components.guards.preconditions(self.plan)
+            components.guards.preconditions()
             self._unchanged(components)
             self._faithful()
             return self._steps(components)
@@ -61,7 +62,7 @@ class Execution:
         with self._journal(back) as journal, self._recorded(journal):
             components = self._taken_over(journal, back, before, did)
             if not self.progress.changed:
-                components.guards.preconditions(self.plan)
+                components.guards.preconditions()
                 self._unchanged(components)
             self._faithful()
             return self._steps(components)
@@ -85,8 +86,22 @@ class Execution:
     # -- beginnings
 
     def _components(self, journal: Journal, baseline: PlannedFacts, spent: float = 0.0) -> Components:
+        """`spent` is the time in seconds that earlier processes spent on this run."""
+        clock = self.context.clock
         return Components(
-            self.plan, self.context, self.run, self.locked, journal, baseline, self.progress, self.passage, spent
+            OpenRun(
+                self.plan,
+                self.context,
+                self.run,
+                self.passage,
+                self.locked.cluster,
+                journal,
+                baseline,
+                self.progress,
+                Samples(journal),
+                clock.monotonic() - spent,
+                RunTime.begins(clock),
+            )
         )
 
     def _began(self, journal: Journal) -> None:
@@ -121,8 +136,7 @@ class Execution:
             reached_by=self.context.at.strip(),
         )
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
-        taken = TakenOver(self.plan, self.endings.resume, self.context.reader, self.progress, self._abort)
-        taken.take(components, before, did, adopt=adopt)
+        TakenOver(components, self.endings.resume, self._abort).take(before, did, adopt=adopt)
         return components
 
     @contextmanager
@@ -190,7 +204,7 @@ class Execution:
     def _already_healthy(self, components: Components) -> bool:
         for call in self.plan.goal.checks:
             answer = ask(call, self.context.reader)
-            components.samples.record(call, answer, part="goal")
+            components.run.samples.record(call, answer, part="goal")
             if not answer.passed:
                 return False
         return bool(self.plan.goal.checks)
@@ -199,11 +213,11 @@ class Execution:
         """Raises `Stop` if any fact of the plan has changed. This happens before the first question."""
         keys = [fact.key for fact in self.plan.facts]
         try:
-            _, drifts = components.guards.baseline.compare(keys, self.context.reader)
+            _, drifts = components.run.baseline.compare(keys, self.context.reader)
         except UnreachableError as error:
             raise Stop(Outcome.REFUSED, f"the plan's facts could not be read again: {error}") from error
         for drift in drifts:
-            components.journal.write("facts.recheck", key=drift.key, was=drift.was, is_=drift.is_)
+            components.run.journal.write("facts.recheck", key=drift.key, was=drift.was, is_=drift.is_)
         if drifts:
             begun = f"the cluster has changed since plan {self.plan.short_id} was made"
             text = lines(begun, table(drifts), "the plan is stale")
@@ -231,10 +245,10 @@ class Execution:
                 components.apply.visit(batch)
         standing = tuple((c, a) for c, a in sample(self.plan.standing, self.context.reader) if not a.passed)
         for call, answer in standing:
-            components.samples.record(call, answer, part="standing")
+            components.run.samples.record(call, answer, part="standing")
         # A run that only set throttles and removed them again has still changed something.
         changed = self.progress.standing or self.progress.descriptions
-        components.journal.write(
+        components.run.journal.write(
             "run.end",
             outcome=good.value,
             exit=0,
@@ -261,7 +275,7 @@ class Execution:
         began, missing = clock.monotonic(), dict[CheckCall, Answer]()
 
         def on_sample(call: CheckCall, answer: Answer, in_row: int) -> None:
-            components.samples.record(call, answer, part="proof", in_row=in_row)
+            components.run.samples.record(call, answer, part="proof", in_row=in_row)
             missing.pop(call, None)
             if not answer.passed:
                 missing[call] = answer

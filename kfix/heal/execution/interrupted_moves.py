@@ -16,7 +16,7 @@ from kfix.core.harmless import lines
 from kfix.heal.actions.base import NotApplicable
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution.components import Components
-from kfix.heal.execution.context import RunProgress
+from kfix.heal.execution.context import OpenRun
 from kfix.heal.execution.guards import Guards
 from kfix.heal.execution.restore import names, still_moving
 from kfix.heal.journal.interrupts import Terminated
@@ -48,11 +48,13 @@ class InterruptedMoves:
     unknown: str = ""
 
 
-def moves_of(progress: RunProgress, components: Components) -> InterruptedMoves:
+def moves_of(run: OpenRun) -> InterruptedMoves:
     try:
-        return InterruptedMoves(still_moving(progress, components.watch.reader))
+        return InterruptedMoves(still_moving(run.progress, run.reader))
     except UnreachableError as error:
-        moves = tuple(s for s in progress.issued if s.action == "reassign.move" and s.id not in progress.verified)
+        moves = tuple(
+            s for s in run.progress.issued if s.action == "reassign.move" and s.id not in run.progress.verified
+        )
         return InterruptedMoves(moves, str(error))
 
 
@@ -66,12 +68,12 @@ def choose(components: Components, moves: InterruptedMoves, end: KeyboardInterru
         except KeyboardInterrupt:
             why = "a second interrupt"
     partitions = sorted({s.args.text("partition") for s in moves.steps})
-    components.journal.write("interrupted", partitions=partitions, throttled=throttled, choice=way.value, why=why)
+    components.run.journal.write("interrupted", partitions=partitions, throttled=throttled, choice=way.value, why=why)
     return way
 
 
 def _ask(components: Components, moves: InterruptedMoves, *, throttled: bool) -> tuple[Way, str]:
-    may_cancel = components.change.passage.may_cancel
+    may_cancel = components.run.passage.may_cancel
     ways = {"": Way.LEAVE}
     ways |= {"c": Way.CANCEL} if may_cancel else {}
     ways |= {"u": Way.UNTHROTTLED} if throttled else {}
@@ -108,35 +110,34 @@ def _screen(moves: InterruptedMoves, *, throttled: bool, may_cancel: bool) -> st
     return lines(*rows)
 
 
-def cancel(plan: Plan, components: Components, progress: RunProgress, moves: Iterable[PlannedStep]) -> list[str]:
+def cancel(components: Components, moves: Iterable[PlannedStep]) -> list[str]:
     """Cancels each move, with guards, intent and result as for every change.
 
     Returns the partitions whose move could not be cancelled, each with the reason.
     """
-    failed = []
+    run, failed = components.run, []
     for move in moves:
         try:
-            components.change.passage.refuse_while_cut()
-            for step in _back(plan, components, move):
+            run.passage.refuse_while_cut()
+            for step in _back(run, move):
                 _carry_out(components, step)
-                progress.undoing.add(step.id)
-                progress.undone[move.id] = progress.undone.get(move.id, step.what)
+                run.progress.undoing.add(step.id)
+                run.progress.undone[move.id] = run.progress.undone.get(move.id, step.what)
         except (Stop, NotApplicable, KfixError) as reason:
             failed.append(f"{move.args.text('partition')}: {str(reason).partition(chr(10))[0]}")
     return failed
 
 
-def _back(plan: Plan, components: Components, move: PlannedStep) -> Iterator[PlannedStep]:
+def _back(run: OpenRun, move: PlannedStep) -> Iterator[PlannedStep]:
     """Yields the cancel and, if Kafka does not restore the order of the replicas, a step that does."""
-    reader = components.watch.reader
     tp = Args({"partition": move.args.text("partition")})
-    args = ACTIONS["reassign.cancel"].freeze(tp, FactReader(reader))
-    yield _step(plan, move, Undo("reassign.cancel", args), "undo")
+    args = ACTIONS["reassign.cancel"].freeze(tp, FactReader(run.reader))
+    yield _step(run.plan, move, Undo("reassign.cancel", args), "undo")
     if move.inverse is None:
         return
     order = move.inverse.args.with_(before=args.brokers("original"), bytes=0)
     if order.brokers("replicas") != order.brokers("before"):
-        yield _step(plan, move, Undo(move.inverse.action, order), "order")
+        yield _step(run.plan, move, Undo(move.inverse.action, order), "order")
 
 
 def _step(plan: Plan, move: PlannedStep, undo: Undo, what: str) -> PlannedStep:
@@ -152,10 +153,9 @@ def _step(plan: Plan, move: PlannedStep, undo: Undo, what: str) -> PlannedStep:
 
 def _carry_out(components: Components, step: PlannedStep) -> None:
     """Sends one cancelling step and waits for its effect. It rests on the facts of this moment, not on the plan's."""
-    reader = components.watch.reader
-    read = FactReader(reader)
-    guards = Guards(reader, components.journal, components.samples, PlannedFacts(read(key) for key in step.pre))
-    change = replace(components.change, guards=guards, unmoved={})
+    read = FactReader(components.run.reader)
+    run = replace(components.run, baseline=PlannedFacts(read(key) for key in step.pre))
+    change = replace(components.change, run=run, guards=Guards(run), unmoved={})
     result = change.make(step, components.watch.right_before)
     if not result.accepted and not result.unknown:
         raise KfixError(f"the cluster refused it: {result.name} {result.message}".strip())

@@ -17,17 +17,17 @@ from kfix.heal.safety.outcomes import Stop
 _NAMED = 8
 
 
-def put_back(plan: Plan, components: Components, progress: RunProgress, left_on: list[str], *, patient: bool) -> None:
+def put_back(components: Components, left_on: list[str], *, patient: bool) -> None:
     """Runs the restoring steps. What could not be restored is added to `left_on`, with the reason.
 
     With `patient` a first Ctrl-C takes effect only after the remaining steps have run.
     """
-    if not progress.issued:
+    if not components.run.progress.issued:
         return
-    steps = plan.restoring
+    steps = components.run.plan.restoring
     left_on += [s.what for s in steps]
     interrupt: KeyboardInterrupt | None = None
-    for act in _acts(plan, steps, components, progress, left_on):
+    for act in _acts(steps, components, left_on):
         try:
             act()
         except KeyboardInterrupt as first:
@@ -39,9 +39,8 @@ def put_back(plan: Plan, components: Components, progress: RunProgress, left_on:
         raise interrupt
 
 
-def _acts(
-    plan: Plan, steps: tuple[PlannedStep, ...], components: Components, progress: RunProgress, left_on: list[str]
-) -> Iterator[Callable[[], None]]:
+def _acts(steps: tuple[PlannedStep, ...], components: Components, left_on: list[str]) -> Iterator[Callable[[], None]]:
+    progress = components.run.progress
     yield components.change.catch_up
 
     def put(item: tuple[int, PlannedStep]) -> None:
@@ -49,13 +48,13 @@ def _acts(
         if step in progress.issued:
             # It was sent before a Ctrl-C: its effect is verified, and it is not sent again.
             progress.done.add(step.id)
-        why = _why_not(components, progress, number, step)
+        why = _why_not(components, number, step)
         left_on.remove(step.what)
         if why:
             left_on.append(f"{step.what} ({why})")
             return
         progress.undoing.add(step.id)
-        for found in plan.steps:
+        for found in components.run.plan.steps:
             if found.undone_by(step):
                 _undone(progress, found, step.what)
 
@@ -63,7 +62,8 @@ def _acts(
         yield partial(put, item)
 
 
-def _why_not(components: Components, progress: RunProgress, number: int, step: PlannedStep) -> str:
+def _why_not(components: Components, number: int, step: PlannedStep) -> str:
+    progress = components.run.progress
     refused = len(progress.refused)
     try:
         components.apply.visit(((number, step),))

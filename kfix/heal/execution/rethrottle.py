@@ -14,17 +14,14 @@ from pathlib import Path
 from kfix.core.args import ArgKind, Args, coerce
 from kfix.core.documents.opening import read_file
 from kfix.core.errors import RefusedError, UsageError
-from kfix.core.ports import Clock, ClusterReader
 from kfix.core.private import write_private
 from kfix.heal.actions.base import ActionStatus
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution.change import Change
-from kfix.heal.execution.context import RunProgress
+from kfix.heal.execution.context import OpenRun
 from kfix.heal.journal.interrupts import held_back
-from kfix.heal.journal.journal import Journal
 from kfix.heal.model.plan import Phase, Plan, PlannedStep
 from kfix.heal.plan.codec import to_plain
-from kfix.heal.safety.door import Passage
 
 _ACTION = "throttle.rate"
 _LARGEST = 1 << 16
@@ -60,58 +57,57 @@ def request_throttle(run: Path, plan: Plan, rate: str, by: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rethrottle:
-    run: Path
-    plan: Plan
-    reader: ClusterReader
-    passage: Passage
-    clock: Clock
-    journal: Journal
-    progress: RunProgress
+    run: OpenRun
     change: Change
 
     def poll(self) -> None:
-        path = self.run / _FILE
+        path = self.run.folder.path / _FILE
         if not path.exists():
             return
         asked = _read(path)
         with suppress(OSError):
             path.unlink()
         if asked is None:
-            self.journal.write("note", text=f"{_FILE}: not a request made by kfix; ignored")
+            self.run.journal.write("note", text=f"{_FILE}: not a request made by kfix; ignored")
             return
         rate, by = asked
-        if any(s.phase is Phase.ALWAYS for s in self.progress.issued):
-            self.journal.write("note", text=f"{_FILE}: ignored: the throttles were already removed")
+        if any(s.phase is Phase.ALWAYS for s in self.run.progress.issued):
+            self.run.journal.write("note", text=f"{_FILE}: ignored: the throttles were already removed")
             return
-        if not self.passage.may_rethrottle:
-            self.journal.write("note", text=f"{_FILE}: ignored: the site's policy requires approval for each throttle")
+        if not self.run.passage.may_rethrottle:
+            self.run.journal.write(
+                "note", text=f"{_FILE}: ignored: the site's policy requires approval for each throttle"
+            )
             return
         try:
-            self.passage.refuse_while_cut()
+            self.run.passage.refuse_while_cut()
         except RefusedError as error:
-            self.journal.write("note", text=f"{_FILE}: ignored: {error}")
+            self.run.journal.write("note", text=f"{_FILE}: ignored: {error}")
             return
-        throttled = {s.id for s in self.progress.issued} | self.progress.done
-        steps = [step for step in self.plan.steps if step.action == _ACTION and step.id in throttled]
+        throttled = {s.id for s in self.run.progress.issued} | self.run.progress.done
+        steps = [step for step in self.run.plan.steps if step.action == _ACTION and step.id in throttled]
         for step in steps:
             self._change(step, step.args.with_(rate=rate), by)
-        until = self.clock.monotonic() + _SEEN_WITHIN
+        until = self.run.clock.monotonic() + _SEEN_WITHIN
         for step in steps:
             self._wait_seen(step.args.with_(rate=rate), until)
             self.change.record_new_facts(step)
 
     def _change(self, step: PlannedStep, args: Args, by: str) -> None:
         with held_back():
-            self.journal.write("throttle.intent", step=step.id, args=to_plain(args), by=by)
+            self.run.journal.write("throttle.intent", step=step.id, args=to_plain(args), by=by)
             self.change.note(step, {}, args.number("rate"))
-            result = self.passage.send(_ACTION, args)
-            self.journal.write(
+            result = self.run.passage.send(_ACTION, args)
+            self.run.journal.write(
                 "throttle.result", step=step.id, ok=result.accepted, error="" if result.accepted else result.name
             )
 
     def _wait_seen(self, args: Args, until: float) -> None:
-        while ACTIONS[_ACTION].probe(args, {}, self.reader) is not ActionStatus.DONE and self.clock.monotonic() < until:
-            self.clock.sleep(_POLL_EVERY)
+        while (
+            ACTIONS[_ACTION].probe(args, {}, self.run.reader) is not ActionStatus.DONE
+            and self.run.clock.monotonic() < until
+        ):
+            self.run.clock.sleep(_POLL_EVERY)
 
 
 def _read(path: Path) -> tuple[int, str] | None:

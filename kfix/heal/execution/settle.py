@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kfix.core.harmless import lines
-from kfix.core.ports import Clock, ClusterReader
+from kfix.heal.execution.context import OpenRun
 from kfix.heal.execution.waiting import Wait
 from kfix.heal.execution.watch import Watch, hopeless
-from kfix.heal.journal.journal import Journal, Samples
 from kfix.heal.model.answer import Verdict
 from kfix.heal.model.plan import PlannedStep
 from kfix.heal.safety.proof import Asked, sample, verdict_of
@@ -28,25 +27,21 @@ class Unproved:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    reader: ClusterReader
-    clock: Clock
-    journal: Journal
-    samples: Samples
+    run: OpenRun
     watch: Watch
-    interval: float
 
     def wait(self, steps: Sequence[PlannedStep]) -> tuple[Unproved, ...]:
         """Returns the steps that could not be verified. A step that can no longer succeed does not delay the others."""
-        began = self.clock.monotonic()
+        began, interval = self.run.clock.monotonic(), self.run.plan.goal.interval
         waiting = list(steps)
         failed: list[Unproved] = []
         while True:
-            seconds = self.clock.monotonic() - began
+            seconds = self.run.clock.monotonic() - began
             answers = {step.id: self._sample(step) for step in waiting}
             for step in [s for s in waiting if verdict_of(answers[s.id]) is Verdict.PASS]:
-                self.journal.write("step.verified", step=step.id, seconds=round(seconds, 3))
+                self.run.journal.write("step.verified", step=step.id, seconds=round(seconds, 3))
                 waiting.remove(step)
-            pause = self.interval if seconds < _SLOWER_AFTER else max(self.interval, _SLOWEST)
+            pause = interval if seconds < _SLOWER_AFTER else max(interval, _SLOWEST)
             for step in list(waiting):
                 why = self._in_vain(step)
                 if why or seconds + pause > step.verify_timeout:
@@ -56,7 +51,7 @@ class Settle:
             if not waiting:
                 return tuple(failed)
             self.watch.poll(waiting, self._wait(waiting[0], answers, seconds))
-            self.clock.sleep(pause)
+            self.run.clock.sleep(pause)
 
     def _wait(self, step: PlannedStep, answers: Mapping[str, Asked], seconds: float) -> Wait | None:
         """Returns the first check of the step that does not pass yet."""
@@ -67,19 +62,19 @@ class Settle:
 
     def _in_vain(self, step: PlannedStep) -> str:
         """Returns why waiting is pointless, or "". Invariants are checked first: a pause may resolve the reason."""
-        if not hopeless(step, self.reader):
+        if not hopeless(step, self.run.reader):
             return ""
         self.watch.invariants()
-        return hopeless(step, self.reader)
+        return hopeless(step, self.run.reader)
 
     def _sample(self, step: PlannedStep) -> Asked:
-        asked = sample(step.verify, self.reader)
+        asked = sample(step.verify, self.run.reader)
         for call, answer in asked:
-            self.samples.record(call, answer, step=step.id, part="verify")
+            self.run.samples.record(call, answer, step=step.id, part="verify")
         return asked
 
     def _unproved(self, step: PlannedStep, verdict: Verdict, text: str) -> Unproved:
-        self.journal.write("step.not_verified", step=step.id, verdict=verdict.value, text=text)
+        self.run.journal.write("step.not_verified", step=step.id, verdict=verdict.value, text=text)
         return Unproved(step, verdict, text)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kfix.core.ports import Clock
 from kfix.core.wording import utc_iso
-from kfix.heal.journal.journal import Journal
+from kfix.heal.execution.context import OpenRun
 from kfix.heal.model.answer import Answer
 from kfix.heal.model.plan import CheckCall
 
@@ -36,21 +35,20 @@ class Wait:
 
 @dataclass(slots=True)
 class Waits:
-    clock: Clock
-    journal: Journal
+    run: OpenRun
     reported_at: float = field(default=float("-inf"))
 
     def report(self, wait: Wait) -> None:
-        now = self.clock.monotonic()
+        now = self.run.clock.monotonic()
         if wait.seconds < _AT_ONCE or now - self.reported_at < _REPORT_EVERY:
             return
         self.reported_at = now
-        self.journal.write(
+        self.run.journal.write(
             "wait",
             **({"step": wait.step} if wait.step else {}),
             check=wait.what,
             observed=wait.observed,
             wanted=wait.wanted,
-            until=utc_iso(self.clock.now() + wait.left),
+            until=utc_iso(self.run.clock.now() + wait.left),
             seconds_left=round(wait.left),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from kfix.core.access import Access
@@ -42,13 +43,9 @@ class LiveClusters:
         found = self._just_opened(access, judged) or diagnose_once(target, judged)
         if not cuts_in(found.findings):
             return found.findings
-        again = DiagnoseOptions(
-            # However short the plan's wait was: no transient state may refuse it.
-            debounce=max(judged.debounce, TIMING.debounce),
-            restart_grace=judged.restart_grace,
-            transaction_grace=judged.transaction_grace,
-            keep=False,
-        )
+        # However short the wait was for the plan: nothing that passes by itself may refuse it.
+        judged = replace(judged, debounce=max(judged.debounce, TIMING.debounce))
+        again = DiagnoseOptions(**asdict(judged), keep=False)
         return diagnose_live(target, again, unfinished_runs)[0].findings
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kfix.core.args import Args
@@ -16,7 +16,7 @@ from kfix.core.harmless import lines
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.offsets import SavedOffsets
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
-from kfix.core.timing import DiagnosisTimes
+from kfix.core.timing import TIMING, DiagnosisTimes
 from kfix.core.wording import several
 from kfix.front.text import utf8
 from kfix.heal.execution.run import created_now, whoami
@@ -56,7 +56,7 @@ class HealRequest:
     moves: Moves = ()
     moves_file: Path | None = None
     saved: SavedOffsets | None = None
-    judged: DiagnosisTimes = field(default_factory=DiagnosisTimes)
+    judged: DiagnosisTimes = TIMING
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,7 @@ def read_request(
     moves_file: Path | None = None,
     offsets_file: Path | None = None,
     policy: Path | None = None,
+    judged: DiagnosisTimes = TIMING,
 ) -> HealRequest:
     """Reads and checks runbook, parameters and files before the cluster is read. `params` are NAME=VALUE.
 
@@ -108,7 +109,7 @@ def read_request(
         from kfix.core.saved.offsets import read_offsets  # noqa: PLC0415 - only a plan that restores needs it
 
         saved = read_offsets(offsets_file)
-    return HealRequest(runbook, args, rules, topic, finding, moves, moves_file, saved)
+    return HealRequest(runbook, args, rules, topic, finding, moves, moves_file, saved, judged)
 
 
 def _params(runbook: Runbook, given: Sequence[str]) -> tuple[Args, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kfix.core.access import Access
 from kfix.core.application import App
-from kfix.core.clusters import OpenCluster
+from kfix.core.clusters import DiagnoseOptions, OpenCluster
 from kfix.core.diagnosis.finding import Diagnosis, Finding
 from kfix.core.errors import UnreachableError
 from kfix.core.ports import Human
@@ -35,7 +35,7 @@ from kfix.heal.rollback.planning import make_rollback
 from kfix.heal.safety.door import Diagnosed, Door
 from kfix.heal.safety.proof import Asked, Proof
 from kfix.heal.safety.target import refuse_other_cluster
-from kfix.heal.session.request import HealRequest, Nothing, plan_for
+from kfix.heal.session.request import HealRequest, Matched, Nothing, match, plan_for
 from kfix.heal.session.site import Site
 
 
@@ -159,6 +159,18 @@ class Healing:
         return Door(
             self._cluster.changer, policy, lambda: findings(access, judged), self._app.clock, just_now, access.at
         )
+
+
+def diagnosed_for(
+    app: App, access: Access, asked: HealRequest, options: DiagnoseOptions
+) -> tuple[Matched, Diagnosis, Snapshot]:
+    """Diagnoses the cluster, and returns what the request applies to. Raises as `match` does."""
+    # Findings about one group rest on a reading of it, which a diagnosis makes only for the groups that are named.
+    group = str(asked.params.get("group", ""))
+    groups = (*options.groups, group) if group else options.groups
+    wanted = replace(options, groups=groups, zones=options.zones or access.criteria.zones)
+    diagnosis, snapshot = app.clusters.diagnose(access, wanted)
+    return match(asked, diagnosis, snapshot), diagnosis, snapshot
 
 
 def for_plan(access: Access, plan: Plan) -> Access:

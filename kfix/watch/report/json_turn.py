@@ -1,29 +1,34 @@
-"""A change as JSON, `kfix.watch/v1`: one object a line of `kfix watch --json`, written when the change is seen.
-
-schema        "kfix.watch/v1"
-kind          "new", "worse", "better", "explained", "fixed"; of the cluster "lost" (no source answers), "back"
-at, since     when it was seen, and when the finding or the loss began; seconds since the epoch, UTC
-cluster       id, or address if the id is unknown; "" while the cluster has not answered yet
-name          what people call the cluster: its name in the inventory, else its id or address
-key           key of the finding; "unreachable" for lost and back
-severity      after the change, and before it if nothing is left to act on: "info", "warning", "critical"
-worst         the most severe that it was since it began
-text          the change as one sentence
-explained_by  key of the finding that explains this one, "" if kind is not "explained"
-error         why no source answers, "" if kind is not "lost"
-finding       the finding as it was last seen, same shape as in `kfix diagnose --json`; null for lost and back
-"""
+"""A change as JSON, `kfix.watch/v1`: one object a line of `kfix watch --json`, written when the change is seen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Literal
 
-from kfix.diagnose.report.json_findings import finding_dict
+from kfix.core.declared import Pattern, Seconds
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.documents.outputs import written
+from kfix.diagnose.report.json_findings import FindingJson, finding_dict
 from kfix.watch.model import Turn, TurnKind, WatchState
 from kfix.watch.report.words import trouble_texts, turn_text
 
-SCHEMA: Final = "kfix.watch/v1"
+
+class TurnJson:
+    """One change: a line of kfix watch --json"""
+
+    schema: Literal["kfix.watch/v1"]
+    kind: Annotated[TurnKind, "lost (no source answers) and back are of the cluster"]
+    at: Annotated[Seconds, "when it was seen"]
+    since: Annotated[Seconds, "when the finding or the loss began"]
+    cluster: Annotated[str, 'id, or address if the id is unknown; "" while the cluster has not answered yet']
+    name: Annotated[str, "its name in the inventory, else its id or address"]
+    key: Annotated[str, Pattern("^(KFX[0-9]{3}:|unreachable$)"), '"unreachable" for lost and back']
+    severity: Annotated[Severity, "after the change; before it where nothing is left to act on"]
+    worst: Annotated[Severity, "the most severe that it was since it began"]
+    text: Annotated[str, Pattern("."), "the change as one sentence"]
+    explained_by: Annotated[str, 'key of the finding that explains this one, "" if kind is not "explained"']
+    error: Annotated[str, 'why no source answers, "" if kind is not "lost"']
+    finding: Annotated[FindingJson | None, "as it was last seen; null for lost and back"]
 
 
 class WatchJson:
@@ -50,18 +55,13 @@ class WatchJson:
 
 
 def turn_json(turn: Turn, state: WatchState) -> Mapping[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "kind": turn.kind.value,
-        "at": turn.at,
-        "since": turn.since,
-        "cluster": state.cluster,
-        "name": state.name,
-        "key": turn.key,
-        "severity": turn.severity.word,
-        "worst": turn.worst.word,
-        "text": turn_text(turn),
-        "explained_by": turn.text if turn.kind is TurnKind.EXPLAINED else "",
-        "error": turn.text if turn.kind is TurnKind.LOST else "",
-        "finding": None if turn.finding is None else finding_dict(turn.finding),
-    }
+    return written(
+        TurnJson,
+        turn,
+        cluster=state.cluster,
+        name=state.name,
+        text=turn_text(turn),
+        explained_by=turn.text if turn.kind is TurnKind.EXPLAINED else "",
+        error=turn.text if turn.kind is TurnKind.LOST else "",
+        finding=None if turn.finding is None else finding_dict(turn.finding),
+    )

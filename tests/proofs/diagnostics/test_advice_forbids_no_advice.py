@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.casefile import open_case
 from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.snapshot import Assignment, Snapshot, TopicPartition
 from kfix_diagnostics._bans import CHANGES_OF
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.holding import held_back
 from tests.places import ROOT
 from tests.unit.diagnostics.build import Paper
@@ -85,7 +86,7 @@ def contradictions(snapshot: Snapshot, diagnosis: Diagnosis) -> Iterator[tuple[s
 
 
 def agree(snapshot: Snapshot) -> None:
-    diagnosis = diagnose(snapshot, options=Options(prevention=True))
+    diagnosis = diagnose(snapshot, criteria=Criteria(prevention=True))
     assert [*contradictions(snapshot, diagnosis)] == []
     by_key = {f.key: f for f in diagnosis.walk()}
     assert len(by_key) == len([*diagnosis.walk()]), sorted(f.key for f in diagnosis.walk())

@@ -5,12 +5,14 @@ from collections import Counter
 
 from hypothesis import given, settings
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.casefile import open_case
 from kfix.core.diagnosis.finding import ChangeKind, Severity
+from kfix.core.expected import Expected
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.diagnose.report.json_findings import findings_json
 from kfix.diagnose.report.table import findings_text
-from kfix_diagnostics.engine import Options, diagnose, settle_seconds
+from kfix_diagnostics.engine import diagnose, settle_seconds
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.proofs.hostile import CASES
 from tests.unit.diagnostics.build import Paper
@@ -23,12 +25,12 @@ STARTS = re.compile(r"(Wait until .* Then: )?(start|end the frozen)", re.IGNOREC
 @given(papers(), papers())
 def test_every_snapshot_is_judged_and_reported(paper: Paper, before: Paper) -> None:
     snapshot = paper.snapshot()
-    wide = Options(prevention=True, expected_rf=2)
+    wide = Criteria(prevention=True, expected=Expected(rf=2))
     for diagnosis in (
         diagnose(snapshot),
         diagnose(snapshot, earlier=before.snapshot()),
-        diagnose(snapshot, options=wide),
-        diagnose(snapshot, earlier=before.snapshot(), options=wide),
+        diagnose(snapshot, criteria=wide),
+        diagnose(snapshot, earlier=before.snapshot(), criteria=wide),
     ):
         assert findings_text(diagnosis, 60)
         assert findings_json(diagnosis)
@@ -59,7 +61,7 @@ def test_what_loses_records_comes_after_a_start_that_loses_none(paper: Paper) ->
     """As long as an in-sync replica exists on some disk, the start of its broker is advised first."""
     snapshot = paper.snapshot()
     case = open_case(snapshot)
-    for finding in diagnose(snapshot, options=Options(prevention=True)).walk():
+    for finding in diagnose(snapshot, criteria=Criteria(prevention=True)).walk():
         loses = [ChangeKind.UNCLEAN_ELECTION in r.changes or "relax_to" in r.command for r in finding.remedies]
         if any(loses) and any(case.isr(tp) for tp in finding.partitions):
             assert any(STARTS.match(r.text) for r in finding.remedies[: loses.index(True)]), finding.remedies
@@ -99,7 +101,7 @@ def test_what_hangs_is_the_cause_and_no_finding_says_otherwise(paper: Paper) -> 
 def test_no_reassignment_is_advised_for_a_topic_where_it_would_hang(paper: Paper) -> None:
     snapshot = paper.snapshot()
     hindered = open_case(snapshot).hindered
-    for finding in diagnose(snapshot, options=Options(prevention=True)).walk():
+    for finding in diagnose(snapshot, criteria=Criteria(prevention=True)).walk():
         for remedy in finding.remedies:
             if remedy.command and remedy.runbook in {"raise-topic-rf", "raise-offsets-rf"}:
                 assert not any(f"topic={topic} " in remedy.command for topic in hindered), remedy
@@ -117,9 +119,9 @@ def test_each_lost_id_has_a_successor_of_its_own(paper: Paper) -> None:
 def test_the_same_snapshot_gives_the_same_diagnosis(paper: Paper) -> None:
     one: Snapshot = paper.snapshot()
     assert diagnose(one) == diagnose(one)
-    wide = Options(prevention=True)
-    told = diagnose(one, options=wide)
-    assert told == diagnose(one, options=wide)
+    wide = Criteria(prevention=True)
+    told = diagnose(one, criteria=wide)
+    assert told == diagnose(one, criteria=wide)
     for finding in told.walk():
         assert not finding.prevention or finding.severity <= Severity.WARNING
     assert {f.key for f in diagnose(one).walk()} == {f.key for f in told.walk() if not f.prevention}

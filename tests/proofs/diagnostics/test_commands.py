@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from kfix.core.criteria import Criteria
 from kfix.core.saved.offsets import write_offsets
 from kfix.core.snapshot.offsets import SavedOffsets
 from kfix.core.snapshot.snapshot import ReachedBy, Snapshot
 from kfix.shell.app import app
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.cases import SICK
 
 CONFIG = "my client's.properties"
@@ -21,7 +22,7 @@ PROFILE = "the paper's"
 
 
 def commands(snapshot: Snapshot) -> set[str]:
-    diagnosis = diagnose(snapshot, options=Options(prevention=True))
+    diagnosis = diagnose(snapshot, criteria=Criteria(prevention=True))
     return {r.command for f in diagnosis.walk() for r in f.remedies if r.command}
 
 

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
 from kfix.heal.actions.ordering import longest, put_first
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.proofs.diagnostics.leaderless_model import BROKERS, UNCLEAN, Cluster, Partition, clusters, happen, history
 
 WITHOUT_LEADER = {"KFX103", "KFX104", "KFX119"}
@@ -23,7 +24,7 @@ LED_LAST = re.compile(r"puts broker (\d+), which led last, first")
 
 
 def judged(cluster: Cluster) -> Diagnosis:
-    return diagnose(cluster.snapshot(), options=Options(prevention=True))
+    return diagnose(cluster.snapshot(), criteria=Criteria(prevention=True))
 
 
 def about(part: Partition, diagnosis: Diagnosis) -> Finding:

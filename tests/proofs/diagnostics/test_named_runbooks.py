@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from kfix import __version__
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import ChangeKind, Finding, Remedy
 from kfix.core.errors import RefusedError
 from kfix.core.snapshot.snapshot import Snapshot
@@ -21,7 +22,7 @@ from kfix.heal.planning.params import parse_params
 from kfix.heal.planning.planner import make_plan
 from kfix.heal.runbook.catalogue import load
 from kfix.heal.runbook.placements import PlacementInput
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.unit.heal.probes.eligible_cases import allowed_with_isr
 
 _OF_REGISTRATIONS = "broker_is_gone"
@@ -48,7 +49,7 @@ def sick(name: str) -> tuple[PreparedIncident, Snapshot]:
 
 
 def commands(snapshot: Snapshot) -> Iterator[tuple[Finding, Remedy]]:
-    for finding in diagnose(snapshot, options=Options(prevention=True)).walk():
+    for finding in diagnose(snapshot, criteria=Criteria(prevention=True)).walk():
         for remedy in finding.remedies:
             if remedy.runbook and remedy.command and not remedy.after and "FILE" not in remedy.command.split():
                 yield finding, remedy

@@ -5,10 +5,11 @@ from collections.abc import Set as AbstractSet
 
 import pytest
 
-from kfix_diagnostics.engine import Options, diagnose
+from kfix.core.criteria import Criteria
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.build import Paper
 
-WIDE = Options(prevention=True)
+WIDE = Criteria(prevention=True)
 #: Findings about brokers that are away; those about single partitions end with their partition.
 ABOUT_BROKERS = ("KFX301", "KFX302", "KFX401", "KFX404", "KFX501")
 
@@ -28,7 +29,7 @@ def cluster(seed: int, min_isr: int, dead: set[int], lagging: AbstractSet[int] =
 
 
 def keys(paper: Paper) -> set[str]:
-    return {f.key for f in diagnose(paper.snapshot(), options=WIDE).walk() if f.code in ABOUT_BROKERS}
+    return {f.key for f in diagnose(paper.snapshot(), criteria=WIDE).walk() if f.code in ABOUT_BROKERS}
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -71,7 +72,7 @@ def test_partitions_that_two_live_brokers_lag_behind_are_one_head(min_isr, code)
 @pytest.mark.parametrize("left", [6, 5, 1])
 def test_a_missing_rack_keeps_its_key(left):
     paper = Paper(range(1, 7), dict.fromkeys(range(1, 7 - left), "a"))
-    assert {f.key for f in diagnose(paper.snapshot(), options=WIDE).walk() if f.code == "KFX606"} == {"KFX606:racks"}
+    assert {f.key for f in diagnose(paper.snapshot(), criteria=WIDE).walk() if f.code == "KFX606"} == {"KFX606:racks"}
 
 
 def test_many_partitions_keep_one_key_whatever_their_topics_are():

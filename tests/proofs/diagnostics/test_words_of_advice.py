@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Ban, ChangeKind, Diagnosis, Finding, Remedy
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.proofs.diagnostics.random_clusters import cluster
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.cases import SICK
@@ -73,7 +74,7 @@ def undeclared(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
 
 
 def agree(snapshot: Snapshot) -> None:
-    diagnosis = diagnose(snapshot, options=Options(prevention=True))
+    diagnosis = diagnose(snapshot, criteria=Criteria(prevention=True))
     assert [*contradictions(diagnosis)] == []
     assert [*undeclared(diagnosis)] == []
 

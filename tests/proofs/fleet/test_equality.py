@@ -9,11 +9,12 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import given, settings
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.casefile import CaseFile, open_case
 from kfix.core.derive.partition_facts import derive
 from kfix.core.derive.partitions import LazyRows
 from kfix.core.derive.predicate import parse
-from kfix.core.expected import EXPECTED, values_of
+from kfix.core.expected import EXPECTED, Expected, values_of
 from kfix.fleet.engines import judge_stored
 from kfix.fleet.judging.case import open_stored
 from kfix.fleet.shapes import SyntheticCluster
@@ -23,7 +24,7 @@ from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.synthetic import write_fleet
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import matcher, predicate_of, predicates
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.proofs import hostile
 from tests.unit.diagnostics.all_cases import CASES
 from tests.unit.diagnostics.clusters import base
@@ -39,7 +40,9 @@ def stored(snapshot, folder):
 def agree(snapshot, folder):
     table = stored(snapshot, folder)
     for prevention in (False, True):
-        assert judge_stored(table, prevention=prevention) == diagnose(snapshot, options=Options(prevention=prevention))
+        assert judge_stored(table, Criteria(prevention=prevention)) == diagnose(
+            snapshot, criteria=Criteria(prevention=prevention)
+        )
     return table
 
 
@@ -122,9 +125,8 @@ def test_what_is_expected_of_the_cluster_and_the_grace_are_handed_on(tmp_path):
     snapshot = base().kill(3, 200).snapshot()
     table = stored(snapshot, tmp_path)
     for rf, min_isr, grace in ((2, 1, 120.0), (3, 3, 300.0)):
-        options = Options(restart_grace=grace, prevention=True, expected_rf=rf, expected_min_isr=min_isr)
-        judged = judge_stored(table, restart_grace=grace, expected_rf=rf, expected_min_isr=min_isr)
-        assert judged == diagnose(snapshot, options=options)
+        criteria = Criteria(restart_grace=grace, prevention=True, expected=Expected(rf, min_isr))
+        assert judge_stored(table, criteria) == diagnose(snapshot, criteria=criteria)
 
 
 def test_a_condition_is_sql_over_the_stored_facts_as_it_stands(tmp_path):
@@ -148,7 +150,7 @@ def test_a_healthy_cluster_makes_no_objects_of_its_partitions(tmp_path, monkeypa
     table = stored(base().snapshot(), tmp_path)
     for reading in ("fetch", "_slice"):
         monkeypatch.setattr(f"kfix.fleet.store.mappings.Raw.{reading}", lambda *_: pytest.fail("read a partition"))
-    assert judge_stored(table, prevention=False).findings == ()
+    assert judge_stored(table, Criteria()).findings == ()
 
 
 def test_a_sick_cluster_makes_objects_of_the_sick_partitions_only(tmp_path, monkeypatch):
@@ -157,5 +159,5 @@ def test_a_sick_cluster_makes_objects_of_the_sick_partitions_only(tmp_path, monk
     fetch, fetched = Raw.fetch, []
     monkeypatch.setattr(Raw, "fetch", lambda raw, rows: fetched.extend(rows) or fetch(raw, rows))
     monkeypatch.setattr(Raw, "all", lambda *_: pytest.fail("walked through all partitions"))
-    assert judge_stored(table, prevention=False).findings
+    assert judge_stored(table, Criteria()).findings
     assert len(fetched) == len(set(fetched)) < 300

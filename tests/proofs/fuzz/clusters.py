@@ -17,6 +17,7 @@ from rich.console import Console
 
 from kfix.core.collect.collector import collect
 from kfix.core.collect.options import CollectOptions
+from kfix.core.criteria import Criteria
 from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, kraft_messages, new_groups, requests, sasl
@@ -36,7 +37,7 @@ from kfix.diagnose.report.verdict import exit_code, nagios_line
 from kfix.whatif.forecast import forecast_of
 from kfix.whatif.json_forecast import forecast_json
 from kfix.whatif.table import print_forecast
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.proofs.fuzz.bending import bent_bytes, bent_json
 from tests.proofs.fuzz.counting import Case
 from tests.proofs.fuzz.healthy import VERSIONS, answers, lists, znodes
@@ -47,7 +48,7 @@ from tests.proofs.fuzz.servers import Broker, ZooKeeperServer, listening, stat
 
 def judged(snapshot: Snapshot, random: Random) -> None:
     """All the way: judged, printed in one of the ways, saved and read back as the same."""
-    diagnosis = diagnose(snapshot, options=Options(prevention=random.random() < 0.3))
+    diagnosis = diagnose(snapshot, criteria=Criteria(prevention=random.random() < 0.3))
     match random.randrange(4):
         case 3:
             foretold(snapshot, random)

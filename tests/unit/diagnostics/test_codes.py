@@ -5,12 +5,13 @@ from functools import cache
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.heal.runbook.catalogue import shipped_dir
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import find
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
 from tests.unit.diagnostics.cases import SICK, WELL
 from tests.unit.diagnostics.clusters import healthy, partitions_stuck
@@ -22,7 +23,7 @@ WELL_ROWS = [pytest.param(code, make, id=f"{code}-{i}") for code, makes in WELL.
 
 @cache
 def judged(code: str, make: Callable[[], Snapshot]) -> Diagnosis:
-    return diagnose(make(), options=Options(prevention=find(code).prevention))
+    return diagnose(make(), criteria=Criteria(prevention=find(code).prevention))
 
 
 RUNBOOKS = {path.stem for path in shipped_dir().glob("*.yaml")}

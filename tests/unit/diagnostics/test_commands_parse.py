@@ -10,12 +10,13 @@ from dataclasses import replace
 import pytest
 import typer
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Finding
 from kfix.core.errors import KfixError
 from kfix.heal.runbook.catalogue import load
 from kfix.heal.session.request import _params
 from kfix.shell.app import app
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.places import ROOT
 from tests.unit.diagnostics.all_cases import CASES
 
@@ -67,7 +68,7 @@ def printed(finding: Finding) -> Iterator[str]:
 def test_every_command_of_a_finding_can_be_pasted(name: str) -> None:
     seen = CASES[name]()
     seen = replace(seen, cluster=replace(seen.cluster, bootstrap="one:9092"))
-    found = diagnose(seen, options=Options(prevention=True))
+    found = diagnose(seen, criteria=Criteria(prevention=True))
     assert [why for each in found.walk() for text in printed(each) if (why := wrong(text))] == []
 
 

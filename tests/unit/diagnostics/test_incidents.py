@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Confidence, Diagnosis, Finding, Severity
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
@@ -13,7 +14,7 @@ from kfix.diagnose.report.screen import screen_lines
 from kfix.diagnose.report.table import findings_text
 from kfix.diagnose.report.verdict import exit_code
 from kfix.front.lines import lines_text
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
 from tests.places import GOLDEN
 from tests.unit.diagnostics import cut_clusters
@@ -282,7 +283,7 @@ def test_a_hung_broker_that_registered_a_moment_ago_is_the_cause_and_does_not_ca
 
 def test_behind_a_cut_network_nobody_catches_up() -> None:
     # As if every broker had registered within the restart grace.
-    diagnosis = diagnose(cut_clusters.controller_link_cut(), options=Options(restart_grace=10 * DAY))
+    diagnosis = diagnose(cut_clusters.controller_link_cut(), criteria=Criteria(restart_grace=10 * DAY))
     assert [f.code for f in diagnosis.findings] == ["KFX802"]
     missing = [f for f in diagnosis.walk() if f.code == "KFX302"]
     assert missing

@@ -9,6 +9,7 @@ from functools import cache
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.casefile import open_case
 from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Finding
 from kfix.core.snapshot.memory import Memory
@@ -16,7 +17,7 @@ from kfix.core.snapshot.snapshot import Mode, Snapshot
 from kfix.diagnose.report.verdict import exit_code
 from kfix.heal.runbook.catalogue import load
 from kfix_diagnostics._advice import ON_KRAFT
-from kfix_diagnostics.engine import Options, diagnose, settle_seconds
+from kfix_diagnostics.engine import diagnose, settle_seconds
 from tests.each import for_each
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW, remembering
@@ -24,7 +25,7 @@ from tests.unit.diagnostics.cases import SICK
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.test_incidents import find
 
-EVERYTHING = Options(prevention=True)
+EVERYTHING = Criteria(prevention=True)
 
 
 def on_kraft(snapshot: Snapshot) -> Snapshot:
@@ -52,7 +53,7 @@ def live() -> dict[str, Diagnosis]:
     """Returns the diagnoses of all sick clusters on KRaft, without pasted texts, which have no quorum."""
     made = {f"{code}-{number}": case.make() for code, cases in SICK.items() for number, case in enumerate(cases)}
     return {
-        name: diagnose(on_kraft(snapshot), options=EVERYTHING)
+        name: diagnose(on_kraft(snapshot), criteria=EVERYTHING)
         for name, snapshot in made.items()
         if snapshot.pasted is None
     }

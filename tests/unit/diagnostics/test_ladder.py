@@ -341,8 +341,8 @@ def test_a_saved_snapshot_gives_the_same_ladder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first", [reading(partitions=position(committed=5)), reading(state="PreparingRebalance")])
 def test_a_group_in_motion_asks_for_a_second_snapshot(first: GroupReading) -> None:
-    assert settle_seconds(read(first), 10) == 10
-    assert settle_seconds(read(reading()), 10) == 0
+    assert settle_seconds(read(first)) == 10
+    assert settle_seconds(read(reading())) == 0
 
 
 def test_the_story_as_json() -> None:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Diagnosis, Finding
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.diagnose.rounds import JudgeOptions, RoundJudge
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.clusters import rack_packed
 from tests.unit.diagnostics.prevention import racks
@@ -46,7 +47,7 @@ def in_one_rack() -> Snapshot:
     ],
 )
 def test_a_rack_is_shown_with_its_name(snapshot: Callable[[], Snapshot], without: str, named: str) -> None:
-    plain, known = (diagnose(snapshot(), options=Options(prevention=True, zones=zones)) for zones in ({}, NAMES))
+    plain, known = (diagnose(snapshot(), criteria=Criteria(prevention=True, zones=zones)) for zones in ({}, NAMES))
     assert without in text_of(plain)
     assert named not in text_of(plain)
     assert named in text_of(known)

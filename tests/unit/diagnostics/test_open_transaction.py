@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.casefile import open_case
 from kfix.core.diagnosis.finding import Severity
 from kfix.core.snapshot.quorum import QuorumView
@@ -13,7 +14,7 @@ from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL
 from kfix.core.snapshot.transactions import TransactionLog, TransactionState
 from kfix.core.wording import ago
 from kfix_diagnostics._transactions import holder
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.group_readings import held, position, read, transaction_log
@@ -90,7 +91,7 @@ def test_one_transaction_is_one_finding_that_names_each_group_behind_it() -> Non
 def test_a_raised_grace_counts_also_beyond_half_of_the_timeout(grace: float, found: list[str]) -> None:
     log = transaction_log(timeout_ms=60_000, started_ms=int((NOW - 40) * 1000))
     snapshot = read(held(since=40), held(since=40), transaction_log=log)
-    codes = [f.code for f in diagnose(snapshot, options=Options(transaction_grace=grace)).findings]
+    codes = [f.code for f in diagnose(snapshot, criteria=Criteria(transaction_grace=grace)).findings]
     assert codes == found
 
 
@@ -98,7 +99,9 @@ def test_a_raised_grace_counts_also_beyond_half_of_the_timeout(grace: float, fou
     ("grace", "option"), [(60, ""), (0, " --transaction-grace 0"), (7.5, " --transaction-grace 7.5")]
 )
 def test_commands_to_paste_repeat_the_grace_that_found_the_transaction(grace: float, option: str) -> None:
-    found = diagnose(read(held(), held(), transaction_log=transaction_log()), options=Options(transaction_grace=grace))
+    found = diagnose(
+        read(held(), held(), transaction_log=transaction_log()), criteria=Criteria(transaction_grace=grace)
+    )
     [finding] = found.findings
     commands = [remedy.command for remedy in finding.remedies if remedy.command]
     assert [command.split()[1] for command in commands] == ["diagnose", "runbook"]

@@ -1,8 +1,9 @@
 """Where ZooKeeper lists other replicas (KFX205), no advice has another controller elected: it would take those."""
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Remedy
 from kfix.core.snapshot.snapshot import Assignment, Snapshot
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import changed, coordinator_stuck, metadata_divergence, never_told
 from tests.unit.diagnostics.created_cases import ORDERS, edited
@@ -12,7 +13,7 @@ _WAITS = "KFX205:other replicas"
 
 def _found(paper: Paper) -> Diagnosis:
     snapshot: Snapshot = edited(paper.snapshot(), ORDERS, Assignment((1,)))
-    return diagnose(snapshot, options=Options(prevention=True))
+    return diagnose(snapshot, criteria=Criteria(prevention=True))
 
 
 def _electing(found: Diagnosis) -> list[Remedy]:

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.core.expected import Expected
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.diagnose.report.json_findings import findings_json
 from kfix.diagnose.report.table import findings_text
 from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics import ALL
-from kfix_diagnostics.engine import Options, diagnose, settle_seconds
+from kfix_diagnostics.engine import diagnose, settle_seconds
 from tests.places import GOLDEN
 from tests.unit.diagnostics import prevention_cases
 from tests.unit.diagnostics.build import Paper
@@ -33,7 +35,7 @@ from tests.unit.diagnostics.prevention import (
 )
 
 GOLDEN_FOLDER = GOLDEN / "prevention"
-WIDE = Options(prevention=True)
+WIDE = Criteria(prevention=True)
 REPORTS = {
     "durable": durable,
     "lab": lab,
@@ -45,7 +47,7 @@ REPORTS = {
 
 
 def judged(paper: Paper, **options: Any) -> Diagnosis:
-    return diagnose(paper.snapshot(), options=Options(prevention=True, **options))
+    return diagnose(paper.snapshot(), criteria=Criteria(prevention=True, **options))
 
 
 def keys(diagnosis: Diagnosis) -> set[str]:
@@ -99,12 +101,12 @@ def _prevention_clusters() -> list[Snapshot]:
 def test_without_being_asked_nothing_of_it_is_told_and_nobody_waits_for_it() -> None:
     codes = {check.code for check in ALL if check.prevention}
     for snapshot in _prevention_clusters():
-        narrow, wide = diagnose(snapshot), diagnose(snapshot, options=WIDE)
+        narrow, wide = diagnose(snapshot), diagnose(snapshot, criteria=WIDE)
         assert not codes & {f.code for f in narrow.walk()}
         assert not any(f.prevention for f in narrow.walk())
         assert {f.code for f in wide.walk() if f.prevention} <= codes
         assert keys(narrow) == {f.key for f in wide.walk() if not f.prevention}
-        assert settle_seconds(snapshot, options=WIDE) == settle_seconds(snapshot)
+        assert settle_seconds(snapshot, criteria=WIDE) == settle_seconds(snapshot)
 
 
 def test_it_is_never_critical_and_never_waits() -> None:
@@ -126,7 +128,7 @@ def test_four_hundred_topics_with_two_replicas_are_one_finding() -> None:
 
 
 def test_an_open_transaction_explains_an_uncompacted_log_and_no_restart_helps() -> None:
-    finding = find(diagnose(prevention_cases.offsets_held_by_a_transaction(), options=WIDE), "KFX115")
+    finding = find(diagnose(prevention_cases.offsets_held_by_a_transaction(), criteria=WIDE), "KFX115")
     assert finding.cause.text.startswith("producer id 4000 has an open transaction there")
     assert not any("estart" in remedy.text for remedy in finding.remedies)
 
@@ -136,7 +138,7 @@ def test_a_large_log_that_may_not_be_read_is_unknown_only_where_latent_risks_are
     more = snapshot.offsets_sizes[-1]._replace(partition=47)
     snapshot = replace(snapshot, offsets_sizes=(*snapshot.offsets_sizes, more))
     assert diagnose(snapshot).could_not_read == ()
-    found = diagnose(snapshot, options=WIDE)
+    found = diagnose(snapshot, criteria=WIDE)
     assert found.could_not_read == (
         "compaction on broker 2: __consumer_offsets-43 and 1 more: TOPIC_AUTHORIZATION_FAILED",
     )
@@ -147,7 +149,7 @@ def test_a_large_log_that_may_not_be_read_is_unknown_only_where_latent_risks_are
 
 
 def test_the_compacted_copy_of_one_partition_is_no_remedy_for_another() -> None:
-    moved, *others = find(diagnose(prevention_cases.one_copy_is_short(), options=WIDE), "KFX115").remedies
+    moved, *others = find(diagnose(prevention_cases.one_copy_is_short(), criteria=WIDE), "KFX115").remedies
     assert moved.text.startswith("Move the leadership of __consumer_offsets-43 to a compacted copy, on broker 1")
     assert "restart" not in moved.text
     assert [remedy.text for remedy in others if remedy.text.startswith("First restart a broker that leads none")]
@@ -158,7 +160,7 @@ def test_the_cleaner_is_not_suspected_where_a_setting_of_the_topic_holds_it_back
     name, _, value = setting.partition("=")
     paper = base()
     paper.topic_settings = {OFFSETS_TOPIC: {name: value, "segment.bytes": "104857600"}}
-    finding = find(diagnose(offsets_uncompacted(paper), options=WIDE), "KFX115")
+    finding = find(diagnose(offsets_uncompacted(paper), criteria=WIDE), "KFX115")
     assert finding.cause.text == f"{name} of __consumer_offsets is {value}"
     assert [r.command.split(" --")[-1] for r in finding.remedies] == [f"delete-config {name}"]
 
@@ -181,11 +183,13 @@ def test_one_cause_is_told_once() -> None:
 
 def test_what_the_site_expects_decides() -> None:
     thin = of_factor(2)
-    assert "KFX601" not in {f.code for f in judged(thin, expected_rf=2).walk()}
-    assert "KFX601:replication factor 3" in keys(judged(thin, expected_rf=4))
-    assert "KFX602" in {f.code for f in judged(durable(), expected_min_isr=3).walk()}
-    assert "KFX602" not in {f.code for f in judged(durable(min_insync_replicas="1"), expected_min_isr=1).walk()}
-    assert "KFX605:default.replication.factor" not in keys(judged(lab(), expected_rf=1))
+    assert "KFX601" not in {f.code for f in judged(thin, expected=Expected(rf=2)).walk()}
+    assert "KFX601:replication factor 3" in keys(judged(thin, expected=Expected(rf=4)))
+    assert "KFX602" in {f.code for f in judged(durable(), expected=Expected(min_isr=3)).walk()}
+    assert "KFX602" not in {
+        f.code for f in judged(durable(min_insync_replicas="1"), expected=Expected(min_isr=1)).walk()
+    }
+    assert "KFX605:default.replication.factor" not in keys(judged(lab(), expected=Expected(rf=1)))
 
 
 def test_no_more_replicas_are_proposed_than_there_are_brokers() -> None:
@@ -200,7 +204,7 @@ def test_min_isr_is_never_proposed_at_the_replication_factor() -> None:
     for cases in prevention_cases.SICK.values():
         for case in cases:
             snapshot = case.make()
-            diagnosis = diagnose(snapshot, options=WIDE)
+            diagnosis = diagnose(snapshot, criteria=WIDE)
             for finding in diagnosis.walk():
                 for remedy in finding.remedies:
                     words = remedy.command.split()
@@ -227,7 +231,7 @@ def test_a_default_over_topics_with_too_few_replicas_comes_last() -> None:
 
 def test_settings_that_nobody_told_are_not_judged() -> None:
     paper = durable(min_insync_replicas="1", unclean_leader_election_enable="true", default_replication_factor="1")
-    blind = diagnose(paper.snapshot(broker_configs={}), options=WIDE)
+    blind = diagnose(paper.snapshot(broker_configs={}), criteria=WIDE)
     assert keys(blind) == {"KFX613:release", "KFX616:producers"}
 
 
@@ -258,7 +262,7 @@ def on_kraft(controllers: dict[int, str], brokers: str = "false") -> Diagnosis:
     paper = kraft(durable(unclean_leader_election_enable=brokers))
     settings = {node: {UNCLEAN: value} for node, value in controllers.items()}
     view = quorum(controller_settings=settings, topic_settings={})
-    return diagnose(paper.snapshot(quorum=view), options=WIDE)
+    return diagnose(paper.snapshot(quorum=view), criteria=WIDE)
 
 
 def test_on_kraft_the_controllers_default_counts_and_not_the_brokers() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kfix.core.criteria import Criteria
 from kfix.core.snapshot.snapshot import Snapshot, Source
 from kfix.diagnose.report.verdict import exit_code
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.clusters import base
 
-EVERYTHING = Options(prevention=True)
+EVERYTHING = Criteria(prevention=True)
 _REFUSED = Source("topic configs", ok=False, error="secret: TOPIC_AUTHORIZATION_FAILED")
 
 
@@ -33,7 +34,7 @@ def test_a_topic_whose_settings_are_refused_hides_no_finding_of_another_topic() 
     assert ("KFX301", "secret") not in found
     assert ("KFX302", "secret") in found
     assert diagnosis.could_not_read == ("topic configs: secret: TOPIC_AUTHORIZATION_FAILED",)
-    latent = diagnose(with_a_secret_topic(_REFUSED, unclean="true"), options=EVERYTHING)
+    latent = diagnose(with_a_secret_topic(_REFUSED, unclean="true"), criteria=EVERYTHING)
     assert "KFX604" in {f.code for f in latent.walk()}
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Severity
-from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds
+from kfix_diagnostics.engine import diagnose, examine, settle_seconds
 from tests.each import for_each
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
@@ -66,7 +67,7 @@ def test_a_view_that_is_newer_than_the_record_needs_a_second_look() -> None:
 
 
 def test_the_debounce_can_be_chosen() -> None:
-    assert settle_seconds(just_stuck(4).snapshot(), debounce=30) == 26
+    assert settle_seconds(just_stuck(4).snapshot(), Criteria(debounce=30)) == 26
 
 
 def test_what_lasts_counts() -> None:
@@ -132,7 +133,7 @@ def test_a_dead_broker_needs_no_second_look() -> None:
 def test_the_restart_grace_can_be_chosen() -> None:
     snapshot = base().kill(3, 200).snapshot()
     assert diagnose(snapshot).worst is Severity.WARNING
-    assert diagnose(snapshot, options=Options(restart_grace=300)).worst is Severity.INFO
+    assert diagnose(snapshot, criteria=Criteria(restart_grace=300)).worst is Severity.INFO
 
 
 def test_a_look_worked_through_once_serves_both_questions() -> None:

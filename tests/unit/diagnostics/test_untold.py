@@ -34,7 +34,7 @@ def test_where_topics_may_be_hidden_it_is_unknown(source: str) -> None:
 
 def test_a_controller_gets_the_time_of_a_second_snapshot_to_tell_the_brokers() -> None:
     first = untold(base().topic("ghost", 1), "ghost").snapshot()
-    assert settle_seconds(first, 10.0) == 10.0
+    assert settle_seconds(first) == 10.0
     assert exit_code(diagnose(base().topic("ghost", 1).snapshot(), earlier=first)) == 0
     paper = untold(base().topic("ghost", 1), "ghost")
     paper.part("ghost", 0).version += 1

@@ -5,6 +5,7 @@ from datetime import date
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.errors import UsageError
 from kfix.fleet.engines import judge_stored
 from kfix.fleet.shapes import NOW, SICKNESSES, SyntheticCluster
@@ -12,7 +13,7 @@ from kfix.fleet.store.places import place_of
 from kfix.fleet.store.rows import stored
 from kfix.fleet.store.runs import runs
 from kfix.fleet.synthetic import fleet, snapshot_of, stored_of, write_fleet
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 
 SAMPLES = [
     SyntheticCluster("healthy", 600, sick=0),
@@ -39,7 +40,7 @@ def test_its_rows_are_those_of_the_real_derivation(cluster):
 def test_it_is_judged_as_its_snapshot_is(cluster, tmp_path):
     run = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [cluster], processes=1)
     judged = judge_stored(run.stored()[cluster.name])
-    assert judged == diagnose(snapshot_of(cluster), options=Options(prevention=True))
+    assert judged == diagnose(snapshot_of(cluster), criteria=Criteria(prevention=True))
 
 
 def test_every_sickness_is_found(tmp_path):
@@ -52,7 +53,7 @@ def test_every_sickness_is_found(tmp_path):
 
 def test_a_healthy_one_has_no_finding_today(tmp_path):
     run = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [SyntheticCluster("h", 2000, sick=0)], processes=1)
-    assert judge_stored(run.stored()["h"], prevention=False).findings == ()
+    assert judge_stored(run.stored()["h"], Criteria()).findings == ()
 
 
 def test_the_same_seed_gives_the_same_fleet():
@@ -67,7 +68,7 @@ def test_a_history_has_what_is_new_what_stays_and_what_is_fixed(tmp_path):
     for look in range(6):
         cluster = SyntheticCluster("x", 3000, sick=0.01, day_number=look)
         run = write_fleet(str(tmp_path), date(2026, 1, 1 + look), "r", [cluster], processes=1)
-        judged = judge_stored(run.stored()["x"], prevention=False)
+        judged = judge_stored(run.stored()["x"], Criteria())
         assert judged.taken_at == NOW + look * 86_400
         keys.append({tp for f in judged.walk() for tp in f.partitions})
     for before, after in itertools.pairwise(keys):

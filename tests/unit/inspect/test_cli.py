@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import stat
 from pathlib import Path
 
@@ -71,29 +70,14 @@ def test_exit_codes_follow_what_was_chosen(kfix, chosen, code, verdict):
     assert [p["verdict"] for p in json.loads(said.stdout)["partitions"]] == [verdict]
 
 
-def test_the_json_has_the_fields_of_its_page(kfix):
-    from kfix.inspect import json_logdir as logdir_json
-
+def test_the_json_shows_who_would_lose_what(kfix):
     three_brokers()
     said = json.loads(kfix("disks", "--groups", "all", "--topic", "orders", "--json").stdout)
-    page = logdir_json.__doc__ or ""
-    fields = {key for key, _ in _keys(said)}
-    assert all(re.search(rf"\b{key}\b", page) for key in fields), fields
     [orders] = [p for p in said["partitions"] if p["topic"] == "orders"]
     assert orders["winner"] == 2
     by_pair = {(x["leader"], x["replica"]): x for x in orders["losses"]}
     assert {pair: x["records"] for pair, x in by_pair.items()} == {(2, 1): 100, (1, 2): 50, (3, 1): 100, (3, 2): 50}
     assert (by_pair[2, 1]["from"], by_pair[2, 1]["first"], by_pair[2, 1]["end"]) == (200, 200, 300)
-
-
-def _keys(data):
-    if isinstance(data, dict):
-        for key, value in data.items():
-            yield key, value
-            yield from _keys(value)
-    if isinstance(data, list):
-        for each in data:
-            yield from _keys(each)
 
 
 def test_only_divergent_leaves_out_what_is_alike_and_counts_it(kfix):

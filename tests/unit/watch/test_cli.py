@@ -25,7 +25,7 @@ from kfix.core.recorder.folder import SegmentFiles
 from kfix.core.recorder.reading import Recording
 from kfix.front.plain import PlainConsole
 from kfix.shell.app import app
-from kfix.shell.output_schemas import output_schema
+from kfix.shell.schemas import schema_of
 from kfix.watch.cli import size_of
 from kfix.watch.model import Turn, TurnKind, WatchState
 from kfix.watch.report.json_turn import turn_json
@@ -169,7 +169,7 @@ def test_a_terminal_is_drawn_anew_and_names_changes_recorder_and_cost(tmp_path: 
 
 def rows_of(done: Result) -> list[dict[str, Any]]:
     """Returns the objects of the lines, each checked against the published schema without room for more fields."""
-    schema = output_schema("watch")
+    schema = schema_of("watch")
     jsonschema.Draft202012Validator.check_schema(schema)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     for row in rows:
@@ -237,7 +237,7 @@ def test_an_explained_finding_names_the_one_that_explains_it() -> None:
         TurnKind.EXPLAINED, finding.key, 2.0, 1.0, Severity.WARNING, Severity.WARNING, finding, "KFX401:broker 1"
     )
     row = turn_json(turn, WatchState("paper", 2.0, 15.0))
-    jsonschema.Draft202012Validator(strict(output_schema("watch"))).validate(json.loads(json.dumps(row)))
+    jsonschema.Draft202012Validator(strict(schema_of("watch"))).validate(json.loads(json.dumps(row)))
     assert (row["kind"], row["explained_by"], row["error"]) == ("explained", "KFX401:broker 1", "")
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.casefile import open_case
 from kfix.core.derive.memory import remember
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
@@ -18,7 +19,7 @@ from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
 from kfix.watch.model import TurnKind, Watched
 from kfix.watch.turns import compare
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 
 GRACE = 120.0
 #: Times are recorded in milliseconds.
@@ -39,7 +40,7 @@ def bounce(made: MemoryCluster, broker: int) -> None:
 
 
 def dead_broker(snapshot: Snapshot) -> tuple[Diagnosis, Finding]:
-    diagnosis = diagnose(snapshot, options=Options(restart_grace=GRACE))
+    diagnosis = diagnose(snapshot, criteria=Criteria(restart_grace=GRACE))
     return diagnosis, next(f for f in diagnosis.walk() if f.code == "KFX401" and "broker 3" in f.obj)
 
 
@@ -81,7 +82,7 @@ def test_in_a_rolling_restart_the_registration_of_the_one_before_bounds_the_next
     made.advance(30)
     made.kill(3)
     made.advance(12)
-    absence = open_case(made.snapshot(), GRACE).absence(3)
+    absence = open_case(made.snapshot(), Criteria(restart_grace=GRACE)).absence(3)
     assert absence.at_least == pytest.approx(12)
     assert absence.at_most == pytest.approx(46)
     assert dead_broker(made.snapshot())[1].severity is Severity.INFO
@@ -95,7 +96,7 @@ def test_a_snapshot_without_the_last_change_of_the_registrations_has_no_bound() 
     snapshot = made.snapshot()
     assert snapshot.zookeeper is not None
     old = replace(snapshot, zookeeper=replace(snapshot.zookeeper, members_zxid=-1))
-    assert open_case(old, GRACE).absence(3)[:2] == (None, None)
+    assert open_case(old, Criteria(restart_grace=GRACE)).absence(3)[:2] == (None, None)
     _, found = dead_broker(old)
     assert found.severity is Severity.WARNING
     assert "has been out of sync for at least 12 s" in found.summary
@@ -109,7 +110,7 @@ def test_a_replica_that_lagged_before_its_broker_died_makes_the_broker_no_older(
     made.advance(3600)
     made.kill(3)
     made.advance(150)
-    absence = open_case(made.snapshot(), GRACE).absence(3)
+    absence = open_case(made.snapshot(), Criteria(restart_grace=GRACE)).absence(3)
     assert absence.at_least == pytest.approx(150)
     assert absence.unsynced == pytest.approx(3750)
 
@@ -121,7 +122,7 @@ def test_two_brokers_that_are_gone_have_no_upper_bound_by_the_registrations() ->
     made.advance(2)
     made.kill(2)
     made.advance(2)
-    case = open_case(made.snapshot(), GRACE)
+    case = open_case(made.snapshot(), Criteria(restart_grace=GRACE))
     assert [case.absence(b).at_least for b in case.dead] == pytest.approx([2, 2])
     assert [case.absence(b).at_most for b in case.dead] == [None, None]
 
@@ -159,13 +160,13 @@ class History:
     def look(self, *, forget: bool) -> None:
         snapshot = replace(self.made.snapshot(), memory=Memory() if forget else self.memory)
         self.memory = remember(snapshot)
-        case = open_case(snapshot, GRACE)
+        case = open_case(snapshot, Criteria(restart_grace=GRACE))
         for broker in case.dead:
             truth, absence = snapshot.taken_at - self.left[broker], case.absence(broker)
             assert absence.at_least is None or absence.at_least <= truth + EXACT
             assert absence.at_most is None or truth <= absence.at_most + EXACT
             assert not case.restarting(broker) or truth < GRACE
-        self.watched, turns = compare(self.watched, diagnose(snapshot, options=Options(restart_grace=GRACE)))
+        self.watched, turns = compare(self.watched, diagnose(snapshot, criteria=Criteria(restart_grace=GRACE)))
         ended = {turn.key for turn in turns if turn.kind is TurnKind.FIXED}
         assert not ended & {f"KFX401:broker {broker}" for broker in case.dead}
 

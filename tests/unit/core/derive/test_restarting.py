@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.casefile import open_case
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.build import remembering
@@ -25,30 +26,30 @@ def dead(**times: float) -> Any:
 @pytest.mark.parametrize("name", ["alive", "well"])
 @pytest.mark.parametrize(("age", "restarting"), [(60.0, True), (3 * 86_400.0, False)])
 def test_a_dead_broker_that_answered_lately_may_be_restarting(name, age, restarting):
-    case = open_case(dead(**{name: age}), GRACE)
+    case = open_case(dead(**{name: age}), Criteria(restart_grace=GRACE))
     assert case.dead == (3,)
     assert case.restarting(3) is restarting
 
 
 def test_when_it_answered_is_not_when_it_died():
     snapshot = dead(alive=3 * 86_400.0)
-    assert open_case(snapshot, GRACE).absence(3) == (None, 3 * 86_400.0, None)
+    assert open_case(snapshot, Criteria(restart_grace=GRACE)).absence(3) == (None, 3 * 86_400.0, None)
     assert "gone for about" not in str(diagnose(snapshot).findings)
     assert "gone for at most 3 days" in str(diagnose(snapshot).findings)
 
 
 def test_without_an_earlier_snapshot_nothing_is_called_a_restart():
-    assert not open_case(dead(), GRACE).restarting(3)
+    assert not open_case(dead(), Criteria(restart_grace=GRACE)).restarting(3)
 
 
 @pytest.mark.parametrize(("age", "restarting"), [(60.0, True), (3 * 86_400.0, False)])
 def test_a_live_broker_that_was_dead_lately_may_have_restarted(age, restarting):
     snapshot = kraft().snapshot(quorum=quorum())
     snapshot = remembering(snapshot, dead={2: snapshot.taken_at - age}, alive={2: snapshot.taken_at})
-    assert open_case(snapshot, GRACE).restarting(2) is restarting
+    assert open_case(snapshot, Criteria(restart_grace=GRACE)).restarting(2) is restarting
 
 
 def test_the_last_answer_of_a_live_broker_bounds_nothing():
     snapshot = kraft().snapshot(quorum=quorum())
     snapshot = remembering(snapshot, alive={2: snapshot.taken_at - 1})
-    assert not open_case(snapshot, GRACE).restarting(2)
+    assert not open_case(snapshot, Criteria(restart_grace=GRACE)).restarting(2)

@@ -55,7 +55,7 @@ def test_groups_by_name_whatever_the_compression(groups_in, codec):
     assert (told, stored.complete) == ([], True)
     mail, payments = stored.groups
     assert (payments.name, payments.offsets, payments.topics) == ("payments", 3, ("orders",))
-    assert (payments.last_commit, payments.members) == (NOON + 2, 2)
+    assert (payments.last_commit_ms, payments.members) == (NOON + 2, 2)
     assert (mail.name, mail.offsets, mail.members) == ("mail", 1, None)
 
 
@@ -63,7 +63,7 @@ def test_groups_by_name_whatever_the_compression(groups_in, codec):
 def test_every_version_of_a_commit_and_of_a_group(groups_in, version):
     pairs = [commit("g", "orders", 0, at=NOON, version=version), (group_key("g"), group_value(3, version))]
     [group] = groups_in(batch(0, pairs=pairs))[0].groups
-    assert (group.last_commit, group.members) == (NOON, 3)
+    assert (group.last_commit_ms, group.members) == (NOON, 3)
 
 
 def test_tombstones_take_away(groups_in):

@@ -9,11 +9,12 @@ from typing import Any
 import jsonschema
 from lxml import etree
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.diagnosis.rule import JudgedRule
 from kfix.diagnose.diagnosis import Choice
 from kfix.diagnose.rules import judged_rules
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.places import ROOT
 from tests.unit.core.derive.places import two
 from tests.unit.diagnostics.test_incidents import INCIDENTS
@@ -24,7 +25,7 @@ SCHEMAS = ROOT / "tests" / "schemas"
 @cache
 def seen(name: str, *, prevention: bool = False) -> Diagnosis:
     """Returns the diagnosis of an incident of the golden files."""
-    return diagnose(INCIDENTS[name][0](), options=Options(prevention=prevention))
+    return diagnose(INCIDENTS[name][0](), criteria=Criteria(prevention=prevention))
 
 
 def merged() -> Diagnosis:

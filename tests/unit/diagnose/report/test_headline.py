@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.diagnose.report.json_findings import as_dict
 from kfix.diagnose.report.table import findings_text
 from kfix.diagnose.report.verdict import exit_code, nagios_line
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base, deleting, stuck_reassignment
 from tests.unit.diagnostics.throttle_cases import throttled
@@ -38,7 +39,7 @@ def commands(diagnosis: Diagnosis, runbook: str) -> list[str]:
 )
 def test_the_first_line_says_what_is_missing_and_when_it_becomes_an_alarm(paper: Paper, words: str) -> None:
     for prevention in (False, True):
-        diagnosis = diagnose(paper.snapshot(), options=Options(prevention=prevention))
+        diagnosis = diagnose(paper.snapshot(), criteria=Criteria(prevention=prevention))
         if prevention and exit_code(diagnosis):
             continue  # latent risks of the test's cluster are warnings
         first = " ".join(findings_text(diagnosis, width=400).splitlines()[:1])
@@ -59,7 +60,9 @@ def test_a_reassignment_that_waits_for_a_restarting_broker_is_in_the_first_line(
     paper.kill(4, 12)
     for part in paper.parts.values():
         part.age = min(part.age, 12.0)
-    first = findings_text(diagnose(paper.snapshot(), options=Options(restart_grace=10_000)), width=400).splitlines()[0]
+    first = findings_text(diagnose(paper.snapshot(), criteria=Criteria(restart_grace=10_000)), width=400).splitlines()[
+        0
+    ]
     assert "healthy" not in first
 
 
@@ -75,7 +78,7 @@ def test_a_running_reassignment_is_mentioned() -> None:
 def test_no_other_factor_is_advised_for_a_topic_that_is_being_reassigned() -> None:
     moving = few().snapshot(reassignments={HERE: Assignment((1, 2, 3), (3,))})
     for prevention in (False, True):
-        diagnosis = diagnose(moving, options=Options(prevention=prevention))
+        diagnosis = diagnose(moving, criteria=Criteria(prevention=prevention))
         assert not [c for c in commands(diagnosis, "raise-topic-rf") if "topic=few" in c]
         texts = [r.text for f in diagnosis.walk() for r in f.remedies if r.runbook == "raise-topic-rf"]
         assert any("Wait until the reassignment of few has ended" in text for text in texts)

@@ -23,7 +23,7 @@ from kfix.diagnose.report.sarif import FINGERPRINT, failure_sarif, findings_sari
 from kfix.diagnose.report.verdict import UNREAD, exit_code, nagios_line
 from kfix.diagnose.rules import judged_rules
 from kfix.front.failure import failure_json
-from kfix.shell.output_schemas import OUTPUTS, output_schema
+from kfix.shell.schemas import OUTPUTS, schema_of
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.each import for_each
@@ -55,7 +55,7 @@ def strict(schema: Any) -> Any:
 
 @cache
 def strict_validator(name: str) -> jsonschema.Draft202012Validator:
-    schema = output_schema(name)
+    schema = schema_of(name)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(strict(schema))
 
@@ -230,14 +230,15 @@ def test_the_schemas_describe_vantages_runs_groups_and_errors() -> None:
 
 
 def test_a_schema_refuses_what_is_no_diagnosis() -> None:
-    validator = jsonschema.Draft202012Validator(output_schema("diagnosis"))
+    validator = jsonschema.Draft202012Validator(schema_of("diagnosis"))
     said = json.loads(findings_json(seen("coordinator-stuck")))
     assert validator.is_valid(said | {"more": 1})
     assert not validator.is_valid(said | {"exit_code": 1})
     assert not validator.is_valid({k: v for k, v in said.items() if k != "findings"})
     said["findings"][0]["severity"] = "bad"
     assert not validator.is_valid(said)
-    assert {output_schema(name)["properties"]["schema"]["const"] for name in OUTPUTS} == {*OUTPUTS.values()}
+    versions = {schema_of(name)["properties"]["schema"]["const"] for name in OUTPUTS}
+    assert versions == {"kfix.diagnosis/v1", "kfix.group/v1", "kfix.watch/v1", "kfix.error/v1"}
 
 
 def test_an_unfinished_run_is_no_pass() -> None:

@@ -108,12 +108,3 @@ def test_the_json_is_versioned_and_whole() -> None:
     assert head["remedies"] == [wanted | {"changes": [], "brokers": [], "after": ""}]
     assert head["folded"][0]["facts"] == {"isr": [1, 2]}
     assert as_dict(diagnosis())["worst"] is None
-
-
-def test_every_field_of_the_json_is_documented() -> None:
-    from kfix.diagnose.report import json_findings
-
-    page = json_findings.__doc__ or ""
-    said = as_dict(diagnosis(finding()))
-    names = {*said, *said["findings"][0]}
-    assert {n for n in names if n not in page} == set()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.inventory.model import ClusterEntry, Inventory
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.judging.tasks import JudgeTask, task_of, tasks_table
@@ -31,11 +32,11 @@ def store(tmp_path: Path) -> Path:
 
 def test_a_task_keeps_the_names_as_a_row_and_a_worker_uses_them(store: Path) -> None:
     run = newest_run(place_of(store), DAY, "r1")
-    task = JudgeTask("shop", run.stored()["shop"], run.day, zones={"az1": "Hamburg"})
+    task = JudgeTask("shop", run.stored()["shop"], run.day, Criteria(zones={"az1": "Hamburg"}))
     [row] = tasks_table([task]).to_pylist()
     assert task_of(row) == task
     assert any(NAMED in found.summary for found in judge_for_audit(task).rows)
-    assert not any(NAMED in found.summary for found in judge_for_audit(replace(task, zones={})).rows)
+    assert not any(NAMED in found.summary for found in judge_for_audit(replace(task, criteria=CRITERIA)).rows)
 
 
 def test_an_audit_takes_the_names_of_the_inventory(store: Path) -> None:

@@ -23,13 +23,11 @@ from kfix.heal.execution.change import FRESH_SECONDS, LATE_SECONDS, Change
 from kfix.heal.execution.context import RunProgress
 from kfix.heal.execution.guards import Guards
 from kfix.heal.journal.clocks import surely_since
-from kfix.heal.journal.journal import Journal, JournalError, Samples
+from kfix.heal.journal.journal import Journal, JournalError
 from kfix.heal.journal.replay import replay
 from kfix.heal.model.plan import CheckCall, PlannedStep
-from kfix.heal.policy.policy import NO_POLICY
-from kfix.heal.safety.door import Door
-from kfix.heal.safety.drift import PlannedFacts
 from kfix.heal.safety.outcomes import Outcome, Stop
+from tests.unit.heal.execution.parts import opened
 from tests.unit.heal.stage import Stage
 
 
@@ -42,9 +40,8 @@ class Bench:
         self.progress = RunProgress()
         clock = self.cluster.clock
         journal = Journal(self.file, {}, clock, lambda record: self.listened.append(str(record["type"])))
-        guards = Guards(self.cluster, journal, Samples(journal), PlannedFacts(self.plan.facts))
-        passage = Door(self.cluster, NO_POLICY, tuple, clock).admit(self.plan)
-        self.change = Change(self.cluster, passage, clock, journal, guards, self.progress)
+        run = opened(stage, self.plan, journal, self.progress)
+        self.change = Change(run, Guards(run))
 
     @property
     def step(self) -> PlannedStep:

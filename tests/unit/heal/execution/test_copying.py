@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from kfix.core.args import Args
 from kfix.core.errors import UnreachableError
 from kfix.heal.actions.base import Copied
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution.copying import Meter
 from kfix.heal.execution.waiting import Wait, Waits
 from kfix.heal.journal.journal import Journal
+from tests.unit.heal.execution.parts import growing, opened
 from tests.unit.heal.stage import Stage
 
 
@@ -34,12 +34,13 @@ def test_the_time_left_follows_from_the_rate_and_is_unknown_without_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copied: list[Copied], rate: int | None, left: int | None
 ) -> None:
     stage, answers = Stage("weak-topic", tmp_path, runbook="raise-topic-rf"), iter(copied)
-    [step, *_] = (s for s in stage.plan(Args({"topic": "orders"})).steps if s.action == "reassign.move")
+    plan, step = growing(stage)
     monkeypatch.setattr(type(ACTIONS[step.action]), "copied", lambda *_: _next(answers))
     clock, records = stage.cluster.clock, list[dict[str, Any]]()
     with (tmp_path / "journal.ndjson").open("wb") as file:
         journal = Journal(file, {}, clock, lambda record: records.append(dict(record)))
-        meter = Meter(stage.cluster, clock, journal, Waits(clock, journal))
+        run = opened(stage, plan, journal)
+        meter = Meter(run, Waits(run))
         for _ in copied:
             meter.poll([step], Wait("", "a check", "", "", 3.0, 9.0))
             clock.sleep(2.0)
@@ -50,7 +51,7 @@ def test_the_time_left_follows_from_the_rate_and_is_unknown_without_one(
 def test_the_rate_is_that_of_the_last_half_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The copies were slow for a minute, and are ten times as fast since."""
     stage = Stage("weak-topic", tmp_path, runbook="raise-topic-rf")
-    [step, *_] = (s for s in stage.plan(Args({"topic": "orders"})).steps if s.action == "reassign.move")
+    plan, step = growing(stage)
     clock, records = stage.cluster.clock, list[dict[str, Any]]()
     began = clock.monotonic()
 
@@ -61,7 +62,8 @@ def test_the_rate_is_that_of_the_last_half_minute(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(type(ACTIONS[step.action]), "copied", copied)
     with (tmp_path / "journal.ndjson").open("wb") as file:
         journal = Journal(file, {}, clock, lambda record: records.append(dict(record)))
-        meter = Meter(stage.cluster, clock, journal, Waits(clock, journal))
+        run = opened(stage, plan, journal)
+        meter = Meter(run, Waits(run))
         for _ in range(50):
             meter.poll([step])
             clock.sleep(2.0)

@@ -35,7 +35,7 @@ def test_only_an_answer_that_passes_lets_a_run_begin_and_a_change_pass(
     with parts(stage, plan) as (components, records):
         if before is not None:
             before(stage)
-        for asked in (lambda: components.guards.preconditions(plan), lambda: components.guards.check(step)):
+        for asked in (components.guards.preconditions, lambda: components.guards.check(step)):
             if verdict == "pass":
                 asked()
                 continue

@@ -27,7 +27,7 @@ def asked(folder: Path, answers: list[str], policy: Policy = NO_POLICY) -> Itera
     stage.human = Answers(answers, reads=lambda: stage.cluster.clock.sleep(READS_SECONDS))
     plan, _ = growing(stage)
     with parts(stage, plan) as (components, _):
-        components.change.passage._door = Door(stage.cluster, policy, tuple, stage.cluster.clock)
+        components.run.passage._door = Door(stage.cluster, policy, tuple, stage.cluster.clock)
         yield components, stage
 
 

@@ -37,10 +37,11 @@ def test_only_the_runs_own_moves_are_still_under_way(
 def test_where_the_moves_cannot_be_read_all_that_are_not_verified_count_as_under_way(weak: Stage) -> None:
     plan, step = growing(weak)
     other = next(each for each in plan.steps if each.action == "reassign.move" and each != step)
-    progress = RunProgress(issued=[step, other], verified={other.id})
     with parts(weak, plan) as (components, _):
         weak.cluster.faults.unreadable["reassignments"] = "gone"
-        found = moves_of(progress, components)
+        components.run.progress.issued.extend((step, other))
+        components.run.progress.verified.add(other.id)
+        found = moves_of(components.run)
     assert (found.steps, found.unknown) == ((step,), "reassignments: gone")
 
 

@@ -33,8 +33,8 @@ def throttled(stage: Stage) -> tuple[Plan, list[PlannedStep], list[PlannedStep]]
 def polled(stage: Stage, text: str, *issued: PlannedStep) -> list[dict[str, Any]]:
     plan, _, _ = throttled(stage)
     with parts(stage, plan) as (components, records):
-        components.watch.progress.issued.extend(issued)
-        path = components.watch.rethrottle.run / FILE
+        components.run.progress.issued.extend(issued)
+        path = components.run.folder.path / FILE
         path.write_text(text, encoding="utf-8")
         components.watch.rethrottle.poll()
         assert not path.exists()

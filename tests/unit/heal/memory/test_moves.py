@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.diagnosis.finding import Finding
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import Assignment, LogEnd, TopicPartition
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, MIN_ISR
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 
 TP = TopicPartition("orders", 0)
 TOPIC, BROKER = ResourceKind.TOPIC, ResourceKind.BROKER
@@ -214,7 +215,7 @@ def codes(c: MemoryCluster) -> set[str]:
     def walk(findings: tuple[Finding, ...]) -> set[str]:
         return {f.code for f in findings}.union(*(walk(f.folded) for f in findings))
 
-    return walk(diagnose(c.snapshot(), options=Options(restart_grace=0)).findings)
+    return walk(diagnose(c.snapshot(), criteria=Criteria(restart_grace=0)).findings)
 
 
 def test_a_healthy_cluster_has_no_findings() -> None:

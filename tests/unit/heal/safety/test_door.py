@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kfix.api import Access, App, Approval, Plan, carry_out, diagnose, plan
+from kfix.api import Access, App, Approval, DiagnoseOptions, Nothing, Plan, carry_out, diagnose, plan
 from kfix.core.errors import ApprovalError, KfixError, ReadOnlyViolationError, RefusedError, StoppedError, UsageError
 from kfix.core.snapshot.client_security import ClientSecurity
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
+from kfix.core.timing import DiagnosisTimes
 from kfix.heal.memory.incidents import ALL
 from kfix.heal.model.plan import Gate
 from kfix.heal.policy.policy import NO_POLICY, Policy
@@ -121,6 +122,16 @@ def test_a_program_diagnoses_plans_and_heals(site: Site) -> None:
     assert site.sent == ["reassign"]
     with pytest.raises(RefusedError, match="was already run as"):
         site.carry_out()
+
+
+def test_the_plan_of_a_program_has_the_times_of_its_diagnosis_and_reads_the_group_it_names(tmp_path: Path) -> None:
+    site, options = Site(tmp_path), DiagnoseOptions(debounce=2.0, groups=("mine",))
+    again = plan("coordinator-stuck", SOMEWHERE, app=site.app, options=options)
+    assert isinstance(again, Plan)
+    assert (site.plan.judged, again.judged) == (DiagnosisTimes(), options.times)
+    nothing = plan("abort-transaction", SOMEWHERE, params={"group": "billing"}, app=site.app, options=options)
+    assert isinstance(nothing, Nothing)
+    assert site.wiring.looks[-1].groups == ("mine", "billing")
 
 
 # -- the door itself

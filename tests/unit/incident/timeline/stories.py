@@ -4,9 +4,10 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from kfix.core.criteria import Criteria
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.incident.timeline.build import Material
-from kfix_diagnostics.engine import Options, diagnose
+from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.build import NOW, Paper
 
 BEGAN = NOW - 600.0  # 2027-01-15T07:50:00Z
@@ -74,7 +75,7 @@ def records():
 def material(snapshots, *, vantage=lambda _: ""):
     made = Material()
     for snapshot in snapshots:
-        made.add_snapshot(snapshot, diagnose(snapshot, options=Options(restart_grace=0.0)), vantage(snapshot))
+        made.add_snapshot(snapshot, diagnose(snapshot, criteria=Criteria(restart_grace=0.0)), vantage(snapshot))
     return made
 
 

@@ -1,0 +1,76 @@
+"""The generated reference of the JSON outputs, read from the declarations; KFIX_UPDATE_GOLDEN=1 with test_pages.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import cleandoc
+from typing import Any, get_args
+
+from kfix.core.declared import Mark
+from kfix.core.documents.outputs import is_object, keys_of, marks_of, name_of
+from kfix.diagnose.report.group_story import GroupJson
+from kfix.diagnose.report.json_findings import DiagnosisJson
+from kfix.fleet.report.history_rows import HistoryJson
+from kfix.fleet.report.json_audit import AuditJson
+from kfix.fleet.report.whatif import FleetForecastJson
+from kfix.front.failure import FailureJson
+from kfix.incident.report.json_incident import IncidentJson
+from kfix.inspect.json_logdir import LogDirsJson
+from kfix.watch.report.json_turn import TurnJson
+from kfix.whatif.json_forecast import ForecastJson
+from tests.catalogue.snapshot_page import is_record, value_of
+
+OUTPUTS = (
+    *(DiagnosisJson, GroupJson, FailureJson, LogDirsJson, TurnJson, ForecastJson, FleetForecastJson, AuditJson),
+    *(HistoryJson, IncidentJson),
+)
+
+
+def json_page() -> str:
+    """Returns docs/json.md."""
+    head = [
+        "# JSON outputs",
+        "",
+        "Generated from the declarations of the outputs. `kfix schema diagnosis` prints a JSON Schema; `kfix schema`",
+        "lists those that there are. Within a version, keys are added, never renamed or removed.",
+        "",
+        *(f"- [{_title(each)}](#{name_of(each).lower()})" for each in OUTPUTS),
+    ]
+    return "\n".join([*head, *(line for kind in kinds() for line in _section(kind)), ""])
+
+
+def kinds() -> tuple[Any, ...]:
+    """Returns the objects of the outputs, in the order in which they occur, the outputs first."""
+    found: dict[Any, None] = dict.fromkeys(OUTPUTS)
+
+    reached: set[Any] = set()
+
+    def collect(hint: Any) -> None:
+        if not is_record(hint):
+            for each in get_args(hint):
+                collect(each)
+        elif hint not in reached:
+            reached.add(hint)
+            found[hint] = None
+            for each in keys_of(hint).values():
+                collect(each)
+
+    for output in OUTPUTS:
+        collect(output)
+    return tuple(found)
+
+
+def _title(kind: Any) -> str:
+    return cleandoc(kind.__doc__).partition("\n")[0]
+
+
+def _section(kind: Any) -> Iterator[str]:
+    text = cleandoc(kind.__doc__)
+    # That of a dataclass without one is its signature.
+    yield from ("", f"## {name_of(kind)}", *(() if text.startswith(f"{kind.__name__}(") else ("", text)))
+    yield from () if is_object(kind) else ("", "A list of these values.")
+    yield from ("", "| key | value | meaning |", "|---|---|---|")
+    for name, hint in keys_of(kind).items():
+        meaning = "; ".join(mark for mark in marks_of(hint) if isinstance(mark, str))
+        optional = "may be missing; " if Mark.OPTIONAL in marks_of(hint) else ""
+        yield f"| `{name.rstrip('_')}` | {value_of(hint)} | {optional}{meaning} |"
