@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kfix.core.errors import LabError, UsageError
-from kfix.lab import INCIDENTS, Lab, LabSpec, Workload, WorkloadPlan
+from kfix.lab import Lab, LabSpec, Workload, WorkloadPlan
 from kfix.lab.healing.health import trouble
 from kfix.lab.nodes.classpath import cache_home
 from kfix.lab.workload.background import read_counts, start_in_background
@@ -270,13 +269,6 @@ def test_a_setting_that_no_broker_takes_is_told_with_the_line_of_the_log_and_lea
 
 
 # --- incidents --------------------------------------------------------------------------------------------------------
-
-
-def test_every_incident_is_made_by_a_test():
-    """The fixture `lab` mends what a test broke, and asserts that the cluster is then as before."""
-    texts = [path.read_text() for path in Path(__file__).parent.rglob("test_*.py")]
-    named = {name for text in texts for name in re.findall(r"\"([\w-]+)\"", text)}
-    assert set(INCIDENTS) <= named
 
 
 @pytest.mark.parametrize("name", ["coordinator-stuck", "isr-gone", "offsets-rf1"])

@@ -167,19 +167,6 @@ def test_a_destination_that_dies_in_mid_copy_is_left_and_the_others_go_on(operat
     assert throttles(cargo) == before
 
 
-def test_a_move_that_waits_for_a_dead_broker_is_cancelled_where_that_is_safe(operator, cluster):
-    cluster.lab.break_("stuck-reassignment", cancel="safe")
-    [moved] = cluster.moves()
-    before = cluster.access.state(*moved)
-    planned = operator.plan("cancel-reassignment")
-    assert set(planned.gates.values()) == {"step"}
-    operator.healed(planned)
-    assert cluster.moves() == {}
-    assert cluster.access.state(*moved).leader == before.leader
-    assert cluster.access.readable(*moved)
-    assert "KFX501" not in operator.diagnose("--debounce", "0").findings
-
-
 def test_a_move_is_not_cancelled_where_that_would_leave_nobody(operator, cluster):
     broken = cluster.lab.break_("stuck-reassignment", cancel="unsafe")
     before = cluster.moves()

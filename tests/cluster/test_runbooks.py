@@ -97,15 +97,6 @@ def test_a_plan_is_spent_by_its_run_and_the_proof_can_be_repeated(kfix, lab, tmp
     assert kfix.on("runbook", "verify", name).code == 0
 
 
-def test_the_approval_of_another_plan_opens_no_gate(kfix, lab, tmp_path):
-    lab.break_("coordinator-stuck")
-    path, _ = planned(kfix, tmp_path)
-    before = states(lab)
-    said = kfix.on("runbook", "apply", "--plan", path, "--approve", "plan:00000000")
-    assert said.code in {2, 3, 4}
-    assert states(lab) == before
-
-
 def test_a_live_preferred_replica_is_elected_by_the_gentlest_rung(kfix, lab, tmp_path):
     """The usual A1 leaves the preferred replica out of the ISR; here the survivor stands first in the assignment."""
     lab.break_("healthy")
@@ -179,16 +170,6 @@ def test_every_further_rung_heals_by_itself_and_loses_nothing(kfix, lab, tmp_pat
     partition = TopicPartition(OFFSETS_TOPIC, broken.partitions[0][1])
     leader, isr, _ = states(lab)[partition]
     assert leader in isr
-
-
-def test_reading_commands_write_nothing(kfix, lab):
-    """No znode that Kafka owns is touched, and no topic appears."""
-    lab.break_("metadata-divergence")
-    before = states(lab)
-    for words in (["diagnose"], ["diagnose", "--group", "never-seen"], ["runbook", "plan", "metadata-divergence"]):
-        # No source names the group: its state is unknown.
-        assert kfix.on(*words).code in ({22} if "never-seen" in words else {0, 20, 21})
-    assert states(lab) == before
 
 
 def test_asking_for_a_group_does_not_create_the_offsets_topic(tmp_path):
