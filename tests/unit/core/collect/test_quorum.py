@@ -21,7 +21,7 @@ from kfix.core.ledger import Ledger
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.snapshot import BrokerView, Endpoint
 from kfix.core.target import make_target
-from tests.proofs.fuzz.servers import listening
+from tests.listening import listening
 from tests.wire import Writer
 
 NOW = 1_800_000_000_000

@@ -15,8 +15,8 @@ from kfix.core.zookeeper.lock import ZooKeeperLock
 from kfix.core.zookeeper.wire import ZooKeeperLine
 from kfix.heal.live.lines import BrokerLines
 from kfix.heal.live.reader import named_coordinator
+from tests.listening import listening
 from tests.unit.core.fake_broker import configs
-from tests.unit.core.kafka.test_connection import server
 from tests.unit.heal.live.test_lines import reply, session
 
 TP = TopicPartition("t", 0)
@@ -93,7 +93,7 @@ def test_the_error_of_one_broker_hides_no_coordinator_that_another_names():
 def from_zookeeper(data, read, *args):
     """Behind the answer to a sync, which comes first."""
     with (
-        server(session(reply(1, b"") + reply(2, data))) as endpoint,
+        listening(session(reply(1, b"") + reply(2, data))) as endpoint,
         ZooKeeperLine(endpoint, Deadline.after(2)) as line,
     ):
         return read(line, parse_connect(str(endpoint)), *args, Deadline.after(2))
