@@ -125,12 +125,6 @@ def test_a_share_group_is_seen_with_its_members_and_where_it_reads(kfix, lab, sh
     assert plain.json["findings"] == [], "a share group does not make its coordinator look silent"
 
 
-def test_a_group_that_does_not_exist_is_unknown_and_not_healthy(kfix, lab, consumer):
-    said = kfix.diagnose("--group", "nowhere")
-    assert said.code == 22
-    assert "Dead: its coordinator does not know the group" in rungs(said)["state"]["said"]
-
-
 def test_a_real_group_with_the_name_of_a_made_up_one_is_a_group(kfix, lab, consumer):
     [name] = made_up_groups({0}, 1)
     settings = {"group.id": name, "auto.offset.reset": "earliest"}

@@ -16,7 +16,6 @@ from kfix.lab.healing.health import trouble
 from kfix.lab.nodes.classpath import cache_home
 from kfix.lab.workload.background import read_counts, start_in_background
 from kfix.lab.workload.planning import target
-from tests.cluster.conftest import comes_out, mended
 from tests.waiting import seconds, wait_until
 
 pytestmark = pytest.mark.cluster
@@ -271,15 +270,6 @@ def test_a_setting_that_no_broker_takes_is_told_with_the_line_of_the_log_and_lea
 # --- incidents --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["coordinator-stuck", "isr-gone", "offsets-rf1"])
-def test_an_incident_comes_out_as_it_says_and_can_be_mended(whole, name):
-    comes_out(whole, whole.break_(name))
-    with pytest.raises(UsageError, match="already"):
-        whole.break_("healthy")
-    mended(whole)
-    assert whole.broker_ids == IDS
-
-
 def test_a_cluster_that_was_healed_by_others_is_mended_as_well(whole):
     broken = whole.break_("coordinator-stuck")
     [(topic, number)] = broken.partitions
@@ -303,13 +293,6 @@ def test_a_cluster_whose_controller_was_frozen_is_mended(whole):
     assert set(conditions(whole).values()) == {"alive"}
 
 
-def test_options_of_an_incident_are_checked_before_anything_is_changed(whole):
-    with pytest.raises(UsageError, match="has no option 'where'"):
-        whole.break_("healthy", where="here")
-    with pytest.raises(UsageError, match="no broker 9"):
-        whole.break_("offsets-rf1", brokers=(9,))
-
-
 def test_the_offsets_topic_can_be_packed_on_chosen_brokers(whole):
     broken = whole.break_("offsets-rf1", brokers=(2002,), kill=2002)
     assert broken.dead == (2002,)
@@ -328,15 +311,6 @@ def test_a_workload_on_a_healthy_cluster_loses_and_doubles_nothing(whole):
     assert counts.sent == counts.acknowledged == counts.received
     assert 150 <= counts.sent <= 201
     assert (counts.failed, counts.lost, counts.duplicated, counts.waiting) == (0, 0, 0, 0)
-
-
-def test_a_workload_shows_that_the_group_of_a_stuck_coordinator_gets_nothing_and_that_nothing_is_lost(whole):
-    broken = whole.break_("coordinator-stuck")
-    load = Workload(WorkloadPlan(whole.bootstrap_servers, "orders", broken.group, rate=50, seconds=2))
-    load.start()
-    counts = load.wait()
-    assert counts.acknowledged == counts.waiting > 0
-    assert (counts.received, counts.lost) == (0, 0)
 
 
 def test_a_workload_in_the_background_counts_and_down_would_end_it(whole):

@@ -10,7 +10,7 @@ import pytest
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.moves import start_move
 from kfix.lab.incidents.setup.content import MEGABYTE, bulk
-from tests.cluster.killing import chain, made_once
+from tests.cluster.killing import chain
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import RATES, Cluster, in_sync, throttles
 from tests.waiting import seconds, wait_until
@@ -119,7 +119,6 @@ def test_a_run_that_was_killed_while_it_copied_is_taken_back_in_mid_copy(operato
     # The way back dies as well: before the answer to the cancel is on the disk, and when all is done but the proof.
     # Whether the move was cancelled is read from the cluster, and it is not cancelled again.
     back = chain(operator, cargo, undo, (f"-step.result:{cancel['id']}", "-run.end"))
-    made_once(back)
     assert [r["progress"] for r in back.of("step.probe") if r["step"] == cancel["id"]] == ["done"]
     # The canary had arrived: its copy is good, and kept.
     assert cargo.access.assignment(cargo.topic) == ORDER | {2: (2, 3)}

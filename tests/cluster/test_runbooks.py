@@ -1,11 +1,10 @@
-"""The runbook engine on real brokers: at a terminal, interrupted, stale, spent; and each rung by itself."""
+"""The runbook engine on real brokers: stale and spent plans, and each rung by itself."""
 
 import json
 import os
 import signal
 import time
 
-import pexpect
 import pytest
 import yaml
 
@@ -14,18 +13,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.target import make_target
 from kfix.heal.live.clusters import open_cluster
 from kfix.heal.runbook.catalogue import shipped_dir
-from tests.cluster.conftest import KFIX
 from tests.cluster.test_incidents import apply, states, wait_until_gone
-from tests.waiting import seconds
-
-
-def at_a_terminal(kfix, *args):
-    env = os.environ | {"KFIX_STATE_HOME": str(kfix.home), "COLUMNS": "120", "TERM": "xterm"}
-    words = [*args, "--bootstrap-server", kfix.lab.bootstrap_servers]
-    talk = pexpect.spawn(KFIX, words, env=env, encoding="utf-8", timeout=seconds(40), dimensions=(60, 120))
-    # A person reads the screen before the answer; what is faster is not taken.
-    talk.delaybeforesend = 1.0
-    return talk
 
 
 def planned(kfix, tmp_path, name="coordinator-stuck", *more):
@@ -33,41 +21,6 @@ def planned(kfix, tmp_path, name="coordinator-stuck", *more):
     said = kfix.on("runbook", "plan", name, "-o", path, *more)
     assert said.code == 0, said.err
     return path, json.loads(path.read_text())
-
-
-def test_at_a_terminal_it_asks_and_a_yes_heals(kfix, lab):
-    lab.break_("coordinator-stuck")
-    kfix.diagnose()
-    talk = at_a_terminal(kfix, "runbook", "apply", "coordinator-stuck")
-    talk.expect(r"\[y")
-    talk.sendline("y")
-    talk.expect("PROVED HEALED")
-    talk.expect(pexpect.EOF)
-    talk.close()
-    assert talk.exitstatus == 0
-
-
-@pytest.mark.parametrize("answer", ["n", "", "\x04", "\x03"], ids=["no", "enter", "end of input", "ctrl-c"])
-def test_at_a_terminal_everything_but_yes_changes_nothing(kfix, lab, answer):
-    if lab.status().incident is None:
-        lab.break_("coordinator-stuck")
-    before = states(lab)
-    talk = at_a_terminal(kfix, "runbook", "apply", "coordinator-stuck")
-    talk.expect(r"\[y")
-    if answer in {"\x03", "\x04"}:
-        talk.send(answer)
-    else:
-        talk.sendline(answer)
-    if answer == "":
-        talk.expect("Not a valid answer.")
-        talk.expect(r"\[y")
-        talk.sendline("n")
-    talk.expect(pexpect.EOF)
-    talk.close()
-    assert talk.exitstatus in {4, 130}
-    assert "Traceback" not in talk.before
-    assert "nothing was changed" in talk.before.replace("\r\n", " ")
-    assert states(lab) == before
 
 
 def test_a_plan_whose_facts_changed_is_refused_by_name(kfix, lab, tmp_path):

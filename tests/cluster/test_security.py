@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import shlex
 from pathlib import Path
 
 import pytest
@@ -40,14 +39,6 @@ def config(folder, mechanism, password=PASSWORD, user=USER):
 def diagnose(kfix, lab, file, *args):
     options = () if file is None else ("--command-config", file)
     return kfix.run("diagnose", "--bootstrap-server", lab.sasl_bootstrap_servers, *options, *args)
-
-
-def test_commands_to_paste_name_the_client_properties(kfix, lab, tmp_path):
-    file = config(tmp_path, "PLAIN")
-    said = diagnose(kfix, lab, file, "--group", "pay")
-    [command] = [line.strip() for line in said.out.splitlines() if "--bootstrap-server" in line]
-    words = shlex.split(command)
-    assert words[words.index("--command-config") + 1] == str(file)
 
 
 def one_line(said):

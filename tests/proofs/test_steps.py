@@ -170,16 +170,6 @@ def test_a_canary_that_fails_keeps_the_rest_from_being_tried(home: Path, fail: C
     assert len(stage.calls) == 1
 
 
-@pytest.mark.parametrize("fail", FAILING)
-def test_on_failure_next_has_the_next_rung(home: Path, fail: Callable[[Stage, str], None]) -> None:
-    stage = Stage(SCENARIOS["coordinator-stuck"], home)
-    plan = stage.plan()
-    fail(stage, "reassign")
-    assert stage.run(plan).outcome is Outcome.PROVED
-    # An election of the ISR is not applicable while a replica outside it is alive.
-    assert [c.method for c in stage.calls] == ["reassign", "reelect_controller"]
-
-
 def test_a_refused_step_of_a_runbook_that_rolls_back_is_rolled_back(home: Path) -> None:
     stage = Stage(SCENARIOS["durable-defaults"], home)
     before = world(stage.cluster)
