@@ -225,12 +225,6 @@ def test_an_eligible_broker_that_is_alive_is_not_called_dead_and_no_runbook_is_o
     assert found.remedies[0].text.startswith("Diagnose the quorum")
 
 
-def test_an_eligible_broker_that_is_dead_leads_once_it_is_started() -> None:
-    found = find(diagnose(kraft_clusters.eligible_dead()), "KFX119")
-    wanted = "orders-0 has no leader, and waits for broker 2, which is dead. Once started, it leads without data loss"
-    assert found.summary == wanted
-
-
 def test_with_zookeeper_a_broker_that_responds_and_is_not_registered_is_not_started_either() -> None:
     paper = base().topic("ledger", 1, replicas=[[2, 1, 3]]).kill(2)
     paper.part("ledger", 0).write(leader=-1, isr=(2,), age=600)
@@ -262,24 +256,6 @@ def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_star
     assert "KFX302" not in {f.code for f in diagnosis.findings}
     assert "KFX403" not in found
     assert not [r.text for f in diagnosis.findings for r in f.remedies if r.text.startswith("Start broker 1")]
-
-
-@pytest.mark.parametrize(
-    ("snapshot", "advice"),
-    [
-        (
-            kraft_clusters.eligible_dead,
-            "Start broker 2 with its old disk, never with an empty one: it is elected, and no record is lost. ",
-        ),
-        (
-            kraft_clusters.two_eligible_dead,
-            "Start brokers 1, 2 with their old disks, never with an empty one: one of them is elected, and no record",
-        ),
-    ],
-)
-def test_one_eligible_broker_is_elected_and_of_several_one_is(snapshot: Callable[[], Snapshot], advice: str) -> None:
-    first = find(diagnose(snapshot()), "KFX119").remedies[0].text
-    assert first.startswith(advice)
 
 
 def test_without_the_new_coordinator_only_a_runbook_is_named_that_accepts_the_finding() -> None:

@@ -22,15 +22,6 @@ from tests.each import for_each
 from tests.unit.heal.stage import Answers, Stage
 
 
-def test_the_intent_is_on_the_disk_before_the_call_and_the_result_after(stage: Stage) -> None:
-    seen: list[list[str]] = []
-    stage.cluster.faults.before("reassign", lambda: seen.append(stage.types()))
-    stage.run()
-    assert seen[0][-1] == "step.intent"
-    types = stage.types()
-    assert types[types.index("step.intent") + 1] == "step.result"
-
-
 def test_every_record_is_synced_by_itself(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[os.stat_result] = []
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle)))
@@ -38,12 +29,6 @@ def test_every_record_is_synced_by_itself(stage: Stage, monkeypatch: pytest.Monk
     path = stage.last_run.journal_path
     ends = list(itertools.accumulate(len(line) for line in path.read_bytes().splitlines(keepends=True)))
     assert [file.st_size for file in synced if file.st_ino == path.stat().st_ino] == ends
-
-
-def test_the_intent_holds_the_facts_as_they_were(stage: Stage) -> None:
-    stage.run()
-    intent = next(r for r in stage.journal() if r["type"] == "step.intent")
-    assert intent["pre_image"]["__consumer_offsets-26.isr"] == [2]
 
 
 def test_every_record_says_who_which_run_and_which_plan(stage: Stage) -> None:
