@@ -40,7 +40,7 @@ def wait_done(lab, number):
         ("leader-cut-from-followers", "KFX803", {"outcome": "leader-moved"}),
     ],
 )
-def test_two_leaders_and_the_loss_foretold(lab, kfix, tmp_path, incident, code, options):
+def test_two_leaders_and_the_loss_that_was_forecast(lab, kfix, tmp_path, incident, code, options):
     broken = lab.break_(incident, **options)
     inside = broken.details["isolated"]
     wait_done(lab, broken.details["writer_inside"])

@@ -125,7 +125,7 @@ def test_a_partition_that_no_controller_has_created_is_named_and_the_start_of_it
         client.close()
 
 
-def test_a_partition_that_no_broker_knows_is_named_and_another_controller_tells_the_brokers(kfix, lab, tmp_path):
+def test_a_partition_that_no_broker_knows_is_named_and_another_controller_informs_the_brokers(kfix, lab, tmp_path):
     """Topic and state were created at once: the controller fails to create the state, and sends nothing."""
     lab.break_("healthy")
     client = KazooClient(lab.zookeeper_connect)

@@ -45,7 +45,7 @@ def test_a_raise_is_made_once_however_often_its_run_dies(operator, cluster):
     raised(cluster, planned, epochs)
 
 
-def test_a_run_that_died_is_told_by_the_next_diagnosis_until_it_is_aborted(operator, cluster):
+def test_a_run_that_died_is_reported_by_the_next_diagnosis_until_it_is_aborted(operator, cluster):
     cluster.lab.break_("offsets-rf1", kill="no")
     planned = operator.plan("raise-offsets-rf", params={"batch": 2})
     answers = planned.answers("step", typed=True)

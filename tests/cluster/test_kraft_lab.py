@@ -62,7 +62,7 @@ def run(*words):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_status_tells_the_mode_the_controllers_and_which_is_active_and_names_no_zookeeper(kraft):
+def test_status_shows_the_mode_the_controllers_and_which_is_active_and_no_zookeeper(kraft):
     code, out, _ = run("status", "--name", "kraft")
     assert code == 0
     assert "Kafka 4.3.1 on KRaft" in out

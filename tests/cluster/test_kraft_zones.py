@@ -52,7 +52,7 @@ def of_one_mind(said, code):
 
 
 @pytest.mark.parametrize("acks", ["1", "all"])
-def test_a_broker_cut_from_the_controllers_alone_leads_on_and_its_loss_is_foretold(lab, kfix, tmp_path, acks):
+def test_a_broker_cut_from_the_controllers_alone_goes_on_leading_and_its_loss_is_forecast(lab, kfix, tmp_path, acks):
     broken = lab.break_("broker-cut-from-controllers", acks=acks)
     zombie = broken.details["cut_off"]
     assert broken.details["acknowledged"] == (broken.details["appended"] if acks == "1" else 0)

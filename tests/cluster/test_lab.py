@@ -78,7 +78,7 @@ def conditions(lab):
 # --- up, down, brokers ------------------------------------------------------------------------------------------------
 
 
-def test_an_up_lab_is_well_and_tells_where_it_is(drill):
+def test_an_up_lab_is_healthy_and_shows_its_addresses(drill):
     status = drill.status()
     assert [(each.id, each.rack) for each in status.processes if each.role == "broker"] == [
         *zip(IDS, "abc", strict=True)
@@ -109,7 +109,7 @@ def test_a_killed_broker_is_dead_and_its_session_over_and_restart_brings_it_back
         assert set(access.metadata(1001).brokers) == set(IDS)
 
 
-def test_a_stopped_broker_answers_nobody_until_it_goes_on(whole):
+def test_a_stopped_broker_answers_no_request_until_it_continues(whole):
     whole.stop(2002)
     assert conditions(whole)[2002] == "stopped"
     with whole.access() as access:
@@ -260,7 +260,7 @@ def test_two_labs_that_start_at_once_get_different_ports(home):
             run("down", "--name", name)
 
 
-def test_a_setting_that_no_broker_takes_is_told_with_the_line_of_the_log_and_leaves_nothing(home):
+def test_a_setting_that_no_broker_takes_is_reported_with_the_line_of_the_log_and_leaves_nothing(home):
     with pytest.raises(LabError, match=r"broker 1 did not start: .*num\.io\.threads") as told:
         Lab.up(LabSpec(name="wrong", ids=(1,), settings={"num.io.threads": "none"}))
     assert Path(told.value.hint.removeprefix("its log: ")).is_file()

@@ -9,7 +9,7 @@ from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["first-replica", "another-replica"])
-def test_a_coordinator_that_was_never_told_to_lead_serves_its_group_again(operator, cluster, first):
+def test_a_coordinator_that_was_never_made_leader_serves_its_group_again(operator, cluster, first):
     where = TopicPartition(OFFSETS_TOPIC, 1)
     if OFFSETS_TOPIC not in cluster.access.topics():
         cluster.lab.break_("healthy")

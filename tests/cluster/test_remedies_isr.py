@@ -29,7 +29,7 @@ def named(planned):
     return {step["target"]: step["what"] for step in planned.steps("manual.bring_back")}
 
 
-def test_lowering_min_isr_is_typed_and_stays_told_until_it_is_taken_back(operator, cluster):
+def test_lowering_min_isr_is_typed_and_stays_reported_until_it_is_rolled_back(operator, cluster):
     broken = cluster.lab.break_("under-min-isr")
     before = cluster.access.configs("topics")["ledger"]
     planned = operator.plan("under-min-isr", params={"settle": "1s", "relax_to": 1})

@@ -59,7 +59,7 @@ def slow_move(operator, cargo, moves, **params):
     return planned, going, run
 
 
-def test_another_throttle_for_a_run_that_copies_and_somebody_elses_move_beside_it(operator, cargo):
+def test_another_throttle_for_a_run_that_copies_beside_another_operators_move(operator, cargo):
     before = throttles(cargo)
     cargo.access.create_topic(THEIRS, [[2]], {})
     _, going, run = slow_move(operator, cargo, {0: [1, 3]})
@@ -166,7 +166,7 @@ def test_a_destination_that_dies_in_mid_copy_is_left_and_the_others_go_on(operat
     assert throttles(cargo) == before
 
 
-def test_a_move_is_not_cancelled_where_that_would_leave_nobody(operator, cluster):
+def test_a_move_is_not_cancelled_where_that_would_leave_no_replica(operator, cluster):
     broken = cluster.lab.break_("stuck-reassignment", cancel="unsafe")
     before = cluster.moves()
     said = operator.not_planned("cancel-reassignment")

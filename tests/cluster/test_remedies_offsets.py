@@ -43,7 +43,7 @@ def is_spread(cluster, topic):
     assert max(counts) - min(counts) <= 1, first
 
 
-def test_offsets_with_one_replica_are_raised_to_three_and_a_death_stops_nobody(operator, cluster):
+def test_offsets_with_one_replica_are_raised_to_three_and_a_death_stops_no_group(operator, cluster):
     cluster.lab.break_("offsets-rf1", kill="no", brokers="1,2")
     groups = groups_of(operator, cluster)
     assert {error for error, _ in groups.values()} == {0}
@@ -82,7 +82,7 @@ def test_a_broker_that_was_started_after_the_run_was_stopped_is_believed_when_it
     assert operator.planning("isr-dead")[0].code == 0
 
 
-def test_a_run_that_nobody_helped_in_time_changes_nothing_and_says_so(operator, cluster):
+def test_a_run_that_waits_for_a_person_in_vain_changes_nothing_and_reports_it(operator, cluster):
     cluster.lab.break_("offsets-rf1")
     planned = operator.plan("isr-dead", params={"within": "1s", "prove_within": "1s"})
     said = operator.apply(planned, code=3)

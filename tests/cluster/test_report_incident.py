@@ -77,7 +77,7 @@ def test_it_names_beginning_cause_run_and_end(kfix, incident):
     assert any(s["value"] == -1 and s["proof"] == "known" for s in lane["spans"])
 
 
-def test_the_brokers_own_logs_say_the_same_and_more(kfix, incident):
+def test_the_brokers_own_logs_show_the_same_and_more(kfix, incident):
     snapshots, run, logs, broken = incident
     report = reported(kfix, "--from", snapshots, "--journal", run, "--broker-log", logs, *ZONE)
     partition = [broken.partitions[0].topic, broken.partitions[0].partition]

@@ -79,7 +79,7 @@ def test_zookeeper_alone_leads_to_the_sasl_listener(kfix, lab, tmp_path):
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_a_wrong_password_is_one_line_and_is_never_told(kfix, lab, tmp_path, mechanism):
+def test_a_wrong_password_is_one_line_and_is_never_shown(kfix, lab, tmp_path, mechanism):
     file = config(tmp_path, mechanism, WRONG)
     said = diagnose(kfix, lab, file)
     line = one_line(said)
@@ -142,7 +142,7 @@ def test_what_cannot_be_a_user_or_password_is_refused_before_anything_starts(wro
     assert wrong[1] not in str(told.value) or len(wrong[1]) < 2
 
 
-def test_a_plan_that_is_carried_out_tells_the_password_to_nobody(kfix, lab, tmp_path):
+def test_a_plan_that_is_carried_out_shows_the_password_nowhere(kfix, lab, tmp_path):
     from tests.cluster.remedy import operating
 
     file = config(tmp_path, "SCRAM-SHA-256")

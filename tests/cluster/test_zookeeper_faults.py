@@ -273,7 +273,7 @@ def test_a_server_that_was_started_alone_from_a_copy_is_not_believed_and_grants_
         honest.release()
 
 
-def test_an_ensemble_that_is_left_over_from_a_migration_says_nothing_of_its_cluster(kfix, lab):
+def test_an_ensemble_that_is_left_over_from_a_migration_counts_for_nothing(kfix, lab):
     """As a finished migration to KRaft leaves it, beside the cluster that uses the ensemble."""
     servers = parse_connect(lab.zookeeper_connect).servers
     left = {

@@ -112,7 +112,7 @@ def test_a_plan_above_a_limit_is_refused_never_cut(scenario: str, caps: dict[str
 # -- locks
 
 
-def test_without_a_lock_of_the_cluster_every_change_asks_and_that_is_told(home: Path) -> None:
+def test_without_a_lock_of_the_cluster_every_change_asks_and_a_note_states_it(home: Path) -> None:
     free, held = Stage(SCENARIOS["leader-balance"], home), Stage(SCENARIOS["leader-balance"], home.parent / "held")
     free.run(free.plan())
     held.cluster.lock.missing = "no ZooKeeper is told"
@@ -130,7 +130,7 @@ def test_without_a_lock_of_the_cluster_every_change_asks_and_that_is_told(home: 
 # -- other people
 
 
-def test_a_move_that_somebody_else_begins_is_not_trampled(orders: Stage) -> None:
+def test_a_move_that_another_operator_begins_is_left_alone(orders: Stage) -> None:
     """The others go on; the one that is somebody's is left, told by name, and goes its own way."""
 
     def theirs() -> None:
@@ -147,7 +147,7 @@ def test_a_move_that_somebody_else_begins_is_not_trampled(orders: Stage) -> None
     assert tuple(b for b in now.replicas if b not in now.removing) == (3, 2)
 
 
-def test_an_assignment_that_somebody_else_changed_is_not_changed_again(orders: Stage) -> None:
+def test_an_assignment_that_another_operator_changed_is_not_changed_again(orders: Stage) -> None:
     once(
         orders,
         lambda: orders.cluster.moves.reassign(LAST, (1, 3)),

@@ -255,7 +255,7 @@ def test_a_hung_broker_that_registered_a_moment_ago_is_the_cause_and_does_not_ca
     assert [r.text for r in missing.remedies] == ["Find out why broker 2 does not respond: see KFX402"]
 
 
-def test_behind_a_cut_network_nobody_catches_up() -> None:
+def test_behind_a_cut_network_no_replica_catches_up() -> None:
     # As if every broker had registered within the restart grace.
     diagnosis = diagnose(cut_clusters.controller_link_cut(), options=Options(restart_grace=10 * DAY))
     assert [f.code for f in diagnosis.findings] == ["KFX802"]

@@ -99,7 +99,7 @@ def test_a_controller_that_has_been_gone_for_long_needs_no_second_snapshot() -> 
     assert settle_seconds(kraft_clusters.two_controllers_dead()) > 0
 
 
-def test_the_view_of_a_cut_broker_does_not_say_who_is_alive() -> None:
+def test_the_view_of_a_cut_broker_does_not_show_who_is_alive() -> None:
     snapshot = kraft_clusters.broker_cut_from_controllers()
     stale = replace(snapshot.views[1], alive=dict(snapshot.addresses))
     for views in ({1: stale, 2: snapshot.views[2]}, {1: stale, 3: snapshot.views[3], 2: snapshot.views[2]}):
@@ -185,7 +185,7 @@ def test_a_broker_that_the_controllers_hear_is_not_cut_off_and_may_be_restarted(
     assert [r for r in found.remedies if ChangeKind.RESTART in r.changes]
 
 
-def test_nobody_is_told_to_start_a_broker_that_is_fenced_and_runs() -> None:
+def test_no_finding_advises_to_start_a_broker_that_is_fenced_and_runs() -> None:
     for make in (kraft_clusters.broker_fenced_but_alive, kraft_clusters.broker_fenced_and_not_asked):
         found = list(diagnose(make()).walk())
         assert {"KFX814", "KFX302"} <= {f.code for f in found}
@@ -249,7 +249,7 @@ def test_a_heartbeat_interval_that_is_too_long_is_named() -> None:
     assert "broker.heartbeat.interval.ms (20000) is not below broker.session.timeout.ms (9000)" in found.cause.text
 
 
-def test_what_lacks_a_cut_broker_follows_from_the_cut_and_nobody_is_told_to_start_it() -> None:
+def test_what_lacks_a_cut_broker_follows_from_the_cut_and_no_finding_advises_to_start_it() -> None:
     diagnosis = diagnose(kraft_clusters.broker_cut_from_controllers())
     found = {f.code: f for f in diagnosis.walk()}
     assert "KFX302" in found
@@ -339,7 +339,7 @@ def test_times_of_a_clock_that_was_set_back_since_do_not_hide_a_restart() -> Non
     assert open_case(snapshot).may_restart(1, None)
 
 
-def test_no_start_is_said_to_lose_nothing_while_it_would_elect_another_replica() -> None:
+def test_no_start_is_called_lossless_while_it_would_elect_another_replica() -> None:
     found = diagnose(kraft_clusters.eligible_dead_and_unclean_allowed())
     waits = next(f for f in found.walk() if f.code == "KFX119")
     assert waits.summary.endswith("once it starts, broker 1 may be elected first, and it may lack records")

@@ -133,7 +133,7 @@ def test_consequences_take_one_line_each_and_the_rest_is_counted() -> None:
     assert "  and 3 more consequences: KFX112 warning, KFX113 warning, KFX114 warning" in said
 
 
-def test_advice_alone_blocks_nobody() -> None:
+def test_advice_alone_blocks_no_group() -> None:
     advice = replace(fault(1, Severity.INFO), blocked=Blocked())
     said = screen_text(diagnosis(advice))
     assert said.startswith("prod: healthy, with advice")
@@ -141,7 +141,7 @@ def test_advice_alone_blocks_nobody() -> None:
     assert "why:" not in said
 
 
-def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_told() -> None:
+def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_reported() -> None:
     out = io.StringIO()
     print_first(diagnosis(), PlainConsole(out))
     assert out.getvalue() == ""
@@ -150,7 +150,7 @@ def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_told() -> None:
 
 
 @pytest.mark.parametrize(("said", "width"), [("77", 77), ("", 120), ("0", 120), ("wide", 120)])
-def test_piped_text_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch, said: str, width: int) -> None:
+def test_piped_text_is_as_wide_as_columns_states(monkeypatch: pytest.MonkeyPatch, said: str, width: int) -> None:
     monkeypatch.setenv("COLUMNS", said)
     assert console_on(io.StringIO()).width == width
 

@@ -50,7 +50,7 @@ def test_list_show_and_validate_need_no_cluster() -> None:
     assert kfix("show", "coordinator-stuck").stdout.startswith("# coordinator-stuck\n")
 
 
-def test_validate_tells_all_mistakes_and_exits_with_2(tmp_path: Path) -> None:
+def test_validate_reports_all_mistakes_and_exits_with_2(tmp_path: Path) -> None:
     assert kfix("validate").exit_code == 0
     bad = tmp_path / "bad.yaml"
     bad.write_text("apiVersion: kfix/v1\nkind: Runbok\ntitel: x\n")
@@ -71,7 +71,7 @@ def test_a_plan_that_was_approved_is_carried_out_and_proved(wired: FakeWiring, t
     assert "was already run as" in again.output
 
 
-def test_the_end_says_which_findings_of_the_same_runbook_the_plan_did_not_cover(
+def test_the_end_names_the_findings_of_the_same_runbook_that_the_plan_did_not_cover(
     wired: FakeWiring, tmp_path: Path
 ) -> None:
     path, plan_id = planned(tmp_path)
@@ -86,7 +86,7 @@ def test_the_end_says_which_findings_of_the_same_runbook_the_plan_did_not_cover(
     assert said.startswith(f"not healed by this plan: 1 more finding, {left.key}. To heal the rest: kfix runbook apply")
 
 
-def test_apply_in_one_go_without_a_terminal_changes_nothing_and_tells_the_way(
+def test_apply_in_one_go_without_a_terminal_changes_nothing_and_shows_the_command(
     wired: FakeWiring, tmp_path: Path
 ) -> None:
     result = kfix("apply", "coordinator-stuck")
@@ -131,7 +131,7 @@ def test_history_and_verify_speak_of_the_run(wired: FakeWiring, tmp_path: Path) 
     assert kfix("verify", run["id"]).exit_code == 5
 
 
-def test_history_of_an_edited_journal_tells_where_and_exits_with_3(wired: FakeWiring, tmp_path: Path) -> None:
+def test_history_of_an_edited_journal_shows_where_and_exits_with_3(wired: FakeWiring, tmp_path: Path) -> None:
     path, plan_id = planned(tmp_path)
     kfix("apply", "--plan", path, "--approve", f"plan:{plan_id}")
     (journal,) = (tmp_path / "state").rglob("journal.ndjson")
@@ -142,7 +142,7 @@ def test_history_of_an_edited_journal_tells_where_and_exits_with_3(wired: FakeWi
     assert wired.cluster.faults.calls
 
 
-def test_nothing_to_do_says_what_was_looked_at(wired: FakeWiring) -> None:
+def test_nothing_to_do_shows_what_was_read(wired: FakeWiring) -> None:
     wired.findings = ()
     for command in ("plan", "apply"):
         result = kfix(command, "coordinator-stuck")

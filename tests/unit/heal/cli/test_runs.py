@@ -81,7 +81,7 @@ def test_what_was_done_by_hand_is_believed_when_it_is_seen(monkeypatch: pytest.M
     assert "nudge: done by hand and verified" in result.output
 
 
-def test_an_aborted_run_puts_back_what_it_left_on_and_says_what_stays(weak: FakeWiring, tmp_path: Path) -> None:
+def test_an_aborted_run_removes_what_it_left_on_and_shows_what_stays(weak: FakeWiring, tmp_path: Path) -> None:
     run = _stop(weak, tmp_path)
     result = kfix("abort", run.name, "--reason", "the change window is over")
     assert result.exit_code == 0, result.output
@@ -114,7 +114,7 @@ def test_a_run_is_taken_back_by_a_plan_of_its_own(lax: FakeWiring, tmp_path: Pat
     assert lax.cluster.records.topic_configs["orders"] == {"unclean.leader.election.enable": "true"}
 
 
-def test_a_rollback_without_a_terminal_changes_nothing_and_tells_the_way(lax: FakeWiring, tmp_path: Path) -> None:
+def test_a_rollback_without_a_terminal_changes_nothing_and_shows_the_command(lax: FakeWiring, tmp_path: Path) -> None:
     path, plan = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
     kfix("apply", "--plan", str(path), "--approve", f"step:{plan['plan_id'][:8]}")
     before = changes(lax)
@@ -152,7 +152,7 @@ def test_another_throttle_is_left_for_a_run_that_goes_on(weak: FakeWiring, tmp_p
     assert "throttle changed" in resumed.output
 
 
-def test_a_throttle_for_a_run_whose_process_is_gone_says_so(weak: FakeWiring, tmp_path: Path) -> None:
+def test_a_throttle_for_a_run_whose_process_is_gone_is_refused(weak: FakeWiring, tmp_path: Path) -> None:
     run = _stop(weak, tmp_path)
     lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)[:-1]
     with subprocess.Popen(["true"]) as child:
@@ -216,7 +216,7 @@ def wire_other(weak: FakeWiring) -> str:
     return "elsewhere"
 
 
-def test_a_run_that_failed_and_cannot_all_be_taken_back_says_so(lax: FakeWiring, tmp_path: Path) -> None:
+def test_a_run_that_failed_and_cannot_be_rolled_back_completely_is_reported(lax: FakeWiring, tmp_path: Path) -> None:
     """on_failure rollback; to allow unclean elections again is typed, and nobody is there to type."""
     from kfix.core.snapshot.reading import ChangeResult
 
@@ -251,7 +251,7 @@ def test_step_by_step_asks_before_every_change(lax: FakeWiring, tmp_path: Path) 
     assert changes(lax) == []
 
 
-def test_that_others_are_not_locked_out_is_told(lax: FakeWiring, tmp_path: Path) -> None:
+def test_a_run_that_does_not_lock_others_out_states_it(lax: FakeWiring, tmp_path: Path) -> None:
     from kfix.core.errors import UnreachableError
 
     def none_here(_holder: object) -> None:
@@ -264,7 +264,9 @@ def test_that_others_are_not_locked_out_is_told(lax: FakeWiring, tmp_path: Path)
     assert "other hosts are not locked out (there is no ZooKeeper to lock)" in one_line(result.output)
 
 
-def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_second_finding_is_planned_from_a_snapshot_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """What was changed for the first one is in it."""
     monkeypatch.setattr("kfix.heal.planning.matching.in_plans", lambda found, _runbook: found)
     fake = wire("coordinator-stuck", monkeypatch, tmp_path)

@@ -98,7 +98,7 @@ def test_the_isr_is_read_again_before_the_election_named_unclean(stage: Stage) -
 # -- answers that are lost
 
 
-def test_a_lost_answer_and_a_blind_look_end_the_run_as_changed(stage: Stage) -> None:
+def test_a_lost_answer_and_a_failed_reading_end_the_run_as_changed(stage: Stage) -> None:
     stage.cluster.faults.lose_answer("reassign", applied=True)
 
     def blind(record: Mapping[str, Any]) -> None:
@@ -110,7 +110,7 @@ def test_a_lost_answer_and_a_blind_look_end_the_run_as_changed(stage: Stage) -> 
     assert stage.methods() == ["reassign"]
 
 
-def test_a_refused_change_changes_nothing_and_says_so(stage: Stage) -> None:
+def test_a_refused_change_changes_nothing_and_is_reported(stage: Stage) -> None:
     stage.cluster.faults.answer("reassign", ChangeResult(31, "CLUSTER_AUTHORIZATION_FAILED"))
     stage.human = Answers(["y", "n"])
     with pytest.raises(ApprovalError, match="nothing was changed"):

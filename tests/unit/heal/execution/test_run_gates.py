@@ -49,7 +49,7 @@ def test_a_step_declined_after_a_change_is_a_stop_half_way(stage: Stage) -> None
     assert caught.value.exit_code == 6
 
 
-def test_without_a_terminal_nothing_is_changed_and_what_to_pass_is_told(stage: Stage) -> None:
+def test_without_a_terminal_nothing_is_changed_and_the_flags_to_pass_are_shown(stage: Stage) -> None:
     plan = stage.plan()
     stage.human = Answers(interactive=False)
     with pytest.raises(ApprovalError) as caught:
@@ -117,7 +117,7 @@ def test_all_missing_flags_are_named_at_once_also_those_that_were_given(stage: S
         assert caught.value.hint.endswith(f" --approve plan:{plan.short_id} {ack}")
 
 
-def test_the_question_why_says_that_the_phrase_may_be_given_beforehand(stage: Stage) -> None:
+def test_the_question_why_mentions_that_the_phrase_may_be_given_beforehand(stage: Stage) -> None:
     """As the plan's own line does, which passes it by --ack."""
     _typed(stage)
     stage.human = Answers(["?", ""])

@@ -101,7 +101,7 @@ def test_a_full_disk_at_the_start_does_not_spend_the_plan(stage: Stage, monkeypa
     stage.run(plan)
 
 
-def test_a_refusal_after_an_earlier_finding_was_healed_does_not_say_that_nothing_changed(tmp_path: Path) -> None:
+def test_a_refusal_after_an_earlier_finding_was_healed_does_not_state_that_nothing_changed(tmp_path: Path) -> None:
     from kfix.heal.cli.screen import after
 
     with pytest.raises(StoppedError, match="earlier findings were healed: nudge") as caught, after(["nudge"]):
@@ -116,7 +116,7 @@ def test_a_refusal_after_an_earlier_finding_was_healed_does_not_say_that_nothing
     assert CliRunner().invoke(app, ["runbook", "apply", "coordinator-stuck"], obj=behind).exit_code == 4
 
 
-def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_is_shown_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     def homeless(_self: Path) -> Path:
         raise RuntimeError("Could not determine home directory.")
 

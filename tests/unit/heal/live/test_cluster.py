@@ -105,7 +105,7 @@ def test_a_brokers_address_is_that_of_the_listener_with_our_protocol(protocol, p
     assert from_zookeeper(data, fresh.read_endpoint, 7, protocol) == Endpoint("h", port)
 
 
-def test_assignments_tell_what_is_added_and_removed():
+def test_assignments_show_what_is_added_and_removed():
     data = b"""{"partitions":{"0":[4,2,1],"1":[1]},"adding_replicas":{"0":[4]},"removing_replicas":{"0":[1]}}"""
     assert from_zookeeper(data, fresh.read_assignments, "t") == {
         TP: Assignment((4, 2, 1), (4,), (1,)),

@@ -32,7 +32,7 @@ def test_the_markdown_is_the_golden_one(name):
     assert text == path.read_text(encoding="utf-8")
 
 
-def test_page_markdown_and_json_say_the_same():
+def test_page_markdown_and_json_show_the_same():
     report = reports.founding_incident()
     page, text, document = render_incident(report), incident_markdown(report), json.loads(incident_json(report))
     for words in ("Payments stood still", "KFX101", "coordinator-stuck", "reassign.noop", "ann@ops1"):

@@ -134,7 +134,7 @@ def test_what_was_lost_is_proven_bounded_or_not_known():
     assert [r.certainty for r in nothing] == [Certainty.NONE_SEEN]
 
 
-def test_what_a_plan_said_may_be_lost_is_told_for_steps_that_were_sent():
+def test_a_planned_loss_is_reported_for_steps_that_were_sent():
     from kfix.incident.timeline.journals import run_row
 
     def step(name, loss, **args):
@@ -148,7 +148,7 @@ def test_what_a_plan_said_may_be_lost_is_told_for_steps_that_were_sent():
     assert [r.certainty for r in made.losses.rows((replace(run, stakes=(("x", False),)),))] == [Certainty.UNKNOWN]
 
 
-def test_a_run_that_was_stopped_is_told_with_its_reason():
+def test_a_run_that_was_stopped_is_reported_with_its_reason():
     from kfix.incident.timeline.journals import events
 
     *before, end = records()
