@@ -1,4 +1,4 @@
-"""The runbook engine on real brokers: stale and spent plans, and each rung by itself."""
+"""The runbook engine on real brokers: a stale plan, and each rung by itself."""
 
 import json
 import os
@@ -34,20 +34,6 @@ def test_a_plan_whose_facts_changed_is_refused_by_name(kfix, lab, tmp_path):
     assert "was" in said.err
     partition = TopicPartition(OFFSETS_TOPIC, broken.partitions[0][1])
     assert states(lab)[partition] == before[partition]
-
-
-def test_a_plan_is_spent_by_its_run_and_the_proof_can_be_repeated(kfix, lab, tmp_path):
-    lab.break_("coordinator-stuck")
-    path, plan = planned(kfix, tmp_path)
-    approval = f"plan:{plan['plan_id'][:8]}"
-    first = kfix.on("runbook", "apply", "--plan", path, "--approve", approval)
-    assert first.code == 0, first.err
-    again = kfix.on("runbook", "apply", "--plan", path, "--approve", approval)
-    assert again.code == 3
-    [run] = [r for r in kfix.run("runbook", "history", "--json").out.splitlines() if r]
-    name = json.loads(run)["id"]
-    assert name in again.err
-    assert kfix.on("runbook", "verify", name).code == 0
 
 
 def test_a_live_preferred_replica_is_elected_by_the_gentlest_rung(kfix, lab, tmp_path):

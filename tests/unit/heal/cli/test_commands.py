@@ -3,44 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from kfix.core.application import App
 from kfix.core.diagnosis.finding import Remedy
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.memory.incidents import ALL
 from kfix.heal.runbook.catalogue import shipped_dir
-from kfix.shell.app import app
 from tests.each import for_each
 from tests.unit.heal.fake_wiring import FakeWiring
-
-BEHIND: list[App] = []
+from tests.unit.shell.console import kfix, plan_file, wire
 
 
 @pytest.fixture
-def wired(tmp_path: Path) -> Iterator[FakeWiring]:
-    incident = ALL["coordinator-stuck"]()
-    fake = FakeWiring(incident.cluster, incident.finding)
-    BEHIND.append(fake.app(tmp_path / "state", incident.cluster.clock))
-    yield fake
-    BEHIND.clear()
-
-
-def kfix(*args: str) -> Result:
-    """Without a terminal, as in a pipe or a cron job."""
-    return CliRunner().invoke(app, ["runbook", *args], obj=BEHIND[-1] if BEHIND else None)
+def wired(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
+    return wire("coordinator-stuck", monkeypatch, tmp_path)
 
 
 def planned(tmp_path: Path) -> tuple[str, str]:
-    path = tmp_path / "plan.json"
-    result = kfix("plan", "coordinator-stuck", "-o", str(path))
-    assert result.exit_code == 0, result.output
-    return str(path), json.loads(path.read_text())["plan_id"][:8]
+    path, plan = plan_file(tmp_path, "coordinator-stuck")
+    return str(path), plan["plan_id"][:8]
 
 
 def test_list_show_and_validate_need_no_cluster() -> None:

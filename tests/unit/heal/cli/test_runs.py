@@ -45,6 +45,15 @@ def _stop(weak: FakeWiring, tmp_path: Path) -> Path:
     return last_run(tmp_path)
 
 
+def _without_end(run: Path, *, dead: bool = False) -> None:
+    """Makes it a run that goes on in this process, or whose process is dead."""
+    data = b"".join((run / "journal.ndjson").read_bytes().splitlines(keepends=True)[:-1])
+    with subprocess.Popen(["true"]) as child:
+        child.wait()
+    pid = child.pid if dead else os.getpid()
+    (run / "journal.ndjson").write_bytes(data.replace(f'"pid":{os.getpid()}'.encode(), f'"pid":{pid}'.encode()))
+
+
 def test_a_run_that_was_declined_half_way_is_resumed_and_proved(weak: FakeWiring, tmp_path: Path) -> None:
     run = _stop(weak, tmp_path)
     short = run.name[-8:]
@@ -139,8 +148,7 @@ def test_another_throttle_is_left_for_a_run_that_goes_on(weak: FakeWiring, tmp_p
     ended = kfix("throttle", run.name, "5MB/s")
     assert ended.exit_code == 3
     assert "has ended (interrupted)" in ended.output
-    lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)
-    (run / "journal.ndjson").write_bytes(b"".join(lines[:-1]))
+    _without_end(run)
     result = kfix("throttle", run.name, "5MB/s")
     assert result.exit_code == 0, result.output
     assert "5 MB/s requested; the run applies it within seconds" in one_line(result.output)
@@ -154,11 +162,7 @@ def test_another_throttle_is_left_for_a_run_that_goes_on(weak: FakeWiring, tmp_p
 
 def test_a_throttle_for_a_run_whose_process_is_gone_is_refused(weak: FakeWiring, tmp_path: Path) -> None:
     run = _stop(weak, tmp_path)
-    lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)[:-1]
-    with subprocess.Popen(["true"]) as child:
-        child.wait()
-    dead = [line.replace(f'"pid":{os.getpid()}'.encode(), f'"pid":{child.pid}'.encode()) for line in lines]
-    (run / "journal.ndjson").write_bytes(b"".join(dead))
+    _without_end(run, dead=True)
     assert "the run's process has ended" in one_line(kfix("throttle", run.name, "5MB/s").output)
 
 
@@ -191,8 +195,7 @@ def test_a_wrong_command_is_one_clear_line(
     weak = wire("weak-topic", monkeypatch, tmp_path)
     run = _stop(weak, tmp_path)
     if args[0] == "throttle":
-        lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)
-        (run / "journal.ndjson").write_bytes(b"".join(lines[:-1]))
+        _without_end(run)
     before = changes(weak)
     result = kfix(*(run.name if word == "RUN" else word for word in args))
     assert result.exit_code == code, result.output
@@ -332,11 +335,7 @@ def test_the_command_that_applies_a_requested_throttle_names_the_cluster_as_the_
     named.cluster.faults.before("reassign", interrupt)
     kfix("apply", "--plan", str(path), "-c", "shop", "--approve", f"step:{plan['plan_id'][:8]}")
     run = last_run(tmp_path)
-    lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)[:-1]
-    with subprocess.Popen(["true"]) as child:
-        child.wait()
-    dead = [line.replace(f'"pid":{os.getpid()}'.encode(), f'"pid":{child.pid}'.encode()) for line in lines]
-    (run / "journal.ndjson").write_bytes(b"".join(dead))
+    _without_end(run, dead=True)
     said = one_line(kfix("throttle", run.name, "5MB/s").output)
     assert f"kfix runbook resume {run.name} -c shop will apply it" in said
 
