@@ -42,14 +42,6 @@ def screen_text(found: Diagnosis, width: int = 100) -> str:
     return lines_text(screen_lines(found, width), width)
 
 
-def test_the_first_lines_are_who_is_blocked_why_and_what_to_do_next() -> None:
-    lines = screen_text(diagnosis(fault(1), fault(2)), 300).splitlines()
-    assert lines[0].startswith("prod: 2 critical")
-    assert lines[1] == "blocked: 2 groups: group-1, group-2; producers of topic-1; producers of topic-2"
-    assert lines[2].startswith("why: topic-1 has no leader")
-    assert lines[3] == "next: kfix runbook apply fix-1 --bootstrap-server a:1"
-
-
 def test_sources_that_were_not_read_are_listed_and_are_no_findings() -> None:
     unread = replace(fault(1, Severity.INFO), code="KFX901")
     found = replace(diagnosis(fault(2, Severity.WARNING), unread), could_not_read=("broker 1: no answer",))

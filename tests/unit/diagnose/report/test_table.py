@@ -75,20 +75,6 @@ def test_there_is_colour_on_a_terminal_and_none_in_a_pipe() -> None:
     assert "\x1b[" not in pipe.getvalue()
 
 
-def test_what_is_folded_is_indented_under_its_cause_and_short() -> None:
-    child = finding(Severity.WARNING, obj="child", evidence=(Evidence("x", "y", "hidden"),))
-    said = findings_text(diagnosis(finding().with_folded((child,))))
-    assert "    WARNING KFX101 child" in said
-    assert "hidden" not in said
-
-
-def test_a_healthy_cluster_shows_what_was_read() -> None:
-    said = findings_text(diagnosis())
-    assert "healthy" in said
-    assert "3 brokers" in said
-    assert "7 partitions" in said
-
-
 def test_what_was_not_read_keeps_it_from_being_called_healthy() -> None:
     unread = finding(Severity.INFO, code="KFX901", obj="zookeeper", summary="zookeeper was not read")
     said = findings_text(diagnosis(unread, unread=("zookeeper: refused",)))
