@@ -11,7 +11,7 @@ SHOWN = "[...document.querySelectorAll('#events tbody tr[data-theme]')].filter(r
 
 
 @pytest.fixture(scope="session")
-def incident_files(tmp_path_factory):
+def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("incidents")
     made = {}
 
@@ -22,23 +22,6 @@ def incident_files(tmp_path_factory):
         return made[case]
 
     return path
-
-
-@pytest.fixture
-def opened(browser, incident_files):
-    """Opens a case; at the end: no complaint, nothing asked of the network."""
-    pages = []
-
-    def go(case, **emulated):
-        pages.append(browser.page(incident_files(case), **emulated))
-        return pages[-1]
-
-    yield go
-    browser.listen(0.2)
-    for page in pages:
-        assert page.complaints() == []
-        assert page.requests() == []
-        page.close()
 
 
 @pytest.mark.parametrize("case", ["founding_incident", "large", "single", "hostile", "with_run_only"])
@@ -139,7 +122,7 @@ def test_on_paper_everything_is_open_and_in_light_colours(opened):
     assert page.run("[...document.querySelectorAll('details:not(.twin)')].every(d => d.open)")
 
 
-def test_without_the_script_all_is_there(incident_files):
-    text = incident_files("founding_incident").read_text()
+def test_without_the_script_all_is_there(files):
+    text = files("founding_incident").read_text()
     assert text.count("data-theme=") == len(reports.founding_incident().events)
     assert '<form class="filter" id="filter" hidden>' in text

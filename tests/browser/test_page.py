@@ -91,7 +91,7 @@ def test_search_finds_clusters_findings_and_partitions(opened):
     assert page.run("document.getElementById('search').value") == ""
 
 
-def test_an_open_cluster_shows_only_what_fits_and_says_so(opened):
+def test_an_open_cluster_shows_only_what_fits_and_states_it(opened):
     page = opened("fifty")
     search(page, "KFX302")
     page.run("[...document.querySelectorAll('.opener')].find(b => !b.closest('tr').hidden).click()")

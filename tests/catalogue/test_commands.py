@@ -27,7 +27,7 @@ def test_every_command_has_help_and_stands_in_the_reference():
     assert faults == []
 
 
-def test_the_table_says_of_a_command_what_it_says_itself():
+def test_the_table_describes_a_command_as_the_command_does():
     faults = [entry.where for entry in entries() if not entry.summary.endswith(".")]
     for entry in entries():
         module, _, name = entry.where.partition(":")

@@ -95,7 +95,7 @@ def test_no_check_knows_another(path: Path) -> None:
 
 
 @for_each("path", [*CHECK_FILES, *FLEET_FILES, *FOLDER.rglob("_[a-z]*.py")], ids=lambda p: p.stem)
-def test_words_stay_neutral_about_causes_nobody_can_prove(path: Path) -> None:
+def test_words_stay_neutral_about_causes_without_proof(path: Path) -> None:
     assert "zombie" not in path.read_text().lower()
 
 
@@ -179,7 +179,7 @@ def test_a_plan_is_refused_for_every_check_that_reports_a_cut() -> None:
     assert cut_network.CODES == {*CUT_CODES.values(), "KFX813"} <= set(IDS)
 
 
-def test_a_mistake_in_a_condition_is_told_with_file_and_line() -> None:
+def test_a_mistake_in_a_condition_is_reported_with_file_and_line() -> None:
     first = catalogue.PARTITION_CHECKS[0]
     wrong = PartitionCheck(title="x", severity=first.severity, rows="offsets and leaderles", judge=first.judge)
     with pytest.raises(InvalidFileError, match=r"kfx101_coordinator_stuck\.py.*did you mean 'leaderless'"):

@@ -58,7 +58,7 @@ def test_the_index_of_facts_names_every_page_of_facts():
     assert [p.name for p in folder.glob("*.md") if p.name != "README.md" and f"]({p.name})" not in index] == []
 
 
-def test_every_page_of_facts_says_how_it_was_found_out():
+def test_every_page_of_facts_states_how_it_was_found_out():
     marks = re.compile(r"\[(?:tried|source|documented|inferred)|\b[Tt]ried\b|Measured on")
     pages = [p for p in (ROOT / "docs" / "facts").glob("*.md") if p.name != "README.md"]
     assert [p.name for p in pages if not marks.search(p.read_text())] == []

@@ -169,7 +169,7 @@ def test_the_election_named_unclean_is_guarded_by_a_live_isr_member() -> None:
     assert [guard.check for guard in guards] == ["partition_has_live_isr", "isr_replica_online"]
 
 
-def test_whatever_elects_another_controller_looks_at_every_partition_first() -> None:
+def test_whatever_elects_another_controller_reads_every_partition_first() -> None:
     (guard,) = ACTIONS["controller.reelect"].guards(Args())
     assert guard.check == "reelection_is_safe"
     assert not guard.args

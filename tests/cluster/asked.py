@@ -31,6 +31,8 @@ HARMLESS = {
     "OFFSET_FOR_LEADER_EPOCH",
     "SHARE_GROUP_DESCRIBE",
 }
+#: As Kafka logs a request of kfix, and as 2.7.1 does.
+_ASKED = re.compile(r'"clientId":"kfix[^"]*","requestApiKeyName":"(\w+)"|apiKey=(\w+),.* clientId=kfix')
 _FLEET = """\
 apiVersion: kfix/v1
 kind: Fleet
@@ -99,9 +101,9 @@ def request_logs(lab):
             with log.open(errors="replace") as file:
                 file.seek(began[node])
                 for line in file:
-                    found = re.search(r'"clientId":"kfix[^"]*","requestApiKeyName":"(\w+)"', line)
+                    found = _ASKED.search(line)
                     if found and "Completed request" in line:
-                        names[node].add(found[1])
+                        names[node].add(found[1] or found[2])
         return names
 
     level("DEBUG")

@@ -58,7 +58,6 @@ SIDES = {
         "test_zookeeper_faults",
     },
     "three": {
-        "test_group_faults",
         "test_group_incidents",
         "test_inspect_log_dir",
         "test_records_lost",

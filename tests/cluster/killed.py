@@ -1,7 +1,7 @@
 """kfix, killed by SIGKILL at a record of its journal: `killed.py POINT WORDS...`; a point is TYPE or TYPE:STEP.
 
-`-TYPE` dies before that record is written, `TYPE` once it is on the disk, `#N` once N records are, and `new` at the
-first record of whose type and step the journal has none. One point dies once.
+`-TYPE` dies before that record is written, `TYPE` once it is on the disk, and `new` at the first record of whose type
+and step the journal has none. One point dies once.
 """
 
 import json
@@ -36,8 +36,6 @@ def is_new(journal, kind, fields):
 def is_it(journal, kind, fields):
     if wanted == "new":
         return is_new(journal, kind, fields)
-    if wanted.startswith("#"):
-        return journal._seq == int(wanted[1:])
     type_, _, step = wanted.partition(":")
     return kind == type_ and where_of(fields).startswith(step)
 

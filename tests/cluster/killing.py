@@ -5,13 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cluster.remedy import Ran
 from tests.waiting import seconds, wait_until
 
 DRIVER = Path(__file__).with_name("killed.py")
 KILLED = -9
-#: Whether a run is killed at each record in turn, which takes hours.
-ALL = "KFIX_ALL_KILLS" in os.environ
 
 
 def dies_at(operator, point, *words):
@@ -34,7 +31,7 @@ def locked_no_more(cluster):
 
 
 def chain(operator, cluster, planned, points):
-    """Killed at each point in turn, each time by a run that goes on where the one before it died."""
+    """Kills a run at each point in turn, each time a resumed one, and resumes it to its proof."""
     answers = planned.answers("step", typed=True)
     assert dies_at(operator, points[0], "runbook", "apply", "--plan", planned.path, *answers), points[0]
     run = operator.ran(planned)
@@ -44,6 +41,7 @@ def chain(operator, cluster, planned, points):
     locked_no_more(cluster)
     operator.resume(run, planned)
     assert run.end == "proved"
+    made_once(run)
     return run
 
 
@@ -53,18 +51,3 @@ def made_once(run):
         told = [r for r in run.of("step.intent", "step.result") if r["step"] == name]
         issued = [r for r in told if r["type"] == "step.result" and r["changed"]]
         assert len(issued) == 1, name
-
-
-def killed_and_gone_on_with(operator, cluster, planned, number):
-    """True where record `number` was written; then the run died with it, and was gone on with."""
-    answers = planned.answers("step", typed=True)
-    died = dies_at(operator, f"#{number}", "runbook", "apply", "--plan", planned.path, *answers)
-    run = Ran(operator.runs()[-1].path)
-    if died:
-        assert len(run.records) == number
-        locked_no_more(cluster)
-        if run.end != "proved":
-            operator.resume(run, planned)
-    assert run.end == "proved"
-    made_once(run)
-    return died

@@ -16,7 +16,7 @@ from kfix.core.deadline import Deadline
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.zookeeper.servers import probe_node
 from kfix.lab import Lab
-from tests.proofs.fuzz.servers import listening
+from tests.listening import exactly
 from tests.waiting import wait_until
 
 _GET_DATA, _SYNC = 4, 9
@@ -39,23 +39,27 @@ class Liar:
     _known: dict[tuple[int, str], bytes] = field(default_factory=dict)
 
     def talk(self, line: socket.socket) -> None:
+        with line:
+            self._talk(line)
+
+    def _talk(self, line: socket.socket) -> None:
         asked: dict[int, tuple[int, str]] = {}
         with socket.create_connection((self.truth.host, self.truth.port), 10) as real:
             real.settimeout(None)
-            first = _exactly(line, 4)
+            first = exactly(line, 4)
             real.sendall(first)
             if first == b"srvr":
                 said = b"".join(iter(lambda: real.recv(4096), b""))
                 line.sendall(said)
                 return
-            handshake = _exactly(line, struct.unpack(">i", first)[0])
+            handshake = exactly(line, struct.unpack(">i", first)[0])
             real.sendall(handshake)
             line.sendall(_frame(real))
             back = threading.Thread(target=self._answer, args=(real, line, asked), daemon=True)
             back.start()
             with contextlib.suppress(OSError):
-                while head := _exactly(line, 4):
-                    body = _exactly(line, struct.unpack(">i", head)[0])
+                while head := exactly(line, 4):
+                    body = exactly(line, struct.unpack(">i", head)[0])
                     xid, kind = struct.unpack_from(">ii", body)
                     if kind not in (_SYNC, -11) and len(body) > 12:
                         size = struct.unpack_from(">i", body, 8)[0]
@@ -88,25 +92,9 @@ class Liar:
         return zxid, error, packed[_REPLY.size :]
 
 
-@contextlib.contextmanager
-def lying(liar: Liar) -> Iterator[Endpoint]:
-    with listening(liar.talk) as at:
-        yield at
-
-
-def _exactly(line: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        part = line.recv(size - len(data))
-        if not part:
-            return b""
-        data += part
-    return data
-
-
 def _frame(line: socket.socket) -> bytes:
-    head = _exactly(line, 4)
-    return head + _exactly(line, struct.unpack(">i", head)[0]) if head else b""
+    head = exactly(line, 4)
+    return head + exactly(line, struct.unpack(">i", head)[0]) if head else b""
 
 
 def _framed(body: bytes) -> bytes:

@@ -67,7 +67,7 @@ def value(cluster, kind, name, key):
 # -- configs
 
 
-def test_a_value_tells_whether_it_is_the_topics_own(cluster):
+def test_a_value_states_whether_it_is_the_topics_own(cluster):
     before = value(cluster, TOPIC, "orders", MIN_ISR)
     assert (before.value, before.own) == ("1", False)
     assert cluster.changer.alter_configs(TOPIC, "orders", {MIN_ISR: "2", THROTTLED: "0:1"}).accepted
@@ -80,7 +80,7 @@ def test_a_value_tells_whether_it_is_the_topics_own(cluster):
     assert (value(cluster, TOPIC, "orders", THROTTLED).value, value(cluster, TOPIC, "orders", "nonsense")) == ("", None)
 
 
-def test_a_brokers_value_is_asked_of_that_broker_and_a_secret_is_never_told(cluster):
+def test_a_brokers_value_is_asked_of_that_broker_and_a_secret_is_never_shown(cluster):
     assert {value(cluster, BROKER, b, "broker.rack").value for b in ("1", "2")} == {"a", "b"}
     secret = value(cluster, BROKER, "1", "ssl.keystore.password")
     assert (secret.value, secret.own) == (None, False)
@@ -110,7 +110,7 @@ def test_to_take_away_what_was_never_set_is_accepted(cluster, kind, name):
         (BROKER, "1", {"zookeeper.connect": "z:1"}, 42, "Cannot update these configs dynamically"),
     ],
 )
-def test_a_bad_change_is_refused_as_a_whole_and_said_why(cluster, kind, name, changes, code, words):
+def test_a_bad_change_is_refused_as_a_whole_with_its_reason(cluster, kind, name, changes, code, words):
     result = cluster.changer.alter_configs(kind, name, changes)
     assert (result.code, words in result.message) == (code, True), result
     assert value(cluster, TOPIC, "orders", MIN_ISR).own is False
@@ -138,7 +138,7 @@ def test_a_broker_knows_nothing_of_another_ones_configs(lab):
 # -- logs
 
 
-def test_the_log_directories_tell_bytes_and_on_this_version_no_room(lab, cluster):
+def test_the_log_directories_show_bytes_and_on_this_version_no_room(lab, cluster):
     before = cluster.reader.log_dirs(1).sizes[ORDERS]
     produce(lab, "orders", 50)
     told = cluster.reader.log_dirs(1)
@@ -181,7 +181,7 @@ def test_no_leader_means_no_stable_end(cluster):
         cluster.reader.stable_end(TopicPartition("nowhere", 0))
 
 
-def test_the_tail_of_a_log_tells_the_epoch_of_its_last_record_without_a_leader(lab, cluster):
+def test_the_tail_of_a_log_has_the_epoch_of_its_last_record_without_a_leader(lab, cluster):
     create(lab, "story", [[1, 2]])
     create(lab, "lonely", [[1]])
     tp = TopicPartition("story", 0)

@@ -58,7 +58,7 @@ def test_two_runs_never_hold_the_cluster_together(lab):
     two.release()
 
 
-def test_a_node_that_somebody_took_away_is_not_held_any_more(lab):
+def test_a_lock_whose_node_was_deleted_is_not_held_any_more(lab):
     [lock] = locks(lab, 1)
     lock.take(HOLDER)
     with lab.access() as access:

@@ -60,7 +60,7 @@ def test_zookeeper_alone_is_enough(kfix, lab):
     assert (said.code, said.json["findings"]) == (0, [])
 
 
-def test_a_hung_broker_is_told_within_the_deadline(kfix, lab):
+def test_a_hung_broker_is_reported_within_the_deadline(kfix, lab):
     """The controller freezes: first it is registered and silent, then its session ends, and its process stays."""
     lab.break_("healthy")  # replicas name the broker, also once its session has expired
     assert kfix.diagnose().code == 0  # an earlier snapshot knows its address
@@ -98,7 +98,7 @@ def interrupted_on_a_terminal(kfix, lab, *options):
     return child.exitstatus, said + child.before
 
 
-def test_within_the_restart_grace_the_first_line_says_what_is_missing(kfix, lab, monkeypatch, tmp_path):
+def test_within_the_restart_grace_the_first_line_states_what_is_missing(kfix, lab, monkeypatch, tmp_path):
     """Before and after the grace: no word of health, and when it becomes an alarm."""
     lab.break_("healthy")
     gone = lab.broker_ids[-1]
@@ -137,7 +137,7 @@ def test_a_bootstrap_address_that_never_answers_is_unknown_not_healthy(kfix, lab
     assert f"bootstrap {address}" in said.json["findings"][0]["summary"]
 
 
-def test_half_of_the_brokers_down_is_told_and_bounded(kfix, lab):
+def test_half_of_the_brokers_down_is_reported_in_time(kfix, lab):
     lab.break_("healthy")
     dead = lab.broker_ids[:2]
     for broker in dead:

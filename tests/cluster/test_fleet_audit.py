@@ -67,7 +67,7 @@ def of(said, cluster):
     return next(c for c in said.json["clusters"] if c["cluster"] == cluster)
 
 
-def test_a_fleet_falls_ill_is_told_and_is_well_again(kfix, lab, others, fleet, tmp_path):
+def test_a_fleet_that_becomes_sick_is_reported_and_is_healthy_again(kfix, lab, others, fleet, tmp_path):
     store, out = tmp_path / "store", tmp_path / "out"
     out.mkdir()
 

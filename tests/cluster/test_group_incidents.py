@@ -51,35 +51,6 @@ def probes(kfix):
     return json.loads(path.read_text())["probes"]
 
 
-def test_a_group_that_waits_for_a_transaction_is_named_until_the_transaction_ends(kfix, lab):
-    broken = lab.break_("pending-offsets")
-    said = kfix.diagnose("--debounce", "1")
-    assert said.code == 21
-    found = said.findings["KFX108"]
-    assert found["blocked"]["groups"] == [broken.group]
-    assert found["partitions"] == [broken.details["pending"]]
-    assert broken.details["transactional_id"] in found["summary"]
-    assert any("UNSTABLE_OFFSET_COMMIT" in row["value"] for row in found["evidence"])
-    story = kfix.on("diagnose", "--debounce", "1", "--group", broken.group)
-    assert story.code == 21
-    assert "KFX108" in story.out.splitlines()[0]
-    with lab.access() as access:
-        access.take_over(broken.details["transactional_id"])
-    assert kfix.on("diagnose", "--group", broken.group).code == 0
-
-
-def test_offsets_that_were_not_loaded_are_found_in_the_log(kfix, lab):
-    broken = lab.break_("offsets-not-loaded")
-    said = kfix.diagnose("--debounce", "1")
-    assert said.code == 21
-    found = said.findings["KFX109"]
-    assert found["blocked"]["groups"] == [broken.group]
-    assert found["partitions"] == [f"{OFFSETS_TOPIC}-{broken.partitions[0][1]}"]
-    assert found["object"] == f"coordinator on broker {broken.details['leader']}"
-    assert any("no offset of orders-0" in row["value"] for row in found["evidence"])
-    assert kfix.on("diagnose", "--debounce", "1", "--group", broken.group).code == 21
-
-
 def states_of(story):
     """{rung: its state} of a ladder in JSON."""
     return {rung["name"]: rung["state"] for rung in story.json["rungs"]}
@@ -94,28 +65,6 @@ def test_the_ladder_of_a_group_that_works_is_clear_and_a_saved_snapshot_gives_th
     kfix.on("snapshot", "save", path, "--group", broken.group)
     saved = kfix.run("diagnose", "--json", "--from", path, "--group", broken.group)
     assert states_of(saved) == states_of(live)
-
-
-def test_a_coordinator_that_advertises_a_wrong_address_is_the_first_rung(kfix, lab):
-    broken = lab.break_("coordinator-unreachable")
-    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", broken.group)
-    assert (story.code, [f["code"] for f in story.json["findings"]]) == (21, ["KFX110"])
-    assert broken.details["address"] in story.json["verdict"]
-    assert (states_of(story)["address"], states_of(story)["loaded"]) == ("fails", "not read")
-    said = kfix.diagnose("--debounce", "1")
-    assert "advertised.listeners" in said.findings["KFX402"]["cause"]["text"]
-
-
-def test_a_member_that_does_not_join_again_is_named_by_the_ladder(kfix, lab):
-    broken = lab.break_("rebalance-held")
-    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", broken.group)
-    assert story.code == 21
-    [found] = [f for f in story.json["findings"] if f["code"] == "KFX111"]
-    # The log names the last generation, so that only one of the two members can hold the rebalance.
-    members = [row["what"] for row in found["evidence"] if row["what"].startswith("member ")]
-    assert members == [f"member {broken.details['member']}"]
-    assert states_of(story)["rebalance"] == "fails"
-    assert states_of(story)["partitions"] == "not the cause"
 
 
 def test_an_offset_outside_the_log_and_a_partition_without_a_leader_are_rungs_of_the_ladder(kfix, lab):

@@ -49,7 +49,7 @@ def in_service(partition):
     return [replica for replica in partition["replicas"] if replica["state"] == ""]
 
 
-def test_a_dead_isr_the_disks_tell_what_an_unclean_election_loses_and_afterwards_what_it_lost(kfix, lab, cluster):
+def test_for_a_dead_isr_the_disks_show_what_an_unclean_election_loses_and_afterwards_what_it_lost(kfix, lab, cluster):
     broken = lab.break_("isr-gone")
     [where], [dead], told = broken.partitions, broken.dead, broken.details
     where, name = TopicPartition(*where), f"{where[0]}-{where[1]}"

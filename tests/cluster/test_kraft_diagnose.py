@@ -3,7 +3,6 @@
 import json
 import re
 import socket
-import time
 from functools import partial
 
 import pytest
@@ -12,7 +11,6 @@ from confluent_kafka import Consumer, TopicPartition
 from kfix.core.errors import LabError
 from kfix.core.snapshot.snapshot import TopicPartition as Place
 from kfix.lab import LabSpec
-from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.moves import start_move
 from kfix.lab.nodes import brokers
 from kfix.lab.nodes.readiness import wait_brokers
@@ -102,56 +100,12 @@ def test_with_a_dead_controller_the_lost_quorum_is_named_and_all_else_is_read(kf
     assert re.search(r"The metadata has stood still for [1-9]\d? s at least", later.findings["KFX811"]["summary"])
 
 
-def test_a_frozen_controller_delays_nothing_beyond_the_deadline(kfix, lab):
-    once_healthy(kfix)
-    lab.stop_controller(CONTROLLER)
-    said = kfix.diagnose("--debounce", "0", "--timeout", DEADLINE)
-    lab.cont_controller(CONTROLLER)
-    assert waited_once(said)
-    assert said.code == 21
-    assert said.json["could_not_read"] == []
-    assert said.findings["KFX811"]["cause"]["confidence"] == "likely"
-    once_healthy(kfix)
-
-
 def test_a_wrong_address_of_a_controller_hides_nothing(kfix):
     once_healthy(kfix)
     assert is_healthy(kfix.diagnose("--bootstrap-controller", "127.0.0.1:1"))
     wrong = kfix.diagnose("--bootstrap-controller", "127.0.0.1")
     assert wrong.code == 2
     assert "--bootstrap-controller" in wrong.err
-
-
-def test_whole_isrs_dead_are_dated_by_the_last_fetch_and_name_the_broker_to_start(kfix, lab):
-    once_healthy(kfix)
-    broken = lab.break_("whole-isr-dead")
-    time.sleep(2)
-    said = kfix.diagnose("--debounce", "1", "--timeout", DEADLINE)
-    assert said.code == 21
-    assert said.json["could_not_read"] == []
-    dead = said.findings["KFX401"]
-    assert "gone for about" in dead["summary"]
-    assert "kfix runbook apply isr-dead" in said.findings["KFX119"]["remedies"][0]["command"]
-    assert "ZooKeeper" not in said.out
-    assert broken.dead
-
-
-def test_a_coordinator_that_gave_up_is_found_although_no_broker_lists_its_groups(kfix, lab, tmp_path):
-    once_healthy(kfix)
-    broken = lab.break_("coordinator-failed")
-    said = kfix.diagnose()
-    assert said.code == 21
-    assert "KFX106" not in said.findings
-    finding = said.findings["KFX118"]
-    assert finding["object"] == f"coordinator on broker {broken.details['named']}"
-    assert finding["blocked"]["groups"] == [broken.group], "from the log: this snapshot is the first of the cluster"
-    story = kfix.on("diagnose", "--debounce", "0", "--group", broken.group)
-    assert story.code == 21
-    assert "blocked by KFX118" in story.out
-    [(_, partition)] = broken.partitions
-    saved = kfix.on("offsets", "save", "--partition", partition, "-o", tmp_path / "offsets.json")
-    assert saved.code == 0
-    assert f"of 1 group, read from leader broker {broken.details['named']}" in saved.out
 
 
 def test_an_empty_isr_names_the_broker_to_start_and_starting_it_loses_nothing(kfix, lab, tmp_path):
@@ -190,28 +144,6 @@ def test_an_empty_isr_names_the_broker_to_start_and_starting_it_loses_nothing(kf
     assert high_watermark(lab, broken) == RECORDS_OF_ELR_STRUCK, "no record was lost"
 
 
-def test_a_last_known_leader_that_is_no_replica_is_named_before_the_broker_is_started(kfix, lab):
-    once_healthy(kfix)
-    broken = lab.break_("last-known-leader-gone")
-    [dead] = broken.dead
-    said = kfix.diagnose("--debounce", "0")
-    assert said.code == 21
-    assert "KFX104" not in said.findings
-    finding = said.findings["KFX120"]
-    assert f"the last known leader, broker {broken.details['last_known']}, is no longer a replica" in finding["summary"]
-    start = said.findings["KFX401"]["remedies"][0]
-    assert (start["after"], start["text"][:17]) == (finding["key"], "Wait until KFX120")
-    command = finding["remedies"][0]["command"]
-    assert command.endswith("downgrade --feature eligible.leader.replicas.version=0")
-    address = lab.address(broken.details["last_known"])
-    assert set_feature(address, "eligible.leader.replicas.version", 0) == 0
-    lab.restart(dead)
-    assert set_feature(address, "eligible.leader.replicas.version", 1) == 0
-    left = {"KFX120", "KFX104", "KFX401"}
-    kfix.until(lambda said: not left & said.findings.keys(), f"{left} gone", "--debounce", "0")
-    assert high_watermark(lab, broken) > 0, "its records are there"
-
-
 def test_without_the_remedy_the_controller_fails_on_the_registration(lab, kfix):
     """What the remedy saves from: its epoch grows, and the broker does not register."""
     once_healthy(kfix)
@@ -243,29 +175,6 @@ def high_watermark(lab, broken):
         return consumer.get_watermark_offsets(TopicPartition(*broken.partitions[0]), timeout=20)[1]
     finally:
         consumer.close()
-
-
-def test_a_snapshot_from_before_shows_the_records_that_were_lost(kfix, lab):
-    once_healthy(kfix)
-    told = lab.break_("unclean-loss").details
-    said = kfix.diagnose("--before", told["before"])
-    facts = said.findings["KFX809"]["facts"]
-    assert (facts["lost"], facts["committed"], facts["exact"]) == (told["lost"], told["committed"], True)
-    assert said.code == 21
-    assert "KFX809" not in kfix.diagnose().findings, "without that snapshot, nothing shows the loss"
-    saved = kfix.run("snapshot", "show", "--json", told["before"]).json
-    assert saved["quorum"]["topic_settings"]["ledger"]
-    assert "ledger" in saved["log_ends"]
-
-
-def test_eligible_leader_replicas_that_are_off_are_a_latent_risk_with_the_command(kfix, lab):
-    once_healthy(kfix)
-    lab.break_("metadata-version-behind")
-    assert "KFX816" not in kfix.diagnose("--debounce", "0").findings
-    [found] = [f for f in kfix.diagnose("--debounce", "0", "--prevention").every if f["code"] == "KFX816"]
-    assert found["remedies"][0]["command"].endswith("upgrade --feature eligible.leader.replicas.version=1")
-    lab.mend()
-    assert "KFX816" not in kfix.diagnose("--debounce", "0", "--prevention").findings
 
 
 def test_a_broker_that_was_started_as_another_cluster_is_one_finding_and_nothing_of_it_is_used(kfix, lab):

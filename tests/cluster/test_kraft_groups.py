@@ -125,12 +125,6 @@ def test_a_share_group_is_seen_with_its_members_and_where_it_reads(kfix, lab, sh
     assert plain.json["findings"] == [], "a share group does not make its coordinator look silent"
 
 
-def test_a_group_that_does_not_exist_is_unknown_and_not_healthy(kfix, lab, consumer):
-    said = kfix.diagnose("--group", "nowhere")
-    assert said.code == 22
-    assert "Dead: its coordinator does not know the group" in rungs(said)["state"]["said"]
-
-
 def test_a_real_group_with_the_name_of_a_made_up_one_is_a_group(kfix, lab, consumer):
     [name] = made_up_groups({0}, 1)
     settings = {"group.id": name, "auto.offset.reset": "earliest"}
@@ -143,29 +137,6 @@ def test_a_real_group_with_the_name_of_a_made_up_one_is_a_group(kfix, lab, consu
         assert "a group that does not exist" not in said.out
     finally:
         real.close()
-
-
-def test_a_new_leader_below_min_isr_that_serves_no_offset_does_not_look_healthy(kfix, lab):
-    broken = lab.break_("offsets-withheld")
-    [where] = broken.partitions
-    said = kfix.diagnose("--debounce", "0")
-    assert said.code == 21
-    found = said.findings["KFX304"]
-    # Commits of other groups a moment before may leave another partition in the same state.
-    assert "old committed offsets, or none" in found["summary"]
-    withheld = [str(row) for row in found["evidence"] if "OFFSET_NOT_AVAILABLE" in str(row)]
-    assert any(str(where) in row for row in withheld)
-    assert "start at an old offset" in found["blocked"]["who"]
-    assert any("Do not start consumers of groups of" in each for each in found["never"])
-    assert any("OFFSET_NOT_AVAILABLE" in each for each in said.json["could_not_read"])
-    story = kfix.on("diagnose", "--json", "--debounce", "0", "--group", broken.group)
-    assert story.code == 21
-    assert rungs(story)["loaded"]["state"] == "fails"
-    assert "reads work" not in story.out
-    lab.restart(broken.dead[0])
-    kfix.until(lambda said: "KFX304" not in said.findings, "commits succeed again", "--debounce", "0")
-    after = kfix.on("diagnose", "--json", "--debounce", "0", "--group", broken.group)
-    assert rungs(after)["loaded"]["said"] == "OffsetFetch succeeds, offsets of 1 partition"
 
 
 def test_a_member_that_does_not_give_up_its_partitions_holds_a_group_of_the_consumer_protocol(kfix, lab):

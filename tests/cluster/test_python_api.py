@@ -55,6 +55,6 @@ def test_a_program_meets_the_same_gates(kfix, lab, monkeypatch):
     assert healed.outcome == "proved"
 
 
-def test_a_cluster_that_nobody_answers_for_is_an_error_of_kfix():
+def test_an_unreachable_cluster_is_an_error_of_kfix():
     with pytest.raises(UnreachableError):
         diagnose(Access("127.0.0.1:1", timeout=1.0))

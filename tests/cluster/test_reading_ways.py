@@ -49,7 +49,7 @@ def ways(lab):
     return [way for way in WAYS if lab.state.spec.kafka != "2.7.1" or not way[0]]
 
 
-def test_the_server_says_whether_it_has_multi_read(lab):
+def test_the_server_shows_whether_it_has_multi_read(lab):
     deadline = Deadline.after(10)
     with open_line(parse_connect(lab.zookeeper_connect), deadline) as line:
         assert reading.has_multi_read(line, deadline) is (lab.state.spec.kafka != "2.7.1")

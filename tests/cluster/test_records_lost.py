@@ -8,7 +8,7 @@ import pytest
 @pytest.mark.parametrize(
     ("incident", "severity", "code"), [("power-failure", "warning", 22), ("unclean-loss", "critical", 21)]
 )
-def test_a_look_from_before_tells_what_was_lost(kfix, lab, incident, severity, code):
+def test_an_earlier_snapshot_shows_what_was_lost(kfix, lab, incident, severity, code):
     broken = lab.break_(incident)
     told = broken.details
     said = kfix.diagnose("--before", told["before"])
@@ -23,7 +23,7 @@ def test_a_look_from_before_tells_what_was_lost(kfix, lab, incident, severity, c
     assert "KFX809" not in kfix.diagnose().findings, "without that look nobody knows"
 
 
-def test_a_look_at_another_cluster_is_refused(kfix, lab, tmp_path):
+def test_an_earlier_snapshot_of_another_cluster_is_refused(kfix, lab, tmp_path):
     saved = tmp_path / "here.json"
     assert kfix.on("snapshot", "save", saved).code == 0
     text = saved.read_text()

@@ -1,12 +1,10 @@
-"""A2 on real brokers: internal topics with one replica are raised for good, or the broker to start is named."""
+"""Internal topics with one replica are raised for good; a run that waits for a broker to be started, in vain or not."""
 
 from collections import Counter
 
-import pytest
-
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.kafka.group_messages import find_transaction_coordinator
-from tests.cluster.seen import alive, throttles
+from tests.cluster.seen import throttles
 from tests.waiting import wait_until
 
 
@@ -45,7 +43,7 @@ def is_spread(cluster, topic):
     assert max(counts) - min(counts) <= 1, first
 
 
-def test_offsets_with_one_replica_are_raised_to_three_and_a_death_stops_nobody(operator, cluster):
+def test_offsets_with_one_replica_are_raised_to_three_and_a_death_stops_no_group(operator, cluster):
     cluster.lab.break_("offsets-rf1", kill="no", brokers="1,2")
     groups = groups_of(operator, cluster)
     assert {error for error, _ in groups.values()} == {0}
@@ -62,35 +60,6 @@ def test_offsets_with_one_replica_are_raised_to_three_and_a_death_stops_nobody(o
     cluster.lab.kill(1)
     each_group_has_offsets(cluster, groups)
     assert "resume" not in said.err
-
-
-def test_a_plan_without_approval_of_its_steps_raises_nothing(operator, cluster):
-    cluster.lab.break_("offsets-rf1", kill="no")
-    before = cluster.access.assignment(OFFSETS_TOPIC)
-    planned = operator.plan("raise-offsets-rf")
-    # The canary asks at the step: without an answer to that not even a throttle is set.
-    said = operator.apply(planned, level="plan", code=4)
-    assert f"step:{planned.short}" in said.err
-    assert (cluster.access.assignment(OFFSETS_TOPIC), throttles(cluster), cluster.moves()) == (before, {}, {})
-
-
-def test_a_partition_whose_only_broker_is_dead_is_not_raised_but_its_broker_is_named(operator, cluster):
-    broken = cluster.lab.break_("offsets-rf1")
-    [dead], lost = broken.dead, [f"{topic}-{number}" for topic, number in broken.partitions]
-    assert "needs 3 live brokers and 2 brokers are alive" in operator.not_planned("raise-offsets-rf")
-    planned = operator.plan("isr-dead", params={"within": "60s"})
-    [step] = planned.steps("manual.bring_back")
-    assert f"start broker {dead} " in step["what"]
-    assert sorted(call["args"]["partition"] for call in step["verify"]) == sorted(lost)
-    going = operator.begin(planned)
-    run = operator.ran(planned)
-    wait_until(lambda: run.of("step.waiting"), "the run waits for a person")
-    cluster.lab.restart(dead)
-    said = going.over()
-    assert said.code == 0, said.out + said.err
-    assert run.end == "proved"
-    wait_until(lambda: cluster.works(broken.group), "the group works again")
-    assert alive(cluster)
 
 
 def test_a_broker_that_was_started_after_the_run_was_stopped_is_believed_when_it_is_seen(operator, cluster):
@@ -113,7 +82,7 @@ def test_a_broker_that_was_started_after_the_run_was_stopped_is_believed_when_it
     assert operator.planning("isr-dead")[0].code == 0
 
 
-def test_a_run_that_nobody_helped_in_time_changes_nothing_and_says_so(operator, cluster):
+def test_a_run_that_waits_for_a_person_in_vain_changes_nothing_and_reports_it(operator, cluster):
     cluster.lab.break_("offsets-rf1")
     planned = operator.plan("isr-dead", params={"within": "1s", "prove_within": "1s"})
     said = operator.apply(planned, code=3)
@@ -121,24 +90,13 @@ def test_a_run_that_nobody_helped_in_time_changes_nothing_and_says_so(operator, 
     assert "nothing was changed" in said.err
 
 
-@pytest.mark.parametrize("kill", [False, True], ids=["all-live", "one-dead"])
-def test_transactions_with_one_replica_are_raised_or_their_broker_is_named(operator, cluster, kill):
-    broken = cluster.lab.break_("transactions-rf1", **({} if kill else {"kill": "no"}))
+def test_transactions_with_one_replica_are_raised_and_a_death_stops_no_producer(operator, cluster):
+    broken = cluster.lab.break_("transactions-rf1", kill="no")
     writers = {key: value for key, value in broken.details.items() if key.startswith("transactional_id_")}
-    if kill:
-        refused = operator.not_planned("raise-offsets-rf", params={"topic": TRANSACTIONS_TOPIC})
-        assert str(broken.partitions[0][1]) in refused
-        planned = operator.plan("isr-dead", params={"within": "60s"})
-        going = operator.begin(planned)
-        wait_until(lambda: operator.ran(planned).of("step.waiting"), "the run waits for a person")
-        cluster.lab.restart(*broken.dead)
-        assert going.over().code == 0
-    else:
-        operator.healed(operator.plan("raise-offsets-rf", params={"topic": TRANSACTIONS_TOPIC}))
-        is_spread(cluster, TRANSACTIONS_TOPIC)
-        assert throttles(cluster) == {}
-        cluster.lab.kill(cluster.access.assignment(TRANSACTIONS_TOPIC)[0][0])
-
+    operator.healed(operator.plan("raise-offsets-rf", params={"topic": TRANSACTIONS_TOPIC}))
+    is_spread(cluster, TRANSACTIONS_TOPIC)
+    assert throttles(cluster) == {}
+    cluster.lab.kill(cluster.access.assignment(TRANSACTIONS_TOPIC)[0][0])
     for writer in writers.values():
         wait_until(
             lambda each=writer: (

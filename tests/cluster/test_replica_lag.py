@@ -6,7 +6,7 @@ import pytest
 @pytest.mark.parametrize(
     ("kind", "pace", "code"), [("stuck", "stuck", 20), ("slow", "slow", 20), ("catching-up", "catching up", 0)]
 )
-def test_two_looks_tell_the_pace_of_a_replica(kfix, lab, kind, pace, code):
+def test_two_snapshots_show_the_pace_of_a_replica(kfix, lab, kind, pace, code):
     broken = lab.break_("replica-lagging", kind=kind)
     late = broken.details["lagging"]
     # On a busy machine a replica that was just started takes some seconds to fetch: the next look shows its pace.

@@ -109,7 +109,7 @@ def test_a_watch_over_tls_names_an_incident_notifies_of_it_once_and_ends_when_it
     assert not any(secret in watch.text + json.dumps(notices) for secret in secrets_of(lab))
 
 
-def test_a_client_without_the_properties_is_told_what_the_port_requires(lab, kfix):
+def test_a_client_without_the_properties_is_shown_what_the_port_requires(lab, kfix):
     said = kfix.run("diagnose", "--bootstrap-server", lab.sasl_bootstrap_servers)
     expected = "requires TLS" if lab.state.spec.has_tls else "requires SASL"
     assert (said.code, expected in one_line(said)) == (22, True), said.err

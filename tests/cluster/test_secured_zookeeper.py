@@ -1,6 +1,5 @@
 """A secured ZooKeeper: read, locked and written to as the brokers are let in there, and what each mistake says."""
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from kfix.lab.nodes.configs import plain_zookeeper_connect
 from kfix.lab.security.certificates import CertificateAuthority, pem
 from tests.cluster.conftest import Kfix
 from tests.cluster.remedy import Operator
+from tests.cluster.securing import holders
 from tests.zookeeper_view import read_view
 
 
@@ -50,16 +50,6 @@ def changed(lab, folder, without, *lines):
     return file
 
 
-def holders(folder, secret):
-    found = []
-    for file in Path(folder).rglob("*"):
-        if file.is_file():
-            data = file.read_bytes()
-            data = gzip.decompress(data) if file.suffix == ".gz" else data
-            found += [file] if secret.encode() in data else []
-    return found
-
-
 def elect_another_controller(lab, folder, file):
     """Plans and applies a runbook that takes the lock in ZooKeeper and deletes a znode there."""
     ann = Operator(lab, folder, "ann")
@@ -71,7 +61,7 @@ def elect_another_controller(lab, folder, file):
     secret = lab.state.secret
     words = [(entry / "cmdline").read_bytes() for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     assert secret not in said.out + said.err
-    assert holders(folder, secret) == []
+    assert holders(folder, {secret}) == []
     assert not [line for line in words if secret.encode() in line]
 
 

@@ -1,8 +1,6 @@
 """SASL on a real broker: let in by PLAIN and SCRAM, refused in one line, and the password nowhere."""
 
-import gzip
 import json
-import shlex
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from kfix.core.errors import UsageError
 from kfix.lab import Lab, LabSpec
 from tests.cluster.conftest import lab_of_its_own
+from tests.cluster.securing import holders, one_line
 
 USER, PASSWORD, WRONG = "alice", "s3cret pass#=;,", "wr0ng pass#=;,"
 CONFIG = """# as Kafka's own tools read it
@@ -42,31 +41,6 @@ def diagnose(kfix, lab, file, *args):
     return kfix.run("diagnose", "--bootstrap-server", lab.sasl_bootstrap_servers, *options, *args)
 
 
-def test_commands_to_paste_name_the_client_properties(kfix, lab, tmp_path):
-    file = config(tmp_path, "PLAIN")
-    said = diagnose(kfix, lab, file, "--group", "pay")
-    [command] = [line.strip() for line in said.out.splitlines() if "--bootstrap-server" in line]
-    words = shlex.split(command)
-    assert words[words.index("--command-config") + 1] == str(file)
-
-
-def one_line(said):
-    assert said.out == ""
-    [line] = [line for line in said.err.splitlines() if line.startswith("kfix:")]
-    return line
-
-
-def holders(folder, secret):
-    """Files below the folder that hold the secret, compressed ones read as text."""
-    found = []
-    for file in Path(folder).rglob("*"):
-        if file.is_file():
-            data = file.read_bytes()
-            data = gzip.decompress(data) if file.suffix == ".gz" else data
-            found += [file] if secret.encode() in data else []
-    return found
-
-
 def command_lines():
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -91,7 +65,7 @@ def test_a_user_with_the_password_reads_everything(kfix, lab, tmp_path, mechanis
     assert snapshot["views"]
     assert all(source["ok"] for source in snapshot["sources"])
     assert snapshot["probes"]
-    assert (PASSWORD in said.out + said.err, holders(kfix.home, PASSWORD), holders(saved.parent, PASSWORD)) == (
+    assert (PASSWORD in said.out + said.err, holders(kfix.home, {PASSWORD}), holders(saved.parent, {PASSWORD})) == (
         False,
         [],
         [file],
@@ -105,7 +79,7 @@ def test_zookeeper_alone_leads_to_the_sasl_listener(kfix, lab, tmp_path):
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_a_wrong_password_is_one_line_and_is_never_told(kfix, lab, tmp_path, mechanism):
+def test_a_wrong_password_is_one_line_and_is_never_shown(kfix, lab, tmp_path, mechanism):
     file = config(tmp_path, mechanism, WRONG)
     said = diagnose(kfix, lab, file)
     line = one_line(said)
@@ -117,12 +91,7 @@ def test_a_wrong_password_is_one_line_and_is_never_told(kfix, lab, tmp_path, mec
     )
     assert (refused.code, "authentication refused" in one_line(refused)) == (22, True)
     assert WRONG not in said.err + refused.err
-    assert holders(kfix.home, WRONG) == []
-
-
-def test_an_unknown_user_is_refused_in_the_same_words(kfix, lab, tmp_path):
-    said = diagnose(kfix, lab, config(tmp_path, "SCRAM-SHA-256", user="mallory"))
-    assert (said.code, "authentication refused for user 'mallory'" in one_line(said)) == (22, True)
+    assert holders(kfix.home, {WRONG}) == []
 
 
 def test_a_wrong_password_does_not_make_the_rest_healthy(kfix, lab, tmp_path):
@@ -131,25 +100,13 @@ def test_a_wrong_password_does_not_make_the_rest_healthy(kfix, lab, tmp_path):
     assert said.code == 22
     assert any("authentication refused" in text for text in said.json["could_not_read"])
     assert WRONG not in said.out + said.err
-    assert holders(kfix.home, WRONG) == []
-
-
-def test_no_command_config_at_a_sasl_listener_says_what_it_wants(kfix, lab):
-    said = diagnose(kfix, lab, None)
-    assert (said.code, "it requires SASL (--command-config)" in one_line(said)) == (22, True)
+    assert holders(kfix.home, {WRONG}) == []
 
 
 def test_sasl_at_a_listener_without_it_is_one_line(kfix, lab, tmp_path):
     file = config(tmp_path, "PLAIN")
     said = kfix.on("diagnose", "--command-config", file)
     assert (said.code, "does not use SASL" in one_line(said)) == (22, True)
-
-
-def test_a_mechanism_that_kfix_does_not_speak_is_told_with_file_and_line(kfix, lab, tmp_path):
-    file = config(tmp_path, "DIGEST-MD5")
-    said = diagnose(kfix, lab, file)
-    assert said.code == 2
-    assert one_line(said).startswith(f"kfix: {file}:3:1: sasl.mechanism DIGEST-MD5 is not supported")
 
 
 def test_the_lab_shows_the_listener_and_never_the_password(kfix, lab):
@@ -159,8 +116,8 @@ def test_the_lab_shows_the_listener_and_never_the_password(kfix, lab):
     assert lab.sasl_bootstrap_servers in shown.out
     assert PASSWORD not in status.out + shown.out + repr(lab.state)
     assert not [words for words in command_lines() if PASSWORD.encode() in words]
-    assert holders(lab.store.dir / "logs", PASSWORD) == []
-    private = [*holders(lab.store.dir, PASSWORD), *holders(lab.state.data, PASSWORD)]
+    assert holders(lab.store.dir / "logs", {PASSWORD}) == []
+    private = [*holders(lab.store.dir, {PASSWORD}), *holders(lab.state.data, {PASSWORD})]
     assert {file.name for file in private} == {"lab.json", "broker-7.properties"}
     assert {file.stat().st_mode & 0o077 for file in private} == {0}
 
@@ -185,7 +142,7 @@ def test_what_cannot_be_a_user_or_password_is_refused_before_anything_starts(wro
     assert wrong[1] not in str(told.value) or len(wrong[1]) < 2
 
 
-def test_a_plan_that_is_carried_out_tells_the_password_to_nobody(kfix, lab, tmp_path):
+def test_a_plan_that_is_carried_out_shows_the_password_nowhere(kfix, lab, tmp_path):
     from tests.cluster.remedy import operating
 
     file = config(tmp_path, "SCRAM-SHA-256")
@@ -206,6 +163,6 @@ def test_a_plan_that_is_carried_out_tells_the_password_to_nobody(kfix, lab, tmp_
         assert {each.code for each in told} == {0}
         text = "".join(each.out + each.err for each in (*told, back))
     assert PASSWORD not in text
-    assert holders(ann.home, PASSWORD) == []
+    assert holders(ann.home, {PASSWORD}) == []
     assert [path for path in (planned.path, undo.path) if PASSWORD in path.read_text()] == []
-    assert holders(tmp_path, PASSWORD) == [file]
+    assert holders(tmp_path, {PASSWORD}) == [file]

@@ -39,7 +39,7 @@ def save_in(lab, names, folder):
     return {name: (path, process.wait(timeout=seconds(30))) for name, (path, process) in started.items()}
 
 
-def test_both_sides_of_a_cut_show_it_together_as_nobody_could_alone(three, tmp_path):
+def test_both_sides_of_a_cut_show_together_what_neither_shows_alone(three, tmp_path):
     broken = three.break_("zone-isolated-with-leader")
     alone, here = broken.details["isolated"], broken.details["zone"]
     there = next(zone.name for zone in three.zones() if zone.name != here)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.cluster.watched import LONG, inbox, metrics, posting_to, watching
+from tests.cluster.watched import inbox, metrics, posting_to, watching
 
 
 @contextmanager
@@ -78,17 +78,6 @@ def test_a_fault_a_vanished_cluster_and_the_post_mortem_from_the_ring_alone(kfix
     again = kfix.run("watch", "--from-recorder", ring, "--every", "2", "--debounce", "3", "--restart-grace", "0")
     assert "new critical KFX101" in again.out
     assert "fixed KFX101" in again.out
-
-
-def test_until_healthy_waits_for_the_end_of_an_incident(kfix, lab, tmp_path):
-    lab.break_("coordinator-stuck")
-    short = kfix.on("watch", "--until", "healthy", "--within", "6", "--every", "2", "--debounce", "3")
-    assert short.code == 21, short.out
-    with watching(kfix, tmp_path, "--until", "healthy") as watch:
-        watch.says("new critical KFX101")
-        lab.mend()
-        assert watch.process.wait(LONG) == 0
-        assert watch.text.rstrip().endswith(": healthy")
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -11,7 +11,7 @@ from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize("seed", [11, 12, 13, 14])
-def test_deaths_end_as_they_were_foretold(lab, cluster, seed):
+def test_deaths_end_as_they_were_forecast(lab, cluster, seed):
     lab.break_("healthy")
     try:
         oracle = Oracle(lab, cluster.access, seed)

@@ -16,7 +16,8 @@ from kfix.core.zookeeper.wire import children
 from kfix.heal.live.authority import ZooKeeperAuthority
 from kfix.lab import Lab, LabSpec
 from tests.cluster.conftest import lab_of_its_own
-from tests.cluster.lying import Liar, alone, lying
+from tests.cluster.lying import Liar, alone
+from tests.listening import listening
 from tests.waiting import wait_until
 
 NUMBERS = (1, 2, 3)
@@ -217,7 +218,7 @@ def lied(lab):
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_server_of_the_ensemble_that_lies_is_outvoted_and_named(kfix, lied, lie):
-    with lying(Liar(lied[0], **LIES[lie])) as at:
+    with listening(Liar(lied[0], **LIES[lie]).talk) as at:
         outvoted = kfix.diagnose("--zookeeper", f"{at},{lied[1]},{lied[2]}/kfix")
         assert outvoted.code == 22, outvoted.out
         assert not [code for code in outvoted.findings if code.startswith(("KFX1", "KFX2", "KFX3"))], outvoted.findings
@@ -234,7 +235,7 @@ def test_a_server_of_the_ensemble_that_lies_is_outvoted_and_named(kfix, lied, li
 def test_a_frozen_server_hides_no_change_and_no_change_rests_on_it(kfix, lab, lied):
     tp = TopicPartition("lied", 0)
     target = make_target(lab.bootstrap_servers, None)
-    with lying(Liar(lied[0], frozen=True)) as at:
+    with listening(Liar(lied[0], frozen=True).talk) as at:
         connect = parse_connect(f"{at},{lied[1]},{lied[2]}/kfix")
         authority = ZooKeeperAuthority(target, connect)
         before = authority.partition(tp)
@@ -272,7 +273,7 @@ def test_a_server_that_was_started_alone_from_a_copy_is_not_believed_and_grants_
         honest.release()
 
 
-def test_an_ensemble_that_is_left_over_from_a_migration_says_nothing_of_its_cluster(kfix, lab):
+def test_an_ensemble_that_is_left_over_from_a_migration_counts_for_nothing(kfix, lab):
     """As a finished migration to KRaft leaves it, beside the cluster that uses the ensemble."""
     servers = parse_connect(lab.zookeeper_connect).servers
     left = {

@@ -22,7 +22,7 @@ def test_a_fork_that_dies_ends_its_report():
     assert list(forked(run, 60)) == [{"start": "a test"}]
 
 
-def test_a_fork_that_says_nothing_is_given_up():
+def test_a_fork_that_reports_nothing_is_given_up():
     with pytest.raises(TimeoutError):
         list(forked(lambda _report: time.sleep(600), 0.2))
 

@@ -68,7 +68,7 @@ def test_a_slice_fails_if_a_fault_that_was_killed_survives_or_was_not_tried(monk
     assert (f"survived: {id_}, which test_a killed" in capsys.readouterr().out) is (verdict == "survived")
 
 
-def test_the_score_leaves_out_what_nobody_can_see():
+def test_the_score_leaves_out_what_cannot_be_seen():
     lines = page(KNOWN, FAULTS).splitlines()
     assert "| one | 3 | 1 | 1 | 1 | 50 % |" in lines
     assert "| two | 1 | 0 | 0 | 0 | — |" in lines

@@ -154,7 +154,7 @@ def test_the_throttles_are_as_they_were(stage: Stage, ending: Callable[[Stage], 
     assert left_in_journal(stage) == []
 
 
-def test_a_lost_lock_ends_the_run_and_tells_what_is_left(tmp_path: Path) -> None:
+def test_a_lost_lock_ends_the_run_and_what_is_left_is_reported(tmp_path: Path) -> None:
     """Somebody else may act: nothing more is sent, not even to put a throttle back. That is told by name."""
     looks = 0
     for number in range(0, 60, 1 if EVERYWHERE else 4):

@@ -187,7 +187,7 @@ def _ask(console: Console, text: str) -> None:
 
 
 @hostile
-def test_a_run_as_it_is_told_and_as_it_is_read_back(text: str) -> None:
+def test_a_run_as_it_is_printed_and_as_it_is_read_back(text: str) -> None:
     plan, records = ran()
     made = hostile_plan(text)
     keep = {"type", "part", "verdict", "why"}
@@ -229,7 +229,7 @@ def test_a_run_as_it_is_told_and_as_it_is_read_back(text: str) -> None:
 
 
 @hostile
-def test_whatever_is_said(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whatever_is_printed(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     say(f"name: {text}")
     say(f"name: {text}", err=True)
     out, err = capsys.readouterr()

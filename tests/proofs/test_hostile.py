@@ -197,7 +197,7 @@ def chained(records: list[Any]) -> bytes:
 
 
 @hostile(15)
-def test_a_forged_journal_is_told_or_refused_and_nothing_unplanned_is_sent(seed: int) -> None:
+def test_a_forged_journal_is_reported_or_refused_and_nothing_unplanned_is_sent(seed: int) -> None:
     random = Random(seed)
     base, plan, moments = killed(random.choice(NAMES))
     stage = base.at(random.choice(moments))

@@ -93,7 +93,7 @@ def _told(found: Inspection) -> None:
 
 @settings(max_examples=max(20, CASES // 4), deadline=None, suppress_health_check=_CHECKS)
 @given(st.integers(0, 2**63))
-def test_a_damaged_disk_is_told_and_never_changed(seed: int) -> None:
+def test_a_damaged_disk_is_reported_and_never_changed(seed: int) -> None:
     random = Random(seed)
     with TemporaryDirectory() as folder:
         root = Path(folder)

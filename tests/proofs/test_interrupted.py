@@ -101,7 +101,7 @@ def test_enter_the_end_of_input_and_no_answer_leave_the_copies_throttled(stage: 
     assert tp in notes
 
 
-def test_nobody_is_asked_without_a_terminal(stage: Stage) -> None:
+def test_no_question_is_asked_without_a_terminal(stage: Stage) -> None:
     stage.person.interactive = False
     once(stage, interrupt, type="progress")
     plan = stage.plan(throttle="1KB/s")
@@ -110,7 +110,7 @@ def test_nobody_is_asked_without_a_terminal(stage: Stage) -> None:
     assert chosen(stage) == ("leave", "no terminal to ask at")
 
 
-def test_nobody_is_asked_when_the_job_is_ended(stage: Stage) -> None:
+def test_no_question_is_asked_when_the_job_is_ended(stage: Stage) -> None:
     stage.person.interrupted = "u"
     stopped(stage, act=terminate)
     assert chosen(stage) == ("leave", "no terminal to ask at")
@@ -272,7 +272,7 @@ def test_copies_that_arrive_while_a_person_thinks_are_not_left_throttled(stage: 
 # -- let run
 
 
-def test_unthrottled_says_so(stage: Stage) -> None:
+def test_unthrottled_copies_are_reported_as_such(stage: Stage) -> None:
     before = throttles(stage)
     stage.person.interrupted = "u"
     said = str(stopped(stage))

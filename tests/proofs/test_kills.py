@@ -130,7 +130,7 @@ def test_killed_before_the_facts_of_a_verified_change_are_read_again(
 
 
 @pytest.mark.parametrize("name", ["coordinator-stuck", "durable-defaults", "over others' throttles"])
-def test_a_torn_last_line_is_told_and_gone_on_from(name: str, tmp_path: Path) -> None:
+def test_a_run_with_a_torn_last_line_is_reported_and_continued(name: str, tmp_path: Path) -> None:
     """The record that was being written is gone; what it was about is looked for on the cluster."""
     good = Uninterrupted(SCENARIOS[name], tmp_path)
     records = [m for m in distinct(good.moments) if m.what.startswith("record")]

@@ -110,7 +110,7 @@ LOOKS = [
 ]
 
 
-def test_no_command_that_looks_sends_a_change(home: Path, tmp_path: Path) -> None:
+def test_no_command_that_reads_sends_a_change(home: Path, tmp_path: Path) -> None:
     stage = Stage(SCENARIOS["coordinator-stuck"], home)
     plan = stage.plan()
     stage.run(plan)

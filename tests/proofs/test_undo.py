@@ -253,7 +253,7 @@ WAYS_TO_FAIL: list[Callable[[Stage], None]] = [
 
 
 @pytest.mark.parametrize("how", WAYS_TO_FAIL, ids=["refused", "lost", "swallowed"])
-def test_a_rollback_that_fails_says_so_and_exits_with_8(home: Path, how: Callable[[Stage], None]) -> None:
+def test_a_rollback_that_fails_is_reported_and_exits_with_8(home: Path, how: Callable[[Stage], None]) -> None:
     stage = Stage(SCENARIOS["durable-defaults"], home)
     before = world(stage.cluster)
     plan = or_back(stage.plan())
@@ -266,7 +266,7 @@ def test_a_rollback_that_fails_says_so_and_exits_with_8(home: Path, how: Callabl
     assert world(stage.cluster) != before
 
 
-def test_every_action_that_says_it_is_reversible_has_an_inverse() -> None:
+def test_every_reversible_action_has_an_inverse() -> None:
     for scenario in ("given moves", "durable-defaults", "over others' throttles"):
         for step in Stage(SCENARIOS[scenario], Path("/nonexistent")).plan().steps:
             assert step.reversible == (step.inverse is not None)

@@ -18,7 +18,7 @@ def is_throttled(moment: Moment) -> bool:
     return any(keys & set(config) for config in (*brokers, *topics))
 
 
-def test_a_run_killed_at_any_moment_is_told_once_it_may_have_changed_something(tmp_path: Path) -> None:
+def test_a_run_killed_at_any_moment_is_reported_once_it_may_have_changed_something(tmp_path: Path) -> None:
     good = Uninterrupted(SCENARIOS["raise-topic-rf"], tmp_path)
     told = 0
     for moment in good.moments:

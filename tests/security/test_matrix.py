@@ -25,7 +25,7 @@ def test_every_result_is_of_a_cell_and_has_every_step():
     assert {tuple(sorted(each["steps"])) for each in known.values()} <= {tuple(sorted(STEPS))}
 
 
-def test_a_cell_without_a_result_and_one_that_failed_say_so():
+def test_a_cell_without_a_result_and_one_that_failed_are_shown_as_such():
     first = CELLS[0]
     empty = page({})
     assert empty.count(NEVER + " |") == len(CELLS)

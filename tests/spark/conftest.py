@@ -108,6 +108,12 @@ def local(shared, request):
     return shared.of(request, partial(wiring.engine, "local[2]"))
 
 
+@pytest.fixture(params=["true", "false"], ids=["ansi", "no ansi"])
+def spark(request, local):
+    with wiring.engine("local[2]", settings={"spark.sql.ansi.enabled": request.param}) as engine:
+        yield engine
+
+
 @pytest.fixture
 def standalone(shared, request, tmp_path_factory):
     return shared.of(request, lambda: Standalone(tmp_path_factory.mktemp("standalone"), workers=2))

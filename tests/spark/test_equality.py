@@ -13,7 +13,6 @@ from deltalake import DeltaTable
 
 from kfix.core.criteria import Criteria
 from kfix.core.inventory.model import Inventory, Mute
-from kfix.fleet import engines as wiring
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engines import judge_stored
@@ -57,12 +56,6 @@ QUESTIONS = (
     """SELECT cluster, CAST(100 - floor(avg(partitions) * 10) AS BIGINT) AS score
     FROM findings GROUP BY cluster ORDER BY score, cluster""",
 )
-
-
-@pytest.fixture(params=["true", "false"], ids=["ansi", "no ansi"])
-def spark(request, local):
-    with wiring.engine("local[2]", settings={"spark.sql.ansi.enabled": request.param}) as engine:
-        yield engine
 
 
 #: A quorum that is at risk, one that is lost, so that most of it is unknown, and a whole one.

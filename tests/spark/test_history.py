@@ -2,7 +2,6 @@
 
 import pytest
 
-from kfix.fleet import engines as wiring
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.history import recording_sql
 from kfix.fleet.history.recording import KNOWN, next_episodes
@@ -14,12 +13,6 @@ from kfix.fleet.wiring import stored_history
 from tests.proofs.fleet.test_year import recorded_year
 from tests.proofs.fleet.twenty import twenty_days
 from tests.proofs.fleet.years import ChangingClusters, OpenDuckDB, YearOfFaults, asked
-
-
-@pytest.fixture(params=["true", "false"], ids=["ansi", "no ansi"])
-def spark(request, local):
-    with wiring.engine("local[2]", settings={"spark.sql.ansi.enabled": request.param}) as engine:
-        yield engine
 
 
 @pytest.fixture(scope="module")

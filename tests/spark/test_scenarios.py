@@ -2,19 +2,10 @@
 
 from random import Random
 
-import pytest
-
-from kfix.fleet import engines as wiring
 from kfix.fleet.audit.scenarios import RunScenarios
 from kfix.fleet.embedded import EmbeddedEngine
 from tests.proofs.derive.failures.rows import by_python, states
 from tests.proofs.fleet.test_scenarios import by_sql
-
-
-@pytest.fixture(params=["true", "false"], ids=["ansi", "no ansi"])
-def spark(request, local):
-    with wiring.engine("local[2]", settings={"spark.sql.ansi.enabled": request.param}) as engine:
-        yield engine
 
 
 def test_the_statement_made_of_the_rules_gives_what_the_rules_give(spark):

@@ -53,7 +53,7 @@ def test_a_test_that_no_longer_fits_the_budget_is_named():
         suite(costs=dear, nodeids=(*UNIT, "tests/unit/test_b.py::test_c")).check()
 
 
-def test_a_test_of_make_test_that_nobody_measured_is_named_where_it_may_be_dear():
+def test_a_test_of_make_test_without_a_measured_cost_is_named_where_it_may_be_dear():
     with pytest.raises(SelectionError, match=r"not measured: tests/proofs/test_new.py::test_it .*make costs"):
         suite(nodeids=("tests/proofs/test_new.py::test_it",)).check()
 

@@ -91,7 +91,7 @@ def test_prometheus_reads_a_label_back(text: str) -> None:
     assert family.samples[0].labels == {"a": for_terminal(text).replace("\t", r"\t")}
 
 
-def test_a_mention_in_markdown_calls_nobody() -> None:
+def test_a_mention_in_markdown_notifies_no_user() -> None:
     for text in ("@here", "a@b", "x @all @ann", "@"):
         assert for_markdown(text) == text.replace("@", "@\u200b")
 

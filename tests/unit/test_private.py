@@ -155,7 +155,7 @@ def test_a_lock_is_taken_again_after_it_was_released(home: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["kfix", "locks"])
-def test_a_state_folder_of_somebody_else_is_refused_with_a_way_on(home: Path, part: str) -> None:
+def test_a_state_folder_of_another_user_is_refused_with_a_hint(home: Path, part: str) -> None:
     take(home)
     folder = somebody_elses(home if part == "kfix" else home / "locks")
     with pytest.raises(RefusedError) as refused:
@@ -306,7 +306,7 @@ def test_a_file_that_the_group_or_others_may_write_is_not_used(home: Path, bits:
     assert (path.read_text(), mode(path)) == (PRECIOUS, bits)
 
 
-def test_a_file_in_a_folder_of_somebody_else_is_not_opened(tmp_path: Path) -> None:
+def test_a_file_in_a_folder_of_another_user_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     somebody_elses(tmp_path / "theirs")
     with pytest.raises(NotPrivateError, match="belongs to nobody"):

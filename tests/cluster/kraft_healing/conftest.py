@@ -9,7 +9,6 @@ from kfix.lab import LabSpec
 from kfix.lab.clients.moves import moves as moves_of
 from kfix.lab.healing.health import trouble
 from tests.cluster.conftest import WatchedLab, is_whole
-from tests.cluster.killing import dies_at, made_once
 from tests.cluster.seen import Cluster
 from tests.tries import again
 
@@ -51,19 +50,6 @@ def lab(kraft_lab, request):
 def cluster(lab):
     with lab.access() as access:
         yield KraftCluster(lab, access)
-
-
-def chain(operator, planned, points):
-    """Killed at each point in turn, each time by a run that goes on where the one before it died."""
-    answers = planned.answers("step", typed=True)
-    assert dies_at(operator, points[0], "runbook", "apply", "--plan", planned.path, *answers), points[0]
-    [run] = operator.runs()
-    for point in points[1:]:
-        assert dies_at(operator, point, "runbook", "resume", run.id, *answers), point
-    operator.resume(run, planned)
-    assert run.end == "proved"
-    made_once(run)
-    return run
 
 
 def committed(cluster, group):

@@ -6,8 +6,8 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.confluent import write_internal
-from tests.cluster.killing import dies_at
-from tests.cluster.kraft_healing.conftest import chain, committed
+from tests.cluster.killing import chain, dies_at
+from tests.cluster.kraft_healing.conftest import committed
 from tests.cluster.seen import consumed
 from tests.waiting import wait_until
 
@@ -27,7 +27,7 @@ def test_a_coordinator_that_gave_up_serves_the_same_offsets_however_often_its_ru
     planned = operator.plan("coordinator-failed")
     assert (planned.gates["delete"], planned.gates["hasten"]) == ("typed", "typed")
     points = ("-step.result:delete", "-step.result:round-1", "-step.result:lead")
-    run = chain(operator, planned, points)
+    chain(operator, cluster, planned, points)
     assert cluster.access.configs("topics").get(OFFSETS_TOPIC) == before
     assert cluster.access.state(*where).leader != broken.details["named"]
     assert cluster.access.assignment(OFFSETS_TOPIC) == order
@@ -36,7 +36,6 @@ def test_a_coordinator_that_gave_up_serves_the_same_offsets_however_often_its_ru
         TopicPartition("orders", int(number)): int(text.partition("@")[0]) for number, text in json.loads(saved).items()
     }
     assert consumed(cluster, broken.group, wanted=1) == 1
-    assert run.end == "proved"
 
 
 def test_the_settings_of_compaction_are_restored_by_an_abort_and_unknown_records_are_refused(operator, cluster):

@@ -117,7 +117,7 @@ def unread(words, *, errors=False):
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_that_nobody_reads_has_the_same_exit_code(name):
+def test_an_answer_without_a_reader_has_the_same_exit_code(name):
     words, code = ANSWERS[name]
     assert run(words).returncode == code
     assert unread(words) == code

@@ -28,7 +28,7 @@ def test_a_command_that_needs_no_extra_works_without_them(words):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_command_that_lacks_its_extra_says_what_to_install():
+def test_a_command_that_lacks_its_extra_shows_what_to_install():
     script = (
         "import sys\nsys.modules['pyarrow'] = None\nsys.argv = ['kfix', 'fleet', 'runs', '--store', 'x']\n"
         "from kfix.__main__ import main\nmain()"

@@ -58,7 +58,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path, command, kind
     assert "Traceback" not in result.stderr
 
 
-def test_a_pipe_says_how_to_go_on(tmp_path):
+def test_a_refused_pipe_shows_how_to_continue(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     result = run(["diagnose", "--from", str(path)])

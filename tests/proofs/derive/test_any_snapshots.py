@@ -52,7 +52,7 @@ def test_one_snapshot_stays_what_it_is_but_for_its_vantage(given_looks: list[Sna
 
 @settings(max_examples=60, deadline=None)
 @given(looks())
-def test_whom_somebody_reached_is_in_the_result(given_looks: list[Snapshot]) -> None:
+def test_every_broker_that_one_vantage_reached_is_in_the_result(given_looks: list[Snapshot]) -> None:
     merged = merge(given_looks)
     # What such a broker answered is no longer true, and the result says so.
     gone = {int(found[1]) for text in merged.outdated if (found := re.match(r"broker (\d+): .* not registered", text))}

@@ -43,7 +43,7 @@ def test_every_snapshot_is_judged_and_reported(paper: Paper, before: Paper) -> N
 
 @settings(max_examples=max(60, CASES // 100), deadline=None)
 @given(papers())
-def test_no_unclean_election_where_a_replica_in_sync_lives_or_where_nobody_lives(paper: Paper) -> None:
+def test_no_unclean_election_where_an_in_sync_replica_is_alive_or_none_is(paper: Paper) -> None:
     snapshot = paper.snapshot()
     case = open_case(snapshot)
     for finding in diagnose(snapshot).walk():
@@ -80,7 +80,7 @@ def test_a_partition_has_one_reason_to_be_without_a_leader(paper: Paper) -> None
 
 @settings(max_examples=max(100, CASES // 100), deadline=None)
 @given(papers())
-def test_what_hangs_is_the_cause_and_no_finding_says_otherwise(paper: Paper) -> None:
+def test_what_hangs_is_the_cause_and_no_finding_contradicts_it(paper: Paper) -> None:
     """A silent broker neither catches up nor is to be started; a frozen one is ended before it is started."""
     snapshot = paper.snapshot()
     case = open_case(snapshot)

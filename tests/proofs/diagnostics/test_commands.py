@@ -1,19 +1,13 @@
-"""Every command of every finding can be pasted: a real shell splits it into words, and kfix knows the options."""
+"""Every command of every finding can be pasted: a real shell splits it into the words that are meant."""
 
 import shlex
-import socket
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from kfix.core.criteria import Criteria
-from kfix.core.saved.offsets import write_offsets
-from kfix.core.snapshot.offsets import SavedOffsets
 from kfix.core.snapshot.snapshot import ReachedBy, Snapshot
-from kfix.shell.app import app
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.cases import SICK
 
@@ -66,27 +60,3 @@ def test_a_cluster_that_is_read_with_client_properties_is_named_with_them(all_co
     for command in with_config:
         words = shlex.split(command)
         assert words[words.index(CONFIG) - 1] == OPTIONS.get(words[0], "--command-config")
-
-
-def test_kfix_knows_their_options(all_commands, tmp_path):
-    """At an address where nobody answers, a command that is understood ends with 22, one that is not with 2."""
-    (tmp_path / CONFIG).write_text("security.protocol=PLAINTEXT\n")
-    (tmp_path / "moves.json").write_text('{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}')
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        nobody = "{}:{}".format(*taken.getsockname())
-        for command in all_commands:
-            words = shlex.split(command)
-            if words[0] != "kfix" or "--bootstrap-server" not in words:
-                continue
-            words[words.index("--bootstrap-server") + 1] = nobody
-            words = [str(tmp_path / w) if w == CONFIG else w for w in words]
-            words = [str(tmp_path / "moves.json") if w == "FILE" else w for w in words]
-            words = [str(tmp_path / w) if w.startswith("offsets-") else w for w in words]
-            if words[1:3] == ["offsets", "restore"]:
-                write_offsets(SavedOffsets(0, "0", "", (), ()), Path(words[3]))
-            for old in tmp_path.glob("offsets-*"):
-                if words[1:3] == ["offsets", "save"]:
-                    old.unlink()
-            result = CliRunner().invoke(app, words[1:])
-            assert result.exit_code == 22, (command, result.output)

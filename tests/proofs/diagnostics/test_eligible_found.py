@@ -86,7 +86,7 @@ def test_where_not_every_setting_is_shown_no_broker_is_to_be_started_yet() -> No
     assert not any(ChangeKind.START in remedy.changes for remedy in finding.remedies)
 
 
-def test_a_fenced_replica_outside_the_isr_is_not_said_to_lead_once_it_is_repaired() -> None:
+def test_a_fenced_replica_outside_the_isr_is_not_expected_to_lead_once_it_is_repaired() -> None:
     brokers = Brokers(live=set(), fenced={3})
     part = without_leader(0, brokers, (1, 3), isr=[1])
     [finding] = [f for f in judged(Cluster(brokers, [part])).walk() if f.code == "KFX104"]

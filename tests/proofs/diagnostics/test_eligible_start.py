@@ -133,7 +133,7 @@ def test_no_unclean_election_comes_before_a_start_that_heals(cluster: Cluster) -
 
 @settings(max_examples=500, deadline=None)
 @given(clusters(unread=False) | clusters(waits=True, unread=False) | clusters(forgets=True))
-def test_only_where_no_start_helps_a_finding_says_that_no_replica_is_eligible(cluster: Cluster) -> None:
+def test_only_where_no_start_helps_a_finding_states_that_no_replica_is_eligible(cluster: Cluster) -> None:
     diagnosis = judged(cluster)
     for part in cluster.leaderless:
         finding = about(part, diagnosis)
@@ -145,7 +145,7 @@ def test_only_where_no_start_helps_a_finding_says_that_no_replica_is_eligible(cl
 
 @settings(max_examples=500, deadline=None)
 @given(clusters(unread=False) | clusters(waits=True, unread=False))
-def test_the_replica_that_is_said_to_come_first_has_the_longest_log(cluster: Cluster) -> None:
+def test_the_replica_that_is_to_come_first_has_the_longest_log(cluster: Cluster) -> None:
     diagnosis = judged(cluster)
     parts = {str(part.tp): part for part in cluster.leaderless}
     for finding in diagnosis.walk():
@@ -162,7 +162,9 @@ def test_the_replica_that_is_said_to_come_first_has_the_longest_log(cluster: Clu
 
 @settings(max_examples=300, deadline=None)
 @given(clusters(unread=False, forgets=True))
-def test_where_nobody_is_eligible_the_longest_of_all_logs_is_elected_and_keeps_every_record(cluster: Cluster) -> None:
+def test_where_no_replica_is_eligible_the_longest_of_all_logs_is_elected_and_keeps_every_record(
+    cluster: Cluster,
+) -> None:
     lost = [part for part in cluster.leaderless if not part.isr]
     if not lost:
         return

@@ -65,7 +65,7 @@ def test_every_diagnosis_is_tried():
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_an_example_is_diagnosed_as_its_page_says(name):
+def test_an_example_is_diagnosed_as_its_page_shows(name):
     code, codes = EXPECTED[name]
     done = subprocess.run(
         [sys.executable, "-m", "kfix", "diagnose", "--from", str(EXAMPLES / name)],
@@ -77,7 +77,7 @@ def test_an_example_is_diagnosed_as_its_page_says(name):
     assert all(c in done.stdout for c in codes)
 
 
-def test_the_disks_are_diagnosed_as_their_page_says():
+def test_the_disks_are_diagnosed_as_their_page_shows():
     command = [sys.executable, "-m", "kfix", "inspect", "log-dir", "examples/log-dirs", "--topic", "invoices"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=EXAMPLES.parent)
     assert done.returncode == 21, done.stdout + done.stderr

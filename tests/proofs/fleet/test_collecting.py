@@ -153,7 +153,7 @@ def test_when_it_is_given_up_nothing_is_written_any_more(tmp_path):
     assert writer.there() == ("well-0",)
 
 
-def test_the_manifest_keeps_what_the_inventory_said(tmp_path):
+def test_the_manifest_keeps_the_contents_of_the_inventory(tmp_path):
     entry = ClusterEntry(
         "well-1", "h:1", "zk:1/k", "secret.properties", "me", ("a", "b"), Criticality.HIGH, Expected(4, 3), 60.0, 3.0,
         (MaintenanceWindow("w", weekdays=frozenset({0, 6}), at=60, minutes=90),

@@ -22,16 +22,11 @@ from kfix.fleet.engines import collect_one
 from kfix.fleet.store.places import place_of, run_place
 from kfix.fleet.store.runs import runs
 from kfix.fleet.store.staging import RunWriter
+from tests.listening import hangs, listening
 from tests.proofs.fleet.test_collecting import DAY
 from tests.unit.core.fake_broker import FakeBroker
-from tests.unit.core.kafka.test_connection import server
 from tests.unit.diagnostics.clusters import base
 from tests.waiting import seconds
-
-
-def hangs(line):
-    threading.Event().wait(seconds(30))
-    line.close()
 
 
 def garbage(line):
@@ -48,10 +43,6 @@ def trickles(line):
             time.sleep(0.1)
 
 
-def each_in_a_thread(answer):
-    return lambda line: threading.Thread(target=answer, args=(line,), daemon=True).start()
-
-
 def closed_port():
     with socket.create_server(("127.0.0.1", 0)) as free:
         return free.getsockname()[1]
@@ -60,7 +51,7 @@ def closed_port():
 @pytest.fixture
 def weather():
     with contextlib.ExitStack() as stack:
-        ends = {n: stack.enter_context(server(each_in_a_thread(a))) for n, a in
+        ends = {n: stack.enter_context(listening(a)) for n, a in
                 {"hangs": hangs, "garbage": garbage, "trickles": trickles}.items()}  # fmt: skip
         # Connections wait in its backlog forever: nobody accepts.
         deaf = stack.enter_context(socket.create_server(("127.0.0.1", 0)))

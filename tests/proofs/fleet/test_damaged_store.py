@@ -101,7 +101,7 @@ def test_a_history_without_its_episodes_is_unknown_and_no_number(copy):
 
 
 @pytest.mark.parametrize("how", ["cut", "gone"])
-def test_a_history_without_the_newest_audit_says_so_first(copy, how):
+def test_a_history_without_the_newest_audit_states_it_first(copy, how):
     file = tables(copy)["clusters"][-1]
     damage(copy / file, how, Random(1))
     code, out, _ = asked(HISTORY, copy)

@@ -28,43 +28,6 @@ def files_of(root: Path):
     return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
-def test_findings_are_new_then_still_then_fixed_and_count_their_days(tmp_path, engine):
-    seen = []
-    for number, dead in enumerate((0, 1, 1, 0, 1)):
-        found = reported(tmp_path, audited(tmp_path, [cluster("a", number, dead=dead)], engine, number=number), engine)
-        seen.append({f.key: (f.status, f.since, f.days) for f in found.findings}.get(LAGS))
-    assert seen == [
-        None,
-        ("new", day_of(1), 0),
-        ("still", day_of(1), 1),
-        ("fixed", day_of(1), 2),
-        ("new", day_of(4), 0),
-    ]
-
-
-def test_more_partitions_by_half_or_a_higher_severity_is_worse(tmp_path, engine):
-    dead = [cluster("a", number, dead=1, partitions=n) for number, n in enumerate((300, 300, 900))]
-    results = [reported(tmp_path, audited(tmp_path, [c], engine, number=i), engine) for i, c in enumerate(dead)]
-    assert [statuses(r, "KFX302") for r in results] == [
-        {("a", "KFX302:without broker 6"): status} for status in ("new", "still", "worse")
-    ]
-
-
-def test_a_cluster_that_is_not_read_keeps_its_findings_as_unknown(tmp_path, engine):
-    audited(tmp_path, [cluster("a", dead=1), cluster("b")], engine)
-    why = {"a": "no broker answered"}
-    away = reported(tmp_path, audited(tmp_path, [cluster("b", 1)], engine, number=1, failed=why), engine)
-    assert statuses(away)[("a", LAGS)] == "unknown"
-    assert statuses(away)[("a", "KFX701:cluster")] == "new"
-    [missed] = [c for c in away.clusters if c.cluster == "a"]
-    assert (missed.score, missed.collected, missed.why, away.clusters[0]) == (-1, False, why["a"], missed)
-    assert "last collected on 2026-03-02" in next(f.summary for f in away.findings if f.code == "KFX701")
-    back = reported(tmp_path, audited(tmp_path, [cluster("a", 2, dead=1), cluster("b", 2)], engine, number=2), engine)
-    row = next(f for f in back.findings if f.key == LAGS)
-    assert (row.status, row.since, row.days) == ("still", day_of(0), 2)
-    assert statuses(back)[("a", "KFX701:cluster")] == "fixed"
-
-
 def test_a_cluster_that_left_the_fleet_leaves_the_report(tmp_path, engine):
     audited(tmp_path, [cluster("a", dead=1), cluster("b")], engine)
     after = reported(tmp_path, audited(tmp_path, [cluster("b", 1)], engine, number=1), engine)

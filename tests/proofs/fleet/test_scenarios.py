@@ -139,7 +139,7 @@ def run(snapshots, tmp_path_factory):
     return stored(tmp_path_factory.mktemp("store"), snapshots)
 
 
-def test_every_row_is_what_whatif_says_of_the_snapshot(snapshots, run):
+def test_every_row_is_what_whatif_shows_of_the_snapshot(snapshots, run):
     found = RunScenarios(run.root, run, EmbeddedEngine(1)).every()
     made = {name: [row for row in found.rows if row.cluster == name] for name in snapshots}
     for name, snapshot in snapshots.items():
@@ -156,7 +156,7 @@ COUNTED = (
 )  # fmt: skip
 
 
-def test_one_failure_of_any_brokers_is_what_whatif_says_of_it(snapshots, run):
+def test_one_failure_of_any_brokers_is_what_whatif_shows_of_it(snapshots, run):
     rng = Random(8)
     scenarios = RunScenarios(run.root, run, EmbeddedEngine(1))
     asked = {

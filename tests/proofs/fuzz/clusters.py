@@ -38,10 +38,11 @@ from kfix.whatif.forecast import forecast_of
 from kfix.whatif.json_forecast import forecast_json
 from kfix.whatif.table import print_forecast
 from kfix_diagnostics.engine import diagnose
+from tests.listening import listening
 from tests.proofs.fuzz.bending import bent_bytes, bent_json
 from tests.proofs.fuzz.counting import Case
 from tests.proofs.fuzz.healthy import VERSIONS, answers, lists, znodes
-from tests.proofs.fuzz.servers import Broker, ZooKeeperServer, listening, stat
+from tests.proofs.fuzz.servers import Broker, ZooKeeperServer, stat
 
 # -- what becomes of it
 

@@ -2,57 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import struct
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kfix.core.snapshot.snapshot import Endpoint
-from tests.waiting import seconds
+from tests.listening import exactly
 from tests.wire import Writer
 
 Bend = Callable[[bytes], bytes]
 _GET_DATA, _SYNC, _GET_CHILDREN, _MULTI_READ, _CLOSE = 4, 9, 12, 22, -11
 _STAT = struct.Struct(">qqqqiiiqiiq")
-
-
-@contextlib.contextmanager
-def listening(talk: Callable[[socket.socket], None]) -> Iterator[Endpoint]:
-    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-
-    def conversation(line: socket.socket) -> None:
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with line, contextlib.suppress(OSError, struct.error):
-            talk(line)
-
-    def accept() -> None:
-        while True:
-            try:
-                line, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=conversation, args=(line,), daemon=True).start()
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    try:
-        yield Endpoint("127.0.0.1", listener.getsockname()[1])
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(seconds(2))
-
-
-def _exactly(line: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        part = line.recv(size - len(data))
-        if not part:
-            return b""
-        data += part
-    return data
 
 
 def stat(**fields: int) -> bytes:
@@ -75,15 +35,19 @@ class ZooKeeperServer:
     multi: bool = False
 
     def talk(self, line: socket.socket) -> None:
-        head = _exactly(line, 4)
+        with line:
+            self._talk(line)
+
+    def _talk(self, line: socket.socket) -> None:
+        head = exactly(line, 4)
         if head == b"srvr":
             version = b"3.8.4" if self.multi else b"3.5.9"
             line.sendall(b"Zookeeper version: " + version + b"\nZxid: 0x500000002\nMode: standalone\n")
             return
-        _exactly(line, struct.unpack(">i", head)[0])
+        exactly(line, struct.unpack(">i", head)[0])
         self._send(line, struct.pack(">iiqi16s?", 0, 30_000, 77, 16, bytes(16), False), bent=False)
-        while head := _exactly(line, 4):
-            body = _exactly(line, struct.unpack(">i", head)[0])
+        while head := exactly(line, 4):
+            body = exactly(line, struct.unpack(">i", head)[0])
             xid, kind = struct.unpack_from(">ii", body)
             if kind == _CLOSE:
                 return
@@ -146,8 +110,12 @@ class Broker:
     versions: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     def talk(self, line: socket.socket) -> None:
-        while head := _exactly(line, 4):
-            body = _exactly(line, struct.unpack(">i", head)[0])
+        with line:
+            self._talk(line)
+
+    def _talk(self, line: socket.socket) -> None:
+        while head := exactly(line, 4):
+            body = exactly(line, struct.unpack(">i", head)[0])
             key, version, correlation = struct.unpack_from(">hhi", body)
             answer = struct.pack(">i", correlation)
             if key in {45, 46} or (key, version) == (35, 4):

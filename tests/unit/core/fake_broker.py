@@ -6,7 +6,7 @@ import struct
 from kafka.protocol import admin
 from kafka.protocol import metadata as meta
 
-from tests.unit.core.kafka.test_connection import server
+from tests.listening import exactly, listening
 from tests.wire import Reader
 
 ALL_VERSIONS = {2: (0, 5), 3: (0, 9), 18: (0, 3), 32: (0, 3), 35: (0, 2), 44: (0, 1)}
@@ -29,12 +29,12 @@ class FakeBroker:
 
     @contextlib.contextmanager
     def listening(self):
-        with server(self._talk) as endpoint:
+        with listening(self._talk) as endpoint:
             yield endpoint
 
     def _talk(self, line):
-        while head := self._exactly(line, 4):
-            frame = Reader(self._exactly(line, struct.unpack(">i", head)[0]))
+        while head := exactly(line, 4):
+            frame = Reader(exactly(line, struct.unpack(">i", head)[0]))
             key, version, correlation = frame.i16(), frame.i16(), frame.i32()
             frame.string()
             body = struct.pack(">i", correlation)
@@ -52,15 +52,6 @@ class FakeBroker:
                     return
                 body += (b"\0" if flexible else b"") + bytes(message.encode(version=version))
             line.sendall(struct.pack(">i", len(body)) + body)
-
-    def _exactly(self, line, size):
-        data = b""
-        while len(data) < size:
-            part = line.recv(size - len(data))
-            if not part:
-                return b""
-            data += part
-        return data
 
 
 def configs(*found, error=0, message=None):

@@ -62,7 +62,7 @@ def test_a_healthy_cluster_has_no_finding() -> None:
 
 
 @for_each(("code", "case"), SICK_ROWS)
-def test_every_finding_says_what_a_person_needs(code: str, case: Sick) -> None:
+def test_every_finding_states_what_a_person_needs(code: str, case: Sick) -> None:
     finding = next(f for f in judged(code, case.make).walk() if (f.code, f.obj) == (code, case.obj))
     assert finding.summary
     assert finding.cause.text
@@ -79,7 +79,7 @@ def test_every_finding_says_what_a_person_needs(code: str, case: Sick) -> None:
         assert ("unclean" not in command) or last_resort
 
 
-def test_an_unclean_election_is_proposed_only_where_nobody_in_sync_lives_and_somebody_does() -> None:
+def test_an_unclean_election_is_proposed_only_where_no_in_sync_replica_is_alive_and_another_is() -> None:
     proposing = set()
     for cases in SICK.values():
         for case in cases:

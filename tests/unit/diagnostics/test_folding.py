@@ -22,7 +22,7 @@ def test_of_two_findings_with_one_key_none_is_dropped() -> None:
     assert [f.severity for f in fold(same[::-1])] == [Severity.CRITICAL, Severity.WARNING]
 
 
-def test_what_names_nobody_who_was_found_is_a_head() -> None:
+def test_a_finding_that_names_none_of_the_others_is_a_head() -> None:
     assert [f.key for f in fold([finding("KFX104:x", Severity.CRITICAL, "KFX401:broker 9")])] == ["KFX104:x"]
 
 
@@ -37,7 +37,7 @@ def test_causes_may_have_causes() -> None:
     assert found[0].worst is Severity.CRITICAL
 
 
-def test_findings_that_blame_each_other_are_both_told() -> None:
+def test_findings_that_blame_each_other_are_both_reported() -> None:
     pair = [finding("A:1", Severity.INFO, "B:1"), finding("B:1", Severity.INFO, "A:1")]
     found = fold([*pair, finding("C:1", Severity.INFO, "A:1")])
     assert sorted(f.key for head in found for f in head.walk()) == ["A:1", "B:1", "C:1"]

@@ -115,7 +115,7 @@ def test_a_group_that_no_source_names_is_unknown_and_not_healthy(probed: bool, s
     assert f"the coordinator of {G2} responds" in story.verdict
 
 
-def test_a_misspelt_group_is_told_the_name_that_is_nearest() -> None:
+def test_for_a_misspelt_group_the_nearest_name_is_suggested() -> None:
     probe = CoordinatorProbe("paymnets", partition_of_group("paymnets", 50), 0, 1, 0, 0)
     snapshot = base().snapshot(memory=Memory(("payments",)), probes=(probe,))
     assert "Did you mean 'payments'?" in explain_group(snapshot, diagnose(snapshot), "paymnets").verdict
@@ -136,7 +136,7 @@ def test_the_partition_of_a_group_comes_from_the_stated_count_not_from_the_rows_
 _FAILED = "[Consumer clientId=c, groupId={}] Offset commit failed: The coordinator is not available."
 
 
-def test_a_text_without_the_offsets_topic_never_says_that_there_is_none() -> None:
+def test_a_text_without_the_offsets_topic_never_states_that_there_is_none() -> None:
     rows = "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2"
     story = explain_group(text(rows), diagnose(text(rows)), "g2")
     assert (story.blocked, story.partition) == (None, None)
@@ -175,7 +175,7 @@ def test_a_fault_of_one_group_blocks_that_group_and_no_other_of_its_partition(
     assert explain_group(beside, diagnosis, neighbour).blocked is False
 
 
-def test_nobody_knows_is_not_healthy() -> None:
+def test_an_unknown_state_is_not_healthy() -> None:
     paper = unread_zookeeper()
     paper.groups = ()
     snapshot = paper.snapshot()
@@ -297,14 +297,14 @@ LADDERS: dict[str, tuple[tuple[GroupReading, ...], str, str, str]] = {
 
 
 @for_each("name", LADDERS)
-def test_a_rung_says_what_is_known(name: str) -> None:
+def test_a_rung_states_what_is_known(name: str) -> None:
     readings, rung, state, said = LADDERS[name]
     found = rungs_of(read(*readings))[rung]
     assert found[0] == state, found
     assert said in found[1]
 
 
-def test_the_first_rung_that_fails_is_the_verdict_and_later_ones_still_say_what_is_known() -> None:
+def test_the_first_rung_that_fails_is_the_verdict_and_later_ones_still_state_what_is_known() -> None:
     snapshot = read(reading(unconnected="connection refused", partitions=position(commit_error=88)))
     story = explain_group(snapshot, diagnose(snapshot), "g2")
     assert story.blocked is True

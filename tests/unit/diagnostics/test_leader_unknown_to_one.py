@@ -19,7 +19,7 @@ def test_whichever_broker_it_is_its_metadata_is_stale_and_the_partition_has_a_le
     assert "reports no leader for orders-0, which is led by a live broker" in found.summary
 
 
-def test_a_leader_that_is_dead_is_named_by_nobody():
+def test_a_dead_leader_is_named_by_no_broker():
     paper = base().kill(1, 300)
     part = paper.part("orders", 0)
     part.leader = -1

@@ -34,7 +34,7 @@ def test_where_the_original_replicas_are_dead_no_cancel_is_offered() -> None:
 
 
 @pytest.mark.parametrize("dead", [1, 2, 3])
-def test_no_other_finding_says_that_a_broker_will_end_it(dead: int) -> None:
+def test_no_other_finding_states_that_a_broker_will_end_it(dead: int) -> None:
     diagnosis = diagnose(kraft_clusters.move_never_ends(dead=dead))
     assert "KFX501" not in {finding.code for finding in diagnosis.walk()}
     assert "KFX504" in {finding.code for finding in diagnosis.walk()}

@@ -41,7 +41,7 @@ def test_no_coordinator_is_elected_from_a_failed_log_directory() -> None:
     ("find_error", "fetch_error", "silent"),
     [(0, 0, False), (0, NO_ANSWER, True), (0, 16, True), (15, None, True), (NO_ANSWER, None, False), (0, 30, False)],
 )
-def test_a_coordinator_that_nobody_could_be_asked_for_is_not_silent(
+def test_a_coordinator_that_no_broker_could_be_asked_for_is_not_silent(
     find_error: int, fetch_error: int | None, silent: bool
 ) -> None:
     snapshot = base().snapshot()

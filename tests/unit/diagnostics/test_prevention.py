@@ -72,7 +72,7 @@ def test_no_golden_file_is_left_over() -> None:
     assert {p.stem for p in GOLDEN_FOLDER.glob("*.txt")} == set(REPORTS)
 
 
-def test_a_durable_cluster_is_told_only_what_cannot_be_mended_or_seen() -> None:
+def test_a_durable_cluster_has_only_the_risks_that_cannot_be_removed_or_seen() -> None:
     assert keys(judged(kraft(durable()))) == {"KFX616:producers"}
     diagnosis = judged(durable())
     assert keys(diagnosis) == {"KFX613:release", "KFX616:producers"}
@@ -80,7 +80,7 @@ def test_a_durable_cluster_is_told_only_what_cannot_be_mended_or_seen() -> None:
     assert exit_code(diagnosis) == 0
 
 
-def test_the_labs_defaults_are_told() -> None:
+def test_the_labs_defaults_are_reported() -> None:
     assert keys(judged(lab())) == {
         "KFX602:min.insync.replicas 1 by default",
         "KFX605:default.replication.factor",
@@ -98,7 +98,7 @@ def _prevention_clusters() -> list[Snapshot]:
     return [case.make() for cases in prevention_cases.SICK.values() for case in cases] + [healthy(), base().snapshot()]
 
 
-def test_without_being_asked_nothing_of_it_is_told_and_nobody_waits_for_it() -> None:
+def test_without_being_asked_for_none_of_it_is_reported_or_waited_for() -> None:
     codes = {check.code for check in ALL if check.prevention}
     for snapshot in _prevention_clusters():
         narrow, wide = diagnose(snapshot), diagnose(snapshot, criteria=WIDE)
@@ -165,7 +165,7 @@ def test_the_cleaner_is_not_suspected_where_a_setting_of_the_topic_holds_it_back
     assert [r.command.split(" --")[-1] for r in finding.remedies] == [f"delete-config {name}"]
 
 
-def test_one_cause_is_told_once() -> None:
+def test_one_cause_is_reported_once() -> None:
     """Few replicas are advice of every day (KFX305), and topics that inherit a default follow from the default."""
     diagnosis = judged(of_factor(2, topics=3))
     assert "KFX305:replication factor 2" not in {f.key for f in diagnosis.findings}
@@ -229,7 +229,7 @@ def test_a_default_over_topics_with_too_few_replicas_comes_last() -> None:
     assert not later.command
 
 
-def test_settings_that_nobody_told_are_not_judged() -> None:
+def test_settings_that_were_not_reported_are_not_judged() -> None:
     paper = durable(min_insync_replicas="1", unclean_leader_election_enable="true", default_replication_factor="1")
     blind = diagnose(paper.snapshot(broker_configs={}), criteria=WIDE)
     assert keys(blind) == {"KFX613:release", "KFX616:producers"}
@@ -250,7 +250,7 @@ def test_leaders_that_were_taken_over_are_given_back_and_uneven_ones_are_reorder
     assert find(judged(coordinators_on_one(preferred=False)), "KFX610").remedies[0].runbook == "leader-balance"
 
 
-def test_the_json_says_what_is_prevention() -> None:
+def test_the_json_marks_what_is_prevention() -> None:
     said = json.loads(findings_json(judged(durable())))
     assert said["prevention"] is True
     assert [f["prevention"] for f in said["findings"]] == [True, True]
@@ -278,7 +278,7 @@ def test_on_kraft_the_controllers_default_counts_and_not_the_brokers() -> None:
     assert {"KFX604", "KFX605"}.isdisjoint(f.code for f in well.walk())
 
 
-def test_controllers_that_differ_are_told_although_the_active_one_allows_none() -> None:
+def test_controllers_that_differ_are_reported_although_the_active_one_allows_none() -> None:
     told = on_kraft({100: "false", 101: "true", 102: "false"})
     assert find(told, "KFX605").summary.startswith(f"{UNCLEAN} is true while controller 101 is active, but false is")
     assert "KFX604" not in {f.code for f in told.walk()}

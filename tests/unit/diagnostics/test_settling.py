@@ -77,7 +77,7 @@ def test_what_lasts_counts() -> None:
     assert not any(f.unsettled for f in diagnosis.walk())
 
 
-def test_what_was_not_there_before_is_told_and_is_no_alarm() -> None:
+def test_what_was_not_there_before_is_reported_and_is_no_alarm() -> None:
     diagnosis = diagnose(just_stuck(4).snapshot(), earlier=metadata_divergence().snapshot())
     stuck = next(f for f in diagnosis.walk() if f.code == "KFX101")
     assert stuck.unsettled
@@ -94,7 +94,7 @@ def test_another_election_in_between_is_another_fault() -> None:
     assert [f.unsettled for f in stuck] == [True]
 
 
-def test_an_isr_that_flaps_is_under_replicated_in_both_looks() -> None:
+def test_an_isr_that_flaps_is_under_replicated_in_both_snapshots() -> None:
     then, now = base().kill(3), base().kill(3)
     for part in now.parts.values():
         part.version += 2
@@ -117,7 +117,7 @@ def test_some_partitions_may_be_settled_while_others_are_not() -> None:
     assert sorted((f.unsettled, len(f.partitions)) for f in found) == [(False, 61), (True, 1)]
 
 
-def test_a_cluster_finding_needs_the_same_token_in_both_looks() -> None:
+def test_a_cluster_finding_needs_the_same_token_in_both_snapshots() -> None:
     one, other = changed(base(), named_controller={1: 1}), changed(base(), named_controller={1: 2})
     same = diagnose(one.snapshot(), earlier=one.snapshot()).findings
     moved = diagnose(one.snapshot(), earlier=other.snapshot()).findings
@@ -136,7 +136,7 @@ def test_the_restart_grace_can_be_chosen() -> None:
     assert diagnose(snapshot, criteria=Criteria(restart_grace=300)).worst is Severity.INFO
 
 
-def test_a_look_worked_through_once_serves_both_questions() -> None:
+def test_a_snapshot_that_was_evaluated_once_serves_both_questions() -> None:
     seen = examine(coordinator_stuck().snapshot())
     assert settle_seconds(seen) == 0
     assert diagnose(seen) == diagnose(coordinator_stuck().snapshot())

@@ -33,7 +33,7 @@ def test_without_a_leader_it_blocks_share_groups_and_not_producers_of_a_topic() 
     assert found.blocked.who == "share groups that read a partition whose state hashes to these partitions"
 
 
-def test_below_min_isr_acknowledgements_fail_and_it_is_not_said_of_commits() -> None:
+def test_below_min_isr_acknowledgements_fail_and_commits_are_not_mentioned() -> None:
     paper = sharing().kill(2)
     paper.min_isr = 3
     found = finding(paper, "KFX304")

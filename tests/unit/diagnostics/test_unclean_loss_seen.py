@@ -121,7 +121,7 @@ def test_the_number_of_lost_records_is_known_if_an_earlier_snapshot_has_the_log_
 
 
 @for_each("kraft", [False, True])
-def test_a_loss_that_nobody_saw_while_the_holder_was_down_is_remembered_for_a_day(kraft: bool) -> None:
+def test_a_loss_that_was_not_seen_while_the_holder_was_down_is_remembered_for_a_day(kraft: bool) -> None:
     story = Story(kraft)
     story.stop_the_leader()
     story.snapshot()

@@ -32,7 +32,7 @@ def test_where_topics_may_be_hidden_it_is_unknown(source: str) -> None:
     assert exit_code(diagnosis) == 22
 
 
-def test_a_controller_gets_the_time_of_a_second_snapshot_to_tell_the_brokers() -> None:
+def test_a_controller_gets_the_time_of_a_second_snapshot_to_inform_the_brokers() -> None:
     first = untold(base().topic("ghost", 1), "ghost").snapshot()
     assert settle_seconds(first) == 10.0
     assert exit_code(diagnose(base().topic("ghost", 1).snapshot(), earlier=first)) == 0

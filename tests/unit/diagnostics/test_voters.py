@@ -46,7 +46,7 @@ def test_a_controller_that_follows_is_alive_although_nothing_listens_at_its_addr
     assert not any("Start" in remedy.text for remedy in finding.remedies)
 
 
-def test_the_active_controller_fetches_from_nobody_and_is_not_failing() -> None:
+def test_the_active_controller_fetches_from_no_other_and_is_not_failing() -> None:
     active, *others = quorum().voters
     view = quorum(voters=(active._replace(fetched=-1.0, caught_up=-1.0), *others))
     diagnosis = diagnose(kraft_clusters.kraft().snapshot(quorum=view))
@@ -63,7 +63,7 @@ def test_the_active_controller_fetches_from_nobody_and_is_not_failing() -> None:
         (7, "6 of 7 voters left; the quorum can lose 2 more"),
     ],
 )
-def test_it_is_said_how_many_more_voters_the_quorum_can_lose(voters: int, left: str) -> None:
+def test_it_states_how_many_more_voters_the_quorum_can_lose(voters: int, left: str) -> None:
     nodes = [QuorumReplica(100 + n, HIGH, 0.2, 0.2) for n in range(voters - 1)]
     dead = QuorumReplica(100 + voters, HIGH - 100, 600.0, 600.0)
     finding = find(diagnose(kraft_clusters.kraft().snapshot(quorum=quorum(voters=(*nodes, dead)))), "KFX812")

@@ -94,7 +94,7 @@ def test_names_are_lines_for_other_commands(kfix):
     assert (said.exit_code, said.stdout) == (0, "mail\nodd\\x1b[31m\\nname\n")
 
 
-def test_one_directory_alone_tells_what_it_holds(kfix):
+def test_one_directory_alone_shows_what_it_holds(kfix):
     three_brokers()
     said = kfix("disks/b1", "--topic", "orders")
     assert said.exit_code == 0
@@ -117,7 +117,7 @@ def test_directories_of_different_clusters_are_refused(kfix):
     assert "directories of different clusters: PxjXw2V1QZyKBlYh0sVt6w (b1), another (b2)" in said.stderr
 
 
-def test_one_broker_with_two_disks_is_one_broker_and_a_partition_twice_is_told(kfix):
+def test_one_broker_with_two_disks_is_one_broker_and_a_partition_twice_is_reported(kfix):
     one, two = Disk("d1", 1), Disk("d2", 1)
     one.partition("orders-0", run(0, 10, 0), epochs={0: 0})
     two.partition("orders-1", run(0, 10, 0), epochs={0: 0})

@@ -118,7 +118,7 @@ def test_a_dry_run_shows_the_table_and_what_is_left_out(wired):
     assert wiring.cluster.faults.calls == []
 
 
-def test_a_file_that_is_incomplete_says_so_before_the_gate(wired):
+def test_an_incomplete_file_is_reported_before_the_gate(wired):
     _, behind, file = wired
     assert "incomplete" not in kfix("restore", file, *SERVER, "--dry-run", obj=behind).output
     source = SavedSource(3, "replica", "broker 2", 0, 4, 9, missing=("records 4 to 8 were not served",))

@@ -196,7 +196,7 @@ def test_use_refuses_an_unknown_name_and_nothing(site: Site) -> None:
     assert site.run("context", "use")[0] == site.run("context", "use", "orders-eu", "--none")[0] == 2
 
 
-def test_show_says_what_a_name_stands_for(site: Site) -> None:
+def test_show_prints_what_a_name_stands_for(site: Site) -> None:
     out = site.run("context", "show", "orders-eu")[1]
     assert "controllers  localhost:7" in out
     assert "mute         KFX6* until 2099-12-31: known" in out
@@ -257,7 +257,7 @@ def test_what_is_remembered_is_private_and_a_damaged_file_is_one_line(site: Site
     assert f"rm {place}" in err
 
 
-def test_test_says_on_one_screen_what_was_reached(site: Site) -> None:
+def test_test_shows_on_one_screen_what_was_reached(site: Site) -> None:
     code, out, _ = site.run("context", "test", "orders-eu")
     assert code == 0
     lines = out.splitlines()

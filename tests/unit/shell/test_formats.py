@@ -122,7 +122,7 @@ def test_a_full_disk_is_one_line_and_keeps_the_old_file(sick: Path, tmp_path: Pa
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "sick.json"]
 
 
-def test_a_group_is_told_as_text_and_json_only(sick: Path, tmp_path: Path) -> None:
+def test_a_group_is_reported_as_text_and_json_only(sick: Path, tmp_path: Path) -> None:
     assert run("--from", sick, "--group", "g", "--format", "sarif")[0] == 2
     target = tmp_path / "out"
     code, out, _ = run("--from", sick, "--group", "g")

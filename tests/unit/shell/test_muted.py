@@ -141,7 +141,7 @@ def test_a_source_that_was_not_read_cannot_be_muted() -> None:
 @for_each("name", INCIDENTS)
 @for_each("at_work", [False, True])
 @for_each("wanted", Format)
-def test_no_format_says_more_than_the_verdict(name: str, at_work: bool, wanted: Format) -> None:
+def test_no_format_shows_more_than_the_verdict(name: str, at_work: bool, wanted: Format) -> None:
     windows = (MaintenanceWindow("upgrade", weekdays=frozenset(range(7)), minutes=1440),) if at_work else ()
     found = listed(name, mute("*"), entry=replace(ENTRY, windows=windows), prevention=True)
     every = {f.key for f in seen(name, prevention=True).walk() if f.code != "KFX901"}
@@ -167,7 +167,7 @@ def test_no_format_says_more_than_the_verdict(name: str, at_work: bool, wanted: 
             assert said.count("\n") <= MOST_LINES
 
 
-def test_the_line_of_a_plugin_says_that_findings_are_muted() -> None:
+def test_the_line_of_a_plugin_states_that_findings_are_muted() -> None:
     line = nagios_line(listed("coordinator-stuck", mute("*")))
     assert line.startswith("KFIX OK - ")
     assert "no alarm; " in line

@@ -94,7 +94,7 @@ def test_a_snapshot_nested_without_end_is_damaged(tmp_path: Path) -> None:
     assert "is damaged" in result.stderr
 
 
-def test_a_look_in_which_nothing_was_read_is_not_healthy(saved: Path) -> None:
+def test_a_snapshot_in_which_nothing_was_read_is_not_healthy(saved: Path) -> None:
     result = kfix("diagnose", "--from", changed(saved, views={}, zookeeper=None, sources=[]))
     assert result.exit_code == 22
     assert "healthy" not in result.stdout
@@ -128,7 +128,7 @@ def test_a_terminal_of_no_width_still_gets_its_text(saved: Path) -> None:
 
 
 @pytest.mark.parametrize(("find_error", "fetch_error"), [(-1, None), (30, None), (0, 30)])
-def test_a_question_not_heard_or_not_allowed_blocks_nobody(find_error: int, fetch_error: int | None) -> None:
+def test_a_question_without_an_answer_or_a_right_blocks_no_group(find_error: int, fetch_error: int | None) -> None:
     from dataclasses import replace
 
     snapshot = base().snapshot()
@@ -139,7 +139,7 @@ def test_a_question_not_heard_or_not_allowed_blocks_nobody(find_error: int, fetc
     assert explain_group(snapshot, diagnose(snapshot), "g2").blocked is None
 
 
-def test_coordinators_that_nobody_could_be_asked_for_are_a_source_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coordinators_that_no_broker_could_be_asked_for_are_a_source_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     unheard = {"g": CoordinatorProbe("g", 0, -1, None, None, error="b:1: no answer in time")}
     monkeypatch.setattr(details, "find_coordinators", lambda *_: unheard)
     look = Questions()

@@ -36,7 +36,7 @@ def test_without_it_nothing_changes(thin):
     assert (code, result.exit_code, said["prevention"]) == (0, 0, False)
 
 
-def test_with_it_the_exit_code_is_that_of_what_is_told(thin):
+def test_with_it_the_exit_code_is_that_of_what_is_reported(thin):
     result = run("diagnose", "--from", thin, "--json", "--prevention")
     found, code, said = codes(result)
     assert found == {"KFX305", "KFX601", "KFX603", "KFX613", "KFX616"}
@@ -61,7 +61,7 @@ def test_it_goes_not_with_the_story_of_one_group(thin):
     assert run("diagnose", "--from", thin, "--prevention", "--group", "g").exit_code == 2
 
 
-def test_explain_says_who_tells_a_code():
+def test_explain_shows_who_reports_a_code():
     listed = run("explain").stdout.splitlines()
     assert [line for line in listed if line.startswith("KFX601")] == [
         "KFX601  rf-below-policy               topics have fewer replicas than the site requires (latent risk)"
@@ -70,6 +70,6 @@ def test_explain_says_who_tells_a_code():
     assert "--prevention" not in run("explain", "KFX101").stdout
 
 
-def test_a_saved_look_keeps_what_the_programs_speak(thin):
+def test_a_saved_snapshot_keeps_the_protocol_versions(thin):
     configs = load_snapshot(thin).broker_configs
     assert {c[NEWEST_PROTOCOL] for c in configs.values()} == {"3.9-IV0"}

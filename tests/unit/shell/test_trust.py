@@ -51,7 +51,7 @@ def test_an_inventory_of_the_working_folder_does_not_override_that_of_the_user(s
     assert "orders-us" in site.run("context", "list")[1]
 
 
-def test_without_another_one_it_is_refused_and_the_line_says_how_to_go_on(site: Site, cloned: Path) -> None:
+def test_without_another_one_it_is_refused_and_the_line_shows_how_to_continue(site: Site, cloned: Path) -> None:
     (site.root / "config" / "kfix" / "fleet.yaml").unlink()
     for words in (("-c", "orders-eu", "diagnose"), ("context", "list"), ("context", "use", "orders-eu")):
         code, _, err = site.run(*words)

@@ -94,7 +94,7 @@ def test_what_cannot_be_merged_is_refused_with_the_name_of_its_file(tmp_path: Pa
         assert len(said.splitlines()) <= 2  # the hint has a line of its own
 
 
-def test_a_file_without_a_cluster_id_is_taken_on_trust_and_told(tmp_path: Path, files: tuple[Path, Path]) -> None:
+def test_a_file_without_a_cluster_id_is_trusted_and_reported(tmp_path: Path, files: tuple[Path, Path]) -> None:
     here = two()[0]
     nameless = written(tmp_path, "nameless.json", replace(here, cluster=replace(here.cluster, id="")))
     result = run("diagnose", "--json", "--from", nameless, "--from", files[1])
@@ -103,12 +103,12 @@ def test_a_file_without_a_cluster_id_is_taken_on_trust_and_told(tmp_path: Path, 
     assert json.loads(result.stdout)["cluster"] == "paper"
 
 
-def test_saved_looks_and_live_ones_do_not_go_together(files: tuple[Path, Path]) -> None:
+def test_saved_snapshots_and_live_ones_do_not_go_together(files: tuple[Path, Path]) -> None:
     result = run("diagnose", "--from", files[0], "--from", files[1], "--bootstrap-server", "b:1")
     assert result.exit_code == 2
 
 
-def test_a_saved_look_is_shown_with_its_place(files: tuple[Path, Path]) -> None:
+def test_a_saved_snapshot_is_shown_with_its_vantage(files: tuple[Path, Path]) -> None:
     said = run("snapshot", "show", files[0])
     assert "seen from az1: reaches broker 1, zookeeper zk-a:2181" in said.stdout
     assert json.loads(run("snapshot", "show", files[0], "--json").stdout)["vantages"][0]["name"] == "az1"
@@ -122,7 +122,7 @@ def test_a_name_that_is_none_is_refused_before_anybody_is_asked(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(("told", "name"), [((), "kafka-7"), (("--vantage", "az1"), "az1")])
-def test_a_saved_look_has_its_name_or_that_of_the_machine(
+def test_a_saved_snapshot_has_its_own_name_or_that_of_the_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: tuple[str, ...], name: str
 ) -> None:
     class Seen(FakeWiring):

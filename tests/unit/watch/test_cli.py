@@ -58,7 +58,7 @@ def test_a_pipe_gets_one_line_for_each_change_and_nothing_while_nothing_changes(
     assert sum(line.strip().startswith("next: ") for line in lines) == 1
 
 
-def test_a_lost_cluster_is_said_once() -> None:
+def test_a_lost_cluster_is_reported_once() -> None:
     clock = Clock()
     gone = UnreachableError("the cluster cannot be reached: refused")
     story = Story(clock, lambda at: gone if at >= 30 else healthy())

@@ -44,7 +44,7 @@ def coordinated(cluster):
 
 @EXAMPLES
 @given(clusters(), st.data())
-def test_every_partition_and_group_ends_as_the_forecast_says(cluster, data):
+def test_every_partition_and_group_ends_as_forecast(cluster, data):
     down = failures(data.draw, cluster)
     judge = Judge(open_case(cluster.snapshot()))
     failure = Failure(frozenset(down))

@@ -19,8 +19,9 @@ from kfix.core.zookeeper.wire import get
 from kfix.diagnose.report.table import print_findings
 from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
+from tests.listening import listening
 from tests.proofs.fuzz import healthy
-from tests.proofs.fuzz.servers import Broker, ZooKeeperServer, listening
+from tests.proofs.fuzz.servers import Broker, ZooKeeperServer
 from tests.wire import Writer
 from tests.zookeeper_view import read_view
 

@@ -21,7 +21,7 @@ from kfix.core.ledger import Ledger
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.snapshot import BrokerView, Endpoint
 from kfix.core.target import make_target
-from tests.proofs.fuzz.servers import listening
+from tests.listening import listening
 from tests.wire import Writer
 
 NOW = 1_800_000_000_000
@@ -204,7 +204,7 @@ def test_a_broker_forwards_the_question_where_no_controller_is_reached() -> None
     assert (view.leader, view.through, view.forwarded) == (100, 7, "")
 
 
-def test_reassignments_are_asked_of_the_active_controller_and_of_nobody_without_one() -> None:
+def test_reassignments_are_asked_of_the_active_controller_and_of_none_without_one() -> None:
     listed = Writer().no_tags().i32(0).i16(0).compact_string("").uvarint(1).no_tags().done()
     with world(server({55: described(0), LIST_REASSIGNMENTS: listed}, LIST_REASSIGNMENTS)) as [active]:
         asked = question({100: active})

@@ -49,7 +49,7 @@ def test_a_topic_that_was_created_meanwhile_is_not_hidden():
     assert errors(Line(["a", "new"]), {"a"}) == []
 
 
-def test_without_the_right_on_the_cluster_it_is_unknown_and_said():
+def test_without_the_right_on_the_cluster_it_is_reported_as_unknown():
     assert errors(Line([], allowed=False), set()) == ["log directories: CLUSTER_AUTHORIZATION_FAILED"]
 
 

@@ -74,12 +74,12 @@ def test_without_zookeeper_no_side_is_known() -> None:
     assert cut_of(replace(clusters.zone_isolated(), zookeeper=None), [clusters.ORDERS]) is None
 
 
-def test_one_answer_alone_contradicts_nobody() -> None:
+def test_one_answer_alone_contradicts_no_other() -> None:
     snapshot = clusters.zone_isolated()
     assert cut_of(replace(snapshot, views={1: snapshot.views[1]}), [clusters.ORDERS]) is None
 
 
-def test_two_brokers_are_too_few_to_tell_a_link_from_a_broker() -> None:
+def test_two_brokers_are_too_few_to_distinguish_a_link_from_a_broker() -> None:
     snapshot = clusters.link_cut()
     two = {broker: view for broker, view in snapshot.views.items() if broker != 2}
     assert found_in(replace(snapshot, views=two)) is None
@@ -128,7 +128,7 @@ def test_partitions_with_two_leaders_and_what_they_lose_belong_to_the_cut() -> N
     assert (loss.records, loss.known) == (30, True)
 
 
-def test_a_cut_off_controller_is_told_by_what_each_broker_calls_controller() -> None:
+def test_a_cut_off_controller_is_known_by_what_each_broker_calls_controller() -> None:
     cut = found_in(clusters.two_controllers())
     assert cut is not None
     assert cut.controllers[1] == 1
@@ -158,7 +158,7 @@ def test_an_isolated_zone_explains_nothing_of_the_rest() -> None:
     assert not cut.explains([2])
 
 
-def test_a_partition_that_nobody_asked_about_cannot_show_a_cut() -> None:
+def test_a_partition_that_was_not_asked_about_cannot_show_a_cut() -> None:
     assert cut_of(clusters.link_cut(), []) is None
     assert cut_of(clusters.link_cut(), [TopicPartition("other", 0)]) is None
 
@@ -175,7 +175,7 @@ def test_on_kraft_a_link_is_cut_where_both_ends_dropped_each_other() -> None:
     assert (cut.kind, cut.brokers, cut.peers) == (CutKind.LINK, (1,), (2,))
 
 
-def test_on_kraft_a_broker_that_was_dropped_and_dropped_nobody_may_have_just_started() -> None:
+def test_on_kraft_a_broker_that_was_dropped_and_dropped_no_other_may_have_just_started() -> None:
     assert found_in(with_quorum(clusters.one_sided_link_cut())) is None
 
 

@@ -87,14 +87,14 @@ def test_alive_without_zookeeper_is_who_most_brokers_call_alive() -> None:
     assert facts.n_live_replicas == 3
 
 
-def test_in_a_text_nobody_knows_who_lives() -> None:
+def test_in_a_text_liveness_is_unknown() -> None:
     facts = row(text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "x")
     assert not facts.liveness_known
     assert facts.leaderless
     assert (facts.n_live_replicas, facts.n_live_isr, facts.min_isr) == (-1, -1, -1)
 
 
-def test_a_leader_of_which_nobody_knows_whether_it_lives_is_a_leader() -> None:
+def test_a_leader_of_unknown_liveness_is_a_leader() -> None:
     facts = row(text("Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2"), "x")
     assert not facts.liveness_known
     assert (facts.leader, facts.leaderless, facts.leader_live) == (1, False, False)
@@ -191,7 +191,7 @@ def test_rows_come_sorted() -> None:
     assert [str(r.tp) for r in rows] == ["a-0", "a-1", "b-0", "b-1"]
 
 
-def test_the_states_of_a_topic_nobody_assigned_are_rows_too() -> None:
+def test_the_states_of_an_unassigned_topic_are_rows_too() -> None:
     snapshot = base().snapshot()
     tp = TopicPartition("lone", 0)
     view = replace(snapshot.views[1], partitions={tp: PartitionView(1, 0, (1,), (1,), ())})
@@ -200,7 +200,7 @@ def test_the_states_of_a_topic_nobody_assigned_are_rows_too() -> None:
     assert facts.state_age == -1
 
 
-def test_the_age_of_a_record_says_nothing_of_a_partition_that_no_broker_knows() -> None:
+def test_the_age_of_a_record_counts_for_nothing_where_no_broker_knows_the_partition() -> None:
     paper = base()
     paper.part("orders", 0).seen_by = dict.fromkeys(paper.brokers)
     facts = row(paper.snapshot(), "orders")

@@ -9,7 +9,7 @@ from kfix.core.snapshot.snapshot import Vantage, ZooKeeperNode
 from tests.unit.diagnostics.clusters import healthy, text
 
 
-def test_a_snapshot_says_whom_its_place_reached_and_whom_not() -> None:
+def test_a_snapshot_states_whom_its_vantage_reached_and_whom_not() -> None:
     look = replace(
         healthy(),
         silent={4: "broker 4: no answer in time"},
@@ -33,12 +33,12 @@ def test_a_snapshot_says_whom_its_place_reached_and_whom_not() -> None:
     )
 
 
-def test_a_text_has_reached_nobody() -> None:
+def test_a_text_has_reached_no_server() -> None:
     pasted = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
     assert vantage_of(text(f"Topic: t\tPartitionCount: 1\n{pasted}"), "x").reached == ()
 
 
-def test_places_stand_side_by_side_with_what_nobody_asked_from_there_unknown() -> None:
+def test_vantages_are_side_by_side_and_unknown_where_no_question_was_asked() -> None:
     one = Vantage("az1", 1.0, ("broker 2",), {"broker 10": "no"})
     other = Vantage("az2", 1.0, ("zookeeper z:1", "broker 10"), {})
     assert [row.cells for row in reach_of((one, other))] == [

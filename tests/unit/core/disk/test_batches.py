@@ -35,7 +35,7 @@ def test_headers_are_read_and_records_are_not(walked):
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_compressed_batches_tell_as_much(walked, codec):
+def test_compressed_batches_show_as_much(walked, codec):
     [found], told, good = walked(batch(0, 50, codec=codec))
     assert (found.last, found.records, found.codec) == (49, 50, codec)
     assert (told, good) == ([], [True])

@@ -81,7 +81,7 @@ def test_records_deleted_by_retention_are_no_contradiction(disk):
     assert (replica.log_start, odd) == (60, ())
 
 
-def test_a_segment_that_does_not_begin_where_it_says(disk):
+def test_a_segment_that_does_not_begin_where_its_name_states(disk):
     disk.partition("orders-0", (100, run(90, 120, 0)), epochs={0: 90})
     told = [o.what for o in only(disk)[1]]
     assert told[0] == "offset 90 in a segment that starts at 100"

@@ -5,7 +5,7 @@ from kfix.core.disk.segments import read_tails
 from tests.unit.core.disk.building import NOON, batch, log, only, run
 
 
-def test_segments_that_can_tell_nothing_new_are_skipped(disk):
+def test_segments_without_anything_new_are_skipped(disk):
     parts = [(o, run(o, o + 100, 0 if o < 500 else 4)) for o in range(0, 1000, 100)]
     parts[2] = (200, run(200, 300, 0)[:-5])
     disk.partition("orders-0", *parts, epochs={0: 0, 4: 500}, flushed=900)

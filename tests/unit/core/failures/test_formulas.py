@@ -37,7 +37,7 @@ def test_what_both_languages_do_not_share_is_refused():
         assert why in str(error.value), text
 
 
-def test_first_and_min_isr_look_into_the_columns_of_the_assignment():
+def test_first_and_min_isr_read_the_columns_of_the_assignment():
     formulas = made(heir="first(leader)", needed="min_isr(heir)", alive="count(leader)")
     text = formulas.select("t", ("needed", "alive"), 2)
     assert "CASE WHEN (order_1 & leader) <> 0 THEN order_1 WHEN (order_2 & leader) <> 0 THEN order_2 ELSE" in text

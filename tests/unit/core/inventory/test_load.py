@@ -115,7 +115,7 @@ def test_missing_values_are_the_models_defaults():
     )
 
 
-def test_defaults_hold_where_a_cluster_says_nothing_and_tags_and_windows_add_up():
+def test_defaults_hold_where_a_cluster_has_no_value_and_tags_and_windows_add_up():
     body = (
         "defaults: {owner: o, tags: [x], timeout: 3s, restart_grace: 1m, criticality: high, expected: {min_isr: 1},\n"
         "  windows: [{weekdays: [mon], at: '01:00', for: 1h}]}\n"
@@ -196,7 +196,7 @@ def test_an_expired_mute_is_allowed_and_reported(tmp_path):
     assert load_inventory(tmp_path, date(2026, 6, 30)) == last
 
 
-def test_what_is_not_there_is_said_in_one_line(tmp_path):
+def test_what_is_not_there_is_reported_in_one_line(tmp_path):
     for said in (None, "", str(tmp_path / "none.yaml"), "x" * 5000):
         with pytest.raises(UsageError):
             chosen(said)

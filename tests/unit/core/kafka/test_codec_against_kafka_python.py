@@ -321,7 +321,7 @@ def test_an_answer_about_no_removed_member_is_an_error():
         ([0, 3], (-1, "t-1: UNKNOWN_TOPIC_OR_PARTITION; accepted: 1")),
     ],
 )
-def test_answers_about_offsets_say_whether_all_or_some_or_none_were_changed(codes, expected):
+def test_answers_about_offsets_show_whether_all_or_some_or_none_were_changed(codes, expected):
     committed = group.OffsetCommitResponse.OffsetCommitResponseTopic
     rows = [
         committed.OffsetCommitResponsePartition(partition_index=number, error_code=code)

@@ -1,9 +1,6 @@
 """What one broker line says of servers that are not brokers, hang, close, or refuse: real sockets, no cluster."""
 
-import contextlib
-import socket
 import struct
-import threading
 from dataclasses import replace
 
 import pytest
@@ -19,39 +16,7 @@ from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
 from kfix.core.target import make_target
 from kfix.core.zookeeper.connect import open_line, parse_connect
 from tests.each import for_each
-from tests.waiting import seconds
-
-
-@contextlib.contextmanager
-def server(answer):
-    """A listener on loopback that gives each connection to `answer` and ends with the test."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    conversations = []
-
-    def accept():
-        while True:
-            try:
-                line, _ = listener.accept()
-            except OSError:
-                return
-            conversations.append(line)
-            with contextlib.suppress(OSError):
-                answer(line)
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    try:
-        yield Endpoint("127.0.0.1", listener.getsockname()[1])
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        for line in conversations:
-            line.close()
-        thread.join(seconds(2))
-
-
-def silent(_):
-    pass
+from tests.listening import hangs, listening
 
 
 def web(line):
@@ -101,7 +66,7 @@ def ask(endpoint, seconds=0.3):
 @pytest.mark.parametrize(
     ("behaviour", "words"),
     [
-        (silent, "connection or response timed out"),
+        (hangs, "connection or response timed out"),
         (web, "does not speak the Kafka protocol"),
         (closes, "closed the connection; not a Kafka broker, or it requires TLS or SASL"),
         (huge, "does not speak the Kafka protocol"),
@@ -111,13 +76,13 @@ def ask(endpoint, seconds=0.3):
     ],
 )
 def test_a_server_that_is_no_broker_is_named_as_such(behaviour, words):
-    with server(behaviour) as endpoint, pytest.raises(UnreachableError, match=words):
+    with listening(behaviour) as endpoint, pytest.raises(UnreachableError, match=words):
         ask(endpoint)
 
 
-@pytest.mark.parametrize("behaviour", [silent, web, closes, answers_another(-1)])
+@pytest.mark.parametrize("behaviour", [hangs, web, closes, answers_another(-1)])
 def test_a_connection_that_failed_is_closed_so_that_no_late_response_is_taken(behaviour):
-    with server(behaviour) as endpoint, BrokerConnection(endpoint, Security()) as line:
+    with listening(behaviour) as endpoint, BrokerConnection(endpoint, Security()) as line:
         with pytest.raises(UnreachableError):
             line.call(requests.metadata(), Deadline.after(0.3))
         assert line.accepted
@@ -125,7 +90,7 @@ def test_a_connection_that_failed_is_closed_so_that_no_late_response_is_taken(be
 
 
 def test_a_connection_with_a_response_that_cannot_be_decoded_is_closed():
-    with server(cut_short) as endpoint, BrokerConnection(endpoint, Security()) as line:
+    with listening(cut_short) as endpoint, BrokerConnection(endpoint, Security()) as line:
         with pytest.raises(ProtocolError, match=str(endpoint)):
             line.call(requests.metadata(), Deadline.after(3))
         assert line.accepted
@@ -140,7 +105,7 @@ def test_a_closed_port_and_an_unknown_host_are_reported_apart():
 
 
 def test_a_server_that_hangs_for_ever_is_given_up_at_the_deadline():
-    with server(silent) as endpoint, pytest.raises(UnreachableError, match="cannot be reached"):
+    with listening(hangs) as endpoint, pytest.raises(UnreachableError, match="cannot be reached"):
         collect(make_target(str(endpoint), None, timeout=0.5))
 
 
@@ -164,9 +129,9 @@ def test_a_read_only_line_refuses_a_question_that_would_create_a_topic():
         BrokerConnection(Endpoint("127.0.0.1", 1), Security()).call(creating, Deadline.after(1))
 
 
-@pytest.mark.parametrize("behaviour", [silent, web, closes, huge])
+@pytest.mark.parametrize("behaviour", [hangs, web, closes, huge])
 def test_what_is_no_zookeeper_is_one_clear_error(behaviour):
-    with server(behaviour) as endpoint, pytest.raises(UnreachableError, match=f"zookeeper {endpoint}"):
+    with listening(behaviour) as endpoint, pytest.raises(UnreachableError, match=f"zookeeper {endpoint}"):
         open_line(parse_connect(str(endpoint)), Deadline.after(0.5))
 
 

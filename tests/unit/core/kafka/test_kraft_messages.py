@@ -18,7 +18,7 @@ from kfix.core.kafka.connection import BrokerConnection, _frame
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
 from tests.each import for_each
-from tests.unit.core.kafka.test_connection import server
+from tests.listening import listening
 
 cursors = st.one_of(st.none(), st.builds(TopicPartition, st.text(min_size=1, max_size=20), st.integers(0, 9)))
 names = st.text(min_size=1, max_size=20)
@@ -230,7 +230,7 @@ def _versions(*keys):
 
 
 def test_a_controller_is_only_asked_on_purpose():
-    with server(_versions(kraft_messages.DESCRIBE_QUORUM, kraft_messages.API_VERSIONS)) as endpoint:
+    with listening(_versions(kraft_messages.DESCRIBE_QUORUM, kraft_messages.API_VERSIONS)) as endpoint:
         with BrokerConnection(endpoint, Security(), controller=True) as line:
             assert line.newest(kraft_messages.DESCRIBE_QUORUM, 2, Deadline.after(1)) == 2
         with BrokerConnection(endpoint, Security()) as line, pytest.raises(ProtocolError, match="address of a broker"):
@@ -239,7 +239,7 @@ def test_a_controller_is_only_asked_on_purpose():
 
 def test_a_broker_is_not_taken_for_a_controller():
     with (
-        server(_versions(requests.METADATA, kraft_messages.DESCRIBE_QUORUM)) as endpoint,
+        listening(_versions(requests.METADATA, kraft_messages.DESCRIBE_QUORUM)) as endpoint,
         BrokerConnection(endpoint, Security(), controller=True) as line,
         pytest.raises(ProtocolError, match="not the listener of a KRaft controller"),
     ):

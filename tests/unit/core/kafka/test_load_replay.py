@@ -64,7 +64,7 @@ def test_what_loads_is_no_conflict() -> None:
         assert (found.conflicts, found.unknown) == ({}, "")
 
 
-def test_the_first_record_of_the_key_counts_for_where_to_look_for_it() -> None:
+def test_the_first_record_of_the_key_decides_where_to_search_for_it() -> None:
     found = replayed((key(3, "g"), NEW), (key(2, "g"), classic()), (key(3, "g"), NEW), (key(3, "g"), None))
     [conflict] = found.conflicts.values()
     assert (conflict.first, conflict.offset) == (100, 102)

@@ -96,7 +96,7 @@ def test_equal_responses_share_one_mapping_and_equal_rows_one_object():
 
 
 @for_each("seed", range(40))
-def test_a_damaged_response_after_a_good_one_is_an_error_or_what_it_says(seed):
+def test_a_damaged_response_after_a_good_one_is_an_error_or_what_it_contains(seed):
     chance = random.Random(seed)
     shared = Shared()
     raw = response(cluster(chance))

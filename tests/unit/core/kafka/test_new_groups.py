@@ -204,7 +204,7 @@ def test_a_group_that_kfix_may_not_describe_is_unknown_and_not_dead():
         ask(refused, lambda line, deadline: ask_members(line, "g", deadline))
 
 
-def test_members_of_a_streams_group_are_not_read_which_is_said():
+def test_members_of_a_streams_group_are_not_read_which_is_reported():
     with pytest.raises(UnreachableError, match="StreamsGroupDescribe: kfix does not read these members"):
         ask(broker(stream=streams(0)), lambda line, deadline: ask_members(line, "g", deadline))
     known = broker(share=sharers([(0, "g", "Stable", 1, [("m", 1, [T0])])]))

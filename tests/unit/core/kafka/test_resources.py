@@ -47,7 +47,7 @@ def test_list_offsets_request_of_a_consumer_has_the_same_bytes(name, index, when
 
 
 @given(st.integers(-1, 90), sizes, sizes, st.integers(-1, 99))
-def test_list_offsets_answer_tells_time_and_epoch(error, when, offset, epoch):
+def test_list_offsets_answer_shows_time_and_epoch(error, when, offset, epoch):
     topic = consumer.ListOffsetsResponse.ListOffsetsTopicResponse
     partition = topic.ListOffsetsPartitionResponse(
         partition_index=3, error_code=error, timestamp=when, offset=offset, leader_epoch=epoch
@@ -125,7 +125,7 @@ def test_an_empty_answer_to_a_change_is_unknown_and_not_accepted():
     assert requests.alter_configs(2, "t", {}).decode(said).error == -1
 
 
-def test_configs_answer_tells_each_sources_and_hides_what_is_sensitive():
+def test_configs_answer_shows_each_source_and_hides_what_is_sensitive():
     result = admin.DescribeConfigsResponse.DescribeConfigsResult
     configs = [
         result.DescribeConfigsResourceResult(
@@ -142,7 +142,7 @@ def test_configs_answer_tells_each_sources_and_hides_what_is_sensitive():
     assert said.defaults == {}
 
 
-def test_configs_answer_with_synonyms_tells_what_the_program_itself_would_do():
+def test_configs_answer_with_synonyms_shows_what_the_program_itself_would_do():
     result = admin.DescribeConfigsResponse.DescribeConfigsResult
     row = result.DescribeConfigsResourceResult
     configs = [

@@ -36,7 +36,7 @@ def load(tmp_path, text):
         ),
     ],
 )
-def test_the_ticket_comes_from_where_the_file_says(tmp_path, text, expected):
+def test_the_ticket_comes_from_where_the_file_names_it(tmp_path, text, expected):
     assert load(tmp_path, text).kerberos == expected
 
 
@@ -90,7 +90,7 @@ def test_what_is_wrong_is_one_line_with_its_place(tmp_path, text, place, why):
     assert (f"properties:{place}: " in lines[0], why in lines[0]) == (True, True), lines
 
 
-def test_without_its_library_kerberos_says_how_to_get_it(tmp_path, monkeypatch):
+def test_without_its_library_kerberos_shows_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setattr("kfix.core.properties.kerberos.has_kerberos", lambda: False)
     with pytest.raises(InvalidFileError, match=r"needs the extra kerberos: pip install 'kafka-kfix\[kerberos\]'"):
         load(tmp_path, jaas(KEYTAB))

@@ -159,6 +159,6 @@ def test_a_jaas_file_without_the_section_is_named(tmp_path):
     assert "has no section Client" in problem(tmp_path, f"java.security.auth.login.config={jaas}\n")
 
 
-def test_without_its_library_sasl_says_how_to_get_it(tmp_path, monkeypatch):
+def test_without_its_library_sasl_shows_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setattr("kfix.core.properties.zookeeper_logins.has_sasl", lambda: False)
     assert "pip install 'kafka-kfix[zookeeper-sasl]'" in problem(tmp_path, f"zookeeper.sasl.jaas.config={LOGIN}\n")

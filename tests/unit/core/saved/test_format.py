@@ -157,7 +157,7 @@ def test_equal_views_are_stored_once_and_share_their_partitions_again(tmp_path):
 
 
 @pytest.mark.parametrize("broker", [1, 9])
-def test_a_view_that_is_said_to_equal_none_is_an_error(tmp_path, broker):
+def test_a_view_that_claims_to_equal_a_missing_one_is_an_error(tmp_path, broker):
     def change(raw):
         raw["views"]["1"]["partitions"] = broker
 

@@ -15,7 +15,8 @@ from kfix.core.zookeeper.connect import parse_connect
 from kfix.core.zookeeper.fresh import read_partition
 from kfix.core.zookeeper.wire import ZooKeeperLine
 from tests.each import for_each
-from tests.proofs.fuzz.servers import ZooKeeperServer, listening, stat
+from tests.listening import listening
+from tests.proofs.fuzz.servers import ZooKeeperServer, stat
 from tests.zookeeper_view import read_view
 
 TP = TopicPartition("t", 0)

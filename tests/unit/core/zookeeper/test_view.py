@@ -14,7 +14,8 @@ from kfix.core.zookeeper.connect import open_line, parse_connect
 from kfix.core.zookeeper.view import migrating, view_of
 from kfix.core.zookeeper.wire import Node, ZnodeStat
 from tests.each import for_each
-from tests.proofs.fuzz.servers import ZooKeeperServer, listening, stat
+from tests.listening import listening
+from tests.proofs.fuzz.servers import ZooKeeperServer, stat
 
 TP = TopicPartition("t", 0)
 STATE = "/brokers/topics/t/partitions/0/state"

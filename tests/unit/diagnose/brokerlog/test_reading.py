@@ -131,7 +131,7 @@ def test_a_stack_trace_belongs_to_its_entry_and_a_torn_end_is_counted():
     assert (counted.continued, counted.torn) == (3, 1)
 
 
-def test_a_message_of_several_lines_has_no_logger_and_tells_nothing():
+def test_a_message_of_several_lines_has_no_logger_and_shows_nothing():
     made, counted = read(
         "[2026-11-21 22:01:42,185] INFO KafkaConfig values: \n\tbroker.id = 1\n (kafka.server.KafkaConfig)"
     )
@@ -168,7 +168,7 @@ def test_the_window_is_exact_in_every_zone(zone):
         "\ufffd\ufffd garbage",
     ],
 )
-def test_garbage_is_counted_and_told_never_a_crash(text):
+def test_garbage_is_counted_and_reported_never_a_crash(text):
     made, counted = read(text)
     assert made == []
     assert counted.torn == 1

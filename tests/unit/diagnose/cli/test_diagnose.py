@@ -53,7 +53,7 @@ def test_a_choice_that_leaves_out_a_warning_makes_no_cluster_healthy(
 
 
 @pytest.mark.parametrize(("blocked", "code"), [(True, 21), (False, 0), (None, 22)])
-def test_the_exit_code_of_a_group_says_whether_it_is_blocked_or_unknown(
+def test_the_exit_code_of_a_group_shows_whether_it_is_blocked_or_unknown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], blocked: bool | None, code: int
 ) -> None:
     snapshot = coordinator_stuck().snapshot()

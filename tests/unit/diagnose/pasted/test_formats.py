@@ -46,14 +46,14 @@ def test_errors_are_known_in_the_words_of_each_client(text: str, code: int | Non
     assert error_code(text) == code
 
 
-def test_a_coordinator_that_a_client_was_told_need_not_be_alive() -> None:
+def test_a_coordinator_that_a_client_was_given_need_not_be_alive() -> None:
     """Any broker answers from its metadata who coordinates a group."""
     line = "[Consumer clientId=c, groupId=g] Discovered group coordinator h:9092 (id: 2147483644 rack: null)"
     found = gather(line)
     assert (found.alive, found.groups) == ({}, {"g": ""})
 
 
-def test_an_error_in_prose_concerns_nobody() -> None:
+def test_an_error_in_prose_concerns_no_group() -> None:
     found = gather("we see COORDINATOR_NOT_AVAILABLE again\n" + ROW)
     assert (found.complaints, found.skipped.lines, list(found.read)) == ({}, 1, [X0])
 

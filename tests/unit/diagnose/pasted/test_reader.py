@@ -61,7 +61,7 @@ def test_reassignments_are_read() -> None:
     assert read(line).reassignments == {X0: Assignment((1, 2, 4), (4,), (1,))}
 
 
-def test_a_kcat_listing_tells_who_is_alive() -> None:
+def test_a_kcat_listing_shows_who_is_alive() -> None:
     snapshot = read(
         "Metadata for all topics (from broker 2: localhost:9092/2):\n 2 brokers:\n"
         "  broker 2 at localhost:9092 (controller)\n  broker 3 at localhost:9093\n 1 topics:\n"
@@ -122,7 +122,7 @@ def test_prompts_warnings_and_blank_lines_do_not_matter() -> None:
         ("/brokers/topics/x/partitions/0/state {oops}", ["paste.txt:1: not JSON"]),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_line(text: str, problems: list[str]) -> None:
+def test_what_cannot_be_read_is_reported_with_its_line(text: str, problems: list[str]) -> None:
     with pytest.raises(InvalidFileError) as raised:
         read(text)
     assert len(raised.value.problems) == len(problems)

@@ -37,7 +37,7 @@ def commands(diagnosis: Diagnosis, runbook: str) -> list[str]:
         (throttled(lists={}), "no alarm, but replication throttles are left over"),
     ],
 )
-def test_the_first_line_says_what_is_missing_and_when_it_becomes_an_alarm(paper: Paper, words: str) -> None:
+def test_the_first_line_states_what_is_missing_and_when_it_becomes_an_alarm(paper: Paper, words: str) -> None:
     for prevention in (False, True):
         diagnosis = diagnose(paper.snapshot(), criteria=Criteria(prevention=prevention))
         if prevention and exit_code(diagnosis):

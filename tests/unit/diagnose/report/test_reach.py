@@ -31,7 +31,7 @@ def test_one_place_alone_has_no_matrix() -> None:
     assert "reached from" not in findings_text(diagnose(healthy()))
 
 
-def test_the_json_tells_each_place() -> None:
+def test_the_json_names_each_vantage() -> None:
     said = json.loads(findings_json(diagnose(merge(two()))))["vantages"]
     assert [v["name"] for v in said] == ["az1", "az2"]
     assert said[0]["reach"] == {
@@ -70,7 +70,7 @@ def test_long_names_take_more_than_one_block() -> None:
     assert all(len(line) <= WIDEST + 30 for line in lines)
 
 
-def test_a_saved_look_tells_its_place() -> None:
+def test_a_saved_snapshot_states_its_vantage() -> None:
     said = described(seen_by(healthy(), "az1", {1})).splitlines()
     assert said[1:4] == [
         "  seen from az1: reaches broker 1",

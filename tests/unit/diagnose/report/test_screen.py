@@ -42,14 +42,6 @@ def screen_text(found: Diagnosis, width: int = 100) -> str:
     return lines_text(screen_lines(found, width), width)
 
 
-def test_the_first_lines_are_who_is_blocked_why_and_what_to_do_next() -> None:
-    lines = screen_text(diagnosis(fault(1), fault(2)), 300).splitlines()
-    assert lines[0].startswith("prod: 2 critical")
-    assert lines[1] == "blocked: 2 groups: group-1, group-2; producers of topic-1; producers of topic-2"
-    assert lines[2].startswith("why: topic-1 has no leader")
-    assert lines[3] == "next: kfix runbook apply fix-1 --bootstrap-server a:1"
-
-
 def test_sources_that_were_not_read_are_listed_and_are_no_findings() -> None:
     unread = replace(fault(1, Severity.INFO), code="KFX901")
     found = replace(diagnosis(fault(2, Severity.WARNING), unread), could_not_read=("broker 1: no answer",))
@@ -133,7 +125,7 @@ def test_consequences_take_one_line_each_and_the_rest_is_counted() -> None:
     assert "  and 3 more consequences: KFX112 warning, KFX113 warning, KFX114 warning" in said
 
 
-def test_advice_alone_blocks_nobody() -> None:
+def test_advice_alone_blocks_no_group() -> None:
     advice = replace(fault(1, Severity.INFO), blocked=Blocked())
     said = screen_text(diagnosis(advice))
     assert said.startswith("prod: healthy, with advice")
@@ -141,7 +133,7 @@ def test_advice_alone_blocks_nobody() -> None:
     assert "why:" not in said
 
 
-def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_told() -> None:
+def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_reported() -> None:
     out = io.StringIO()
     print_first(diagnosis(), PlainConsole(out))
     assert out.getvalue() == ""
@@ -150,7 +142,7 @@ def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_told() -> None:
 
 
 @pytest.mark.parametrize(("said", "width"), [("77", 77), ("", 120), ("0", 120), ("wide", 120)])
-def test_piped_text_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch, said: str, width: int) -> None:
+def test_piped_text_is_as_wide_as_columns_states(monkeypatch: pytest.MonkeyPatch, said: str, width: int) -> None:
     monkeypatch.setenv("COLUMNS", said)
     assert console_on(io.StringIO()).width == width
 

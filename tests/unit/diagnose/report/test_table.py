@@ -63,7 +63,7 @@ def test_commands_are_never_wrapped_and_nothing_else_is_wider_than_the_terminal(
     assert all(len(line) <= max(width, 40) for line in lines if COMMAND not in line)
 
 
-def test_what_looks_like_markup_is_printed_as_it_is() -> None:
+def test_text_that_resembles_markup_is_printed_as_it_is() -> None:
     assert "broker [2] lives" in findings_text(diagnosis(finding()))
 
 
@@ -73,20 +73,6 @@ def test_there_is_colour_on_a_terminal_and_none_in_a_pipe() -> None:
     print_findings(diagnosis(finding()), Console(file=pipe, width=80))
     assert "\x1b[" in terminal.getvalue()
     assert "\x1b[" not in pipe.getvalue()
-
-
-def test_what_is_folded_is_indented_under_its_cause_and_told_shortly() -> None:
-    child = finding(Severity.WARNING, obj="child", evidence=(Evidence("x", "y", "hidden"),))
-    said = findings_text(diagnosis(finding().with_folded((child,))))
-    assert "    WARNING KFX101 child" in said
-    assert "hidden" not in said
-
-
-def test_a_healthy_cluster_says_what_was_looked_at() -> None:
-    said = findings_text(diagnosis())
-    assert "healthy" in said
-    assert "3 brokers" in said
-    assert "7 partitions" in said
 
 
 def test_what_was_not_read_keeps_it_from_being_called_healthy() -> None:

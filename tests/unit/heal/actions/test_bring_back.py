@@ -34,7 +34,7 @@ def test_where_the_isr_is_dead_its_member_is_named_and_the_others_are_warned_of(
     assert [c.check for c in ACTION.proves(args)] == ["partition_has_leader"]
 
 
-def test_where_nobody_is_left_the_last_of_the_isr_is_named() -> None:
+def test_where_no_replica_is_left_the_last_of_the_isr_is_named() -> None:
     assert "start broker 4" in ACTION.preview(frozen("no-live-replica")).what
 
 
@@ -45,13 +45,13 @@ def test_where_a_leader_lives_the_missing_replicas_are_named() -> None:
     assert [c.check for c in ACTION.proves(args)] == ["isr_full"]
 
 
-def test_where_every_replica_is_in_sync_there_is_nobody_to_bring_back() -> None:
+def test_where_every_replica_is_in_sync_no_broker_is_to_be_brought_back() -> None:
     cluster = INCIDENTS["healthy"]().cluster
     with pytest.raises(NotApplicable, match="every replica of orders-0 is in sync"):
         ACTION.freeze(Args({"partition": "orders-0"}), FactReader(cluster))
 
 
-def test_it_changes_nothing_and_believes_nobody() -> None:
+def test_it_changes_nothing_and_trusts_no_claim() -> None:
     cluster = INCIDENTS["isr-gone"]().cluster
     args = frozen("isr-gone")
     assert not ACTION.changes

@@ -55,7 +55,7 @@ def test_a_rate_is_set_and_put_back_exactly(before: dict[str, str]) -> None:
     assert proved(undo.action, undo.args, cluster)
 
 
-def test_a_rate_says_what_it_was() -> None:
+def test_a_rate_shows_what_it_was() -> None:
     cluster = four_brokers()
     assert ACTIONS["throttle.rate"].preview(freeze("throttle.rate", cluster, broker=2, rate=5_000_000)).what == (
         "throttle replication of broker 2 to 5 MB/s (was none)"
@@ -65,7 +65,7 @@ def test_a_rate_says_what_it_was() -> None:
     assert shown.what.endswith("(was leader 700 bytes/s, follower none)")
 
 
-def test_a_dead_broker_is_not_throttled_and_nobody_to_nothing() -> None:
+def test_a_dead_broker_is_not_throttled_and_a_rate_of_zero_is_refused() -> None:
     cluster = four_brokers()
     args = freeze("throttle.rate", cluster, broker=2, rate=1000)
     cluster.kill(2)
@@ -98,7 +98,7 @@ def test_a_rate_that_is_set_already_is_of_no_use_and_one_set_by_others_meanwhile
         ("0:1", "*", "*"),
     ],
 )
-def test_nobody_elses_throttle_is_narrowed(before: str, wanted: str, after: str) -> None:
+def test_no_other_throttle_is_narrowed(before: str, wanted: str, after: str) -> None:
     assert union(before, wanted) == after
 
 

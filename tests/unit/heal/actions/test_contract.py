@@ -153,7 +153,7 @@ def test_a_frozen_step_is_literal_and_names_only_facts_and_checks_that_exist(nam
 
 
 @names
-def test_to_freeze_changes_nothing_and_the_plan_waits_for_nobody(name: str) -> None:
+def test_to_freeze_changes_nothing_and_the_plan_waits_for_no_one(name: str) -> None:
     cluster, args = _frozen(name)
     assert not cluster.faults.calls
     assert ACTIONS[name].freeze(Args(SAMPLES[name].args), FactReader(cluster)) == args

@@ -27,7 +27,7 @@ from tests.unit.heal.actions.acting import (
 UNCLEAN, PREFERRED = ACTIONS["leader.elect_unclean"], ACTIONS["leader.elect_preferred"]
 
 
-def test_an_unclean_election_tells_who_wins_and_that_nobody_knows_what_is_lost() -> None:
+def test_an_unclean_election_shows_who_wins_and_that_the_loss_is_unknown() -> None:
     cluster = dead_isr()
     args = on_tp("leader.elect_unclean", cluster, max_loss=-1)
     assert (args.number("winner"), args.number("winner_end")) == (2, 100)
@@ -123,7 +123,7 @@ def test_a_new_controller_takes_no_records_from_others() -> None:
     assert not guards_pass("controller.reelect", args, cluster)
 
 
-def test_a_loss_that_nobody_knows_is_within_no_bound() -> None:
+def test_an_unknown_loss_is_within_no_bound() -> None:
     with pytest.raises(
         RefusedError, match="the number of lost records is unknown, so max_loss 1000 cannot be kept"
     ) as refused:
@@ -146,13 +146,13 @@ def test_a_longer_log_must_be_put_first() -> None:
     assert cluster.records.states[TP].leader == 3
 
 
-def test_a_shorter_log_wins_only_where_its_broker_is_named_and_what_that_costs_is_told() -> None:
+def test_a_shorter_log_wins_only_where_its_broker_is_named_and_its_cost_is_shown() -> None:
     args = on_tp("leader.elect_unclean", dead_isr(b3=130), max_loss=-1, after_reorder="2")
     assert (args.number("winner"), args.number("lost_at_least")) == (2, 30)
     assert UNCLEAN.preview(args).estimate.max_loss.startswith("at least 30 acknowledged records")
 
 
-def test_where_no_epoch_tells_the_logs_apart_a_person_names_the_winner() -> None:
+def test_where_no_epoch_distinguishes_the_logs_a_person_names_the_winner() -> None:
     cluster = dead_isr(b3=130)
     cluster.logs.epochs[TP][2] = -1
     with pytest.raises(RefusedError, match="so the longest log is unknown too"):
@@ -168,7 +168,7 @@ def test_no_unclean_election_where_a_live_broker_leads_that_no_record_has_in_the
         on_tp("leader.elect_unclean", cluster, max_loss=-1)
 
 
-def test_no_unclean_election_while_somebody_in_sync_lives_or_where_nobody_lives() -> None:
+def test_no_unclean_election_while_an_in_sync_replica_is_alive_or_none_is() -> None:
     with pytest.raises(NotApplicable, match="loses nothing"):
         on_tp("leader.elect_unclean", INCIDENTS["coordinator-stuck"]().cluster, partition=str(STUCK), max_loss=-1)
     cluster = dead_isr()
@@ -178,7 +178,7 @@ def test_no_unclean_election_while_somebody_in_sync_lives_or_where_nobody_lives(
         on_tp("leader.elect_unclean", cluster, max_loss=-1)
 
 
-def test_a_live_replica_that_does_not_tell_its_log_end_ends_the_planning() -> None:
+def test_a_live_replica_that_does_not_report_its_log_end_ends_the_planning() -> None:
     cluster = dead_isr()
     cluster.silence(3)
     with pytest.raises(UnreachableError, match="broker 3"):

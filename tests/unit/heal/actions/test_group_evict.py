@@ -78,7 +78,7 @@ def test_a_member_that_has_joined_since_does_not_hold_the_rebalance() -> None:
         planned(held(), "new-1")
 
 
-def test_of_several_members_that_may_hold_the_rebalance_the_step_says_so() -> None:
+def test_of_several_members_that_may_hold_the_rebalance_the_step_names_each() -> None:
     cluster = held()
     assert "the only member that may hold its rebalance" in ACTIONS[NAME].preview(planned(cluster)).what
     cluster.joined[GROUP].last = frozenset()

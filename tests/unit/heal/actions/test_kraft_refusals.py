@@ -226,7 +226,7 @@ def test_it_is_not_named_either_where_unclean_elections_were_allowed_after_the_p
     assert not guards_pass("manual.bring_back", args, cluster)
 
 
-def test_a_led_partition_elects_nobody_when_a_replica_starts() -> None:
+def test_a_led_partition_has_no_election_when_a_replica_starts() -> None:
     cluster = incident("under-min-isr-kraft")
     cluster.changer.alter_configs(TOPIC, "orders", {UNCLEAN: "true"})
     args = on_tp("manual.bring_back", cluster)

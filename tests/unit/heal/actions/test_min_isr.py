@@ -32,7 +32,7 @@ def test_no_more_is_demanded_than_every_partition_can_give() -> None:
         min_isr(cluster, "5", replicas=5, spare=1)
 
 
-def test_to_demand_less_asks_nobody_for_replicas() -> None:
+def test_to_demand_less_asks_no_replicas() -> None:
     cluster = dead_isr()
     cluster.alter_configs(TOPIC, "orders", {MIN_ISR: "5"})
     assert guards_pass("config.set", min_isr(cluster, "4"), cluster)
@@ -52,7 +52,7 @@ def test_producers_are_not_stopped_by_a_raise_nor_by_taking_a_lowering_back() ->
     assert guards_pass(undo.action, undo.args, cluster)
 
 
-def test_what_somebody_set_since_is_not_taken_back() -> None:
+def test_what_another_operator_set_since_is_not_rolled_back() -> None:
     cluster = four_brokers()
     cluster.alter_configs(TOPIC, "orders", {MIN_ISR: "2"})
     args = min_isr(cluster, "1")

@@ -29,7 +29,7 @@ from tests.unit.heal.actions.acting import (
 MOVE, CANCEL = ACTIONS["reassign.move"], ACTIONS["reassign.cancel"]
 
 
-def test_a_raise_tells_what_it_copies_how_long_it_takes_and_the_command() -> None:
+def test_a_raise_shows_what_it_copies_how_long_it_takes_and_the_command() -> None:
     args = on_tp("reassign.move", four_brokers(), replicas=(1, 2, 3, 4), rate=1000)
     shown = MOVE.preview(args)
     assert shown.what == "orders-0: [1,2,3] -> [1,2,3,4]; copies 1 replica, 10 kB at 1 kB/s"
@@ -39,7 +39,7 @@ def test_a_raise_tells_what_it_copies_how_long_it_takes_and_the_command() -> Non
     assert shown.live == "replicas 1,2,3"
 
 
-def test_a_replacement_tells_what_goes_and_a_new_order_that_nothing_is_copied() -> None:
+def test_a_replacement_shows_what_goes_and_a_new_order_that_nothing_is_copied() -> None:
     cluster = four_brokers()
     replaced = MOVE.preview(on_tp("reassign.move", cluster, replicas=(1, 2, 4)))
     assert replaced.what.endswith("copies 1 replica, 10 kB, not throttled; removes the replica on 3")
@@ -48,7 +48,7 @@ def test_a_replacement_tells_what_goes_and_a_new_order_that_nothing_is_copied() 
     assert permuted.estimate.bytes == 0
 
 
-def test_a_size_that_nobody_tells_is_unknown_and_any_live_replica_may_tell_it() -> None:
+def test_an_unreported_size_is_unknown_and_any_live_replica_may_report_it() -> None:
     cluster = four_brokers()
     cluster.silence(1)
     assert on_tp("reassign.move", cluster, replicas=(1, 2, 3, 4)).number("bytes") == 10_000
@@ -106,7 +106,7 @@ def test_an_inverse_that_takes_replicas_away_leaves_enough_as_well() -> None:
     assert not guards_pass(undo.action, undo.args, cluster)
 
 
-def test_a_broker_that_says_it_has_no_room_gets_no_copy_and_one_that_does_not_tell_does() -> None:
+def test_a_broker_without_room_gets_no_copy_and_one_that_does_not_report_its_room_does() -> None:
     cluster = four_brokers()
     args = on_tp("reassign.move", cluster, replicas=(1, 2, 3, 4))
     assert guards_pass("reassign.move", args, cluster)
@@ -188,7 +188,7 @@ def test_what_throws_no_good_copy_away_is_taken_back_unasked(replicas: tuple[int
     assert not cluster.reassignments()
 
 
-def test_a_move_of_somebody_elses_is_not_this_one() -> None:
+def test_another_operators_move_is_not_this_one() -> None:
     cluster = four_brokers()
     args = on_tp("reassign.move", cluster, replicas=(1, 2, 3, 4))
     far = progress("reassign.move", args, cluster)

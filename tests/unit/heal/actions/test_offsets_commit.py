@@ -39,7 +39,7 @@ def test_equal_offsets_are_no_change_and_no_step_back() -> None:
 @pytest.mark.parametrize(
     ("now", "status"), [(5, ActionStatus.NOT_STARTED), (7, ActionStatus.DONE), (6, ActionStatus.UNKNOWN)]
 )
-def test_what_somebody_else_committed_is_unknown_and_not_this_change(now: int, status: ActionStatus) -> None:
+def test_what_another_operator_committed_is_unknown_and_not_this_change(now: int, status: ActionStatus) -> None:
     cluster = with_offsets()
     far = progress(NAME, planned(cluster, '{"0":"7"}'), cluster)
     cluster.committed["g"][TP] = StoredOffset(now)

@@ -53,7 +53,7 @@ def test_a_higher_epoch_outweighs_a_longer_log() -> None:
     assert on_tp("reassign.reorder", cluster, first="longest-log").brokers("replicas") == (3, 1, 2)
 
 
-def test_an_epoch_that_nobody_knows_is_not_guessed() -> None:
+def test_an_unknown_epoch_is_not_guessed() -> None:
     cluster = dead_isr(b3=130)
     cluster.logs.epochs[TP][3] = -1
     with pytest.raises(RefusedError, match=r"last record of \[3\] is unknown"):
@@ -61,7 +61,7 @@ def test_an_epoch_that_nobody_knows_is_not_guessed() -> None:
     assert on_tp("reassign.reorder", cluster, first="3").brokers("replicas") == (3, 1, 2)
 
 
-def test_the_longest_log_does_not_matter_while_somebody_is_in_sync() -> None:
+def test_the_longest_log_does_not_matter_while_a_replica_is_in_sync() -> None:
     with pytest.raises(NotApplicable, match="holds every acknowledged record"):
         on_tp("reassign.reorder", four_brokers(), first="longest-log")
     cluster = dead_isr()

@@ -3,44 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from kfix.core.application import App
 from kfix.core.diagnosis.finding import Remedy
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.memory.incidents import ALL
 from kfix.heal.runbook.catalogue import shipped_dir
-from kfix.shell.app import app
 from tests.each import for_each
 from tests.unit.heal.fake_wiring import FakeWiring
-
-BEHIND: list[App] = []
+from tests.unit.shell.console import kfix, plan_file, wire
 
 
 @pytest.fixture
-def wired(tmp_path: Path) -> Iterator[FakeWiring]:
-    incident = ALL["coordinator-stuck"]()
-    fake = FakeWiring(incident.cluster, incident.finding)
-    BEHIND.append(fake.app(tmp_path / "state", incident.cluster.clock))
-    yield fake
-    BEHIND.clear()
-
-
-def kfix(*args: str) -> Result:
-    """Without a terminal, as in a pipe or a cron job."""
-    return CliRunner().invoke(app, ["runbook", *args], obj=BEHIND[-1] if BEHIND else None)
+def wired(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
+    return wire("coordinator-stuck", monkeypatch, tmp_path)
 
 
 def planned(tmp_path: Path) -> tuple[str, str]:
-    path = tmp_path / "plan.json"
-    result = kfix("plan", "coordinator-stuck", "-o", str(path))
-    assert result.exit_code == 0, result.output
-    return str(path), json.loads(path.read_text())["plan_id"][:8]
+    path, plan = plan_file(tmp_path, "coordinator-stuck")
+    return str(path), plan["plan_id"][:8]
 
 
 def test_list_show_and_validate_need_no_cluster() -> None:
@@ -50,7 +34,7 @@ def test_list_show_and_validate_need_no_cluster() -> None:
     assert kfix("show", "coordinator-stuck").stdout.startswith("# coordinator-stuck\n")
 
 
-def test_validate_tells_all_mistakes_and_exits_with_2(tmp_path: Path) -> None:
+def test_validate_reports_all_mistakes_and_exits_with_2(tmp_path: Path) -> None:
     assert kfix("validate").exit_code == 0
     bad = tmp_path / "bad.yaml"
     bad.write_text("apiVersion: kfix/v1\nkind: Runbok\ntitel: x\n")
@@ -71,7 +55,7 @@ def test_a_plan_that_was_approved_is_carried_out_and_proved(wired: FakeWiring, t
     assert "was already run as" in again.output
 
 
-def test_the_end_says_which_findings_of_the_same_runbook_the_plan_did_not_cover(
+def test_the_end_names_the_findings_of_the_same_runbook_that_the_plan_did_not_cover(
     wired: FakeWiring, tmp_path: Path
 ) -> None:
     path, plan_id = planned(tmp_path)
@@ -86,7 +70,7 @@ def test_the_end_says_which_findings_of_the_same_runbook_the_plan_did_not_cover(
     assert said.startswith(f"not healed by this plan: 1 more finding, {left.key}. To heal the rest: kfix runbook apply")
 
 
-def test_apply_in_one_go_without_a_terminal_changes_nothing_and_tells_the_way(
+def test_apply_in_one_go_without_a_terminal_changes_nothing_and_shows_the_command(
     wired: FakeWiring, tmp_path: Path
 ) -> None:
     result = kfix("apply", "coordinator-stuck")
@@ -131,7 +115,7 @@ def test_history_and_verify_speak_of_the_run(wired: FakeWiring, tmp_path: Path) 
     assert kfix("verify", run["id"]).exit_code == 5
 
 
-def test_history_of_an_edited_journal_tells_where_and_exits_with_3(wired: FakeWiring, tmp_path: Path) -> None:
+def test_history_of_an_edited_journal_shows_where_and_exits_with_3(wired: FakeWiring, tmp_path: Path) -> None:
     path, plan_id = planned(tmp_path)
     kfix("apply", "--plan", path, "--approve", f"plan:{plan_id}")
     (journal,) = (tmp_path / "state").rglob("journal.ndjson")
@@ -142,7 +126,7 @@ def test_history_of_an_edited_journal_tells_where_and_exits_with_3(wired: FakeWi
     assert wired.cluster.faults.calls
 
 
-def test_nothing_to_do_says_what_was_looked_at(wired: FakeWiring) -> None:
+def test_nothing_to_do_shows_what_was_read(wired: FakeWiring) -> None:
     wired.findings = ()
     for command in ("plan", "apply"):
         result = kfix(command, "coordinator-stuck")

@@ -46,7 +46,7 @@ def test_doc_is_the_page_of_show_and_goes_into_a_file(wired: FakeWiring, tmp_pat
 
 
 @for_each("path", sorted(shipped_dir().glob("*.yaml")), ids=lambda p: p.stem)
-def test_every_runbook_has_a_page_with_all_it_says(path: Path) -> None:
+def test_every_runbook_has_a_page_with_all_its_contents(path: Path) -> None:
     result = kfix("doc", str(path))
     assert result.exit_code == 0, result.output
     assert ("## Invariants" in result.stdout) == ("\ninvariants:" in path.read_text())
@@ -75,7 +75,7 @@ def test_a_plan_is_shown_whatever_became_of_it(
     assert json.loads(as_json.stdout)["plan_id"] == plan["plan_id"]
 
 
-def test_a_plan_of_another_kfix_is_shown_and_said_to_be_one(
+def test_a_plan_of_another_kfix_is_shown_and_marked_as_one(
     wired: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, _ = plan_file(tmp_path, STUCK)
@@ -109,7 +109,7 @@ def test_the_tests_of_all_runbooks_pass() -> None:
     assert all(line.startswith("ok ") for line in lines[:-1])
 
 
-def test_a_test_that_fails_says_what_was_wanted_and_what_came(tmp_path: Path) -> None:
+def test_a_test_that_fails_shows_what_was_expected_and_what_came(tmp_path: Path) -> None:
     path = _copy(tmp_path, "steps: [nudge], max_gate: plan", "steps: [elect-isr], max_gate: auto")
     result = kfix("test", str(path))
     assert result.exit_code == 5
@@ -146,7 +146,7 @@ def test_a_test_that_fails_says_what_was_wanted_and_what_came(tmp_path: Path) ->
         ),
     ],
 )
-def test_each_way_to_fail_is_told(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_each_way_to_fail_is_reported(tmp_path: Path, old: str, new: str, says: str) -> None:
     result = kfix("test", str(_copy(tmp_path, old, new)), "--json")
     assert result.exit_code == 5, result.output
     told = [json.loads(line) for line in result.stdout.splitlines()]

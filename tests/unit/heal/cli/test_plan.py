@@ -43,7 +43,7 @@ def test_what_a_person_asks_for_needs_no_finding(weak: FakeWiring, tmp_path: Pat
     assert changes(weak) == []
 
 
-def test_critical_findings_are_told_before_a_request_is_planned(weak: FakeWiring) -> None:
+def test_critical_findings_are_shown_before_a_request_is_planned(weak: FakeWiring) -> None:
     sick = Finding("KFX101", Severity.CRITICAL, "x-1", "x-1 has no leader", Cause("unknown", Confidence.UNKNOWN))
     weak.findings = tuple(replace(sick, obj=f"x-{n}") for n in range(7))
     result = kfix("plan", "raise-topic-rf", "-p", "topic=orders")
@@ -53,7 +53,7 @@ def test_critical_findings_are_told_before_a_request_is_planned(weak: FakeWiring
     assert result.output.index("warning: KFX101") < result.output.index("PLAN ")
 
 
-def test_what_could_not_be_read_is_told_before_a_request(weak: FakeWiring) -> None:
+def test_what_could_not_be_read_is_shown_before_a_request(weak: FakeWiring) -> None:
     weak.could_not_read = ("broker 3",)
     assert "warning: could not read broker 3" in kfix("plan", "raise-topic-rf", "-p", "topic=orders").output
 
@@ -100,7 +100,7 @@ def test_a_wrong_wish_is_one_clear_line(weak: FakeWiring, args: list[str], says:
     assert changes(weak) == []
 
 
-def test_a_finding_goes_before_a_request_and_tells_the_topic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_finding_goes_before_a_request_and_names_the_topic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     wire("offsets-rf1-all-alive", monkeypatch, tmp_path)
     _, plan = plan_file(tmp_path, "raise-offsets-rf")
     assert plan["finding"]["code"] == "KFX303"
@@ -146,13 +146,13 @@ def test_moves_that_must_not_be_sent_are_refused_all_at_once(weak: FakeWiring, t
     assert changes(weak) == []
 
 
-def test_moves_that_are_unwise_are_told_and_planned(weak: FakeWiring, tmp_path: Path) -> None:
+def test_moves_that_are_unwise_are_reported_and_planned(weak: FakeWiring, tmp_path: Path) -> None:
     result = kfix("plan", "move-replicas", "--json-in", _moves(tmp_path, (0, [3])))
     assert "warning:" in result.output
     assert "2 replicas become 1" in one_line(result.output)
 
 
-def test_a_file_that_is_no_reassignment_is_told_with_its_place(weak: FakeWiring, tmp_path: Path) -> None:
+def test_a_file_that_is_no_reassignment_is_reported_with_its_place(weak: FakeWiring, tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     path.write_text('{"version":1,\n"partitions":[}')
     result = kfix("plan", "move-replicas", "--json-in", str(path))
@@ -198,7 +198,7 @@ def test_nothing_differs_from_a_plan_just_made(weak: FakeWiring, tmp_path: Path)
     assert "no differences" in told.output
 
 
-def test_what_differs_is_told_as_it_was_and_as_it_is(weak: FakeWiring, tmp_path: Path) -> None:
+def test_what_differs_is_shown_as_it_was_and_as_it_is(weak: FakeWiring, tmp_path: Path) -> None:
     plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders")
     rows = {row["what"]: row for row in _diff(tmp_path, "raise-topic-rf", "-p", "topic=orders", "-p", "throttle=1MB/s")}
     assert rows["params.throttle"] == {"what": "params.throttle", "was": "50000000", "is": "1000000"}
@@ -229,7 +229,7 @@ def test_plans_of_different_remedies_are_not_compared(weak: FakeWiring, tmp_path
 # -- the look
 
 
-def test_the_wait_for_a_second_look_can_be_chosen(weak: FakeWiring) -> None:
+def test_the_wait_for_a_second_snapshot_can_be_chosen(weak: FakeWiring) -> None:
     kfix("plan", "raise-topic-rf", "-p", "topic=orders", "--debounce", "2.5")
     kfix("plan", "raise-topic-rf", "-p", "topic=orders")
     assert [look.debounce for look in weak.looks] == [2.5, 10.0]

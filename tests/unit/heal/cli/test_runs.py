@@ -45,6 +45,15 @@ def _stop(weak: FakeWiring, tmp_path: Path) -> Path:
     return last_run(tmp_path)
 
 
+def _without_end(run: Path, *, dead: bool = False) -> None:
+    """Makes it a run that goes on in this process, or whose process is dead."""
+    data = b"".join((run / "journal.ndjson").read_bytes().splitlines(keepends=True)[:-1])
+    with subprocess.Popen(["true"]) as child:
+        child.wait()
+    pid = child.pid if dead else os.getpid()
+    (run / "journal.ndjson").write_bytes(data.replace(f'"pid":{os.getpid()}'.encode(), f'"pid":{pid}'.encode()))
+
+
 def test_a_run_that_was_declined_half_way_is_resumed_and_proved(weak: FakeWiring, tmp_path: Path) -> None:
     run = _stop(weak, tmp_path)
     short = run.name[-8:]
@@ -81,7 +90,7 @@ def test_what_was_done_by_hand_is_believed_when_it_is_seen(monkeypatch: pytest.M
     assert "nudge: done by hand and verified" in result.output
 
 
-def test_an_aborted_run_puts_back_what_it_left_on_and_says_what_stays(weak: FakeWiring, tmp_path: Path) -> None:
+def test_an_aborted_run_removes_what_it_left_on_and_shows_what_stays(weak: FakeWiring, tmp_path: Path) -> None:
     run = _stop(weak, tmp_path)
     result = kfix("abort", run.name, "--reason", "the change window is over")
     assert result.exit_code == 0, result.output
@@ -114,7 +123,7 @@ def test_a_run_is_taken_back_by_a_plan_of_its_own(lax: FakeWiring, tmp_path: Pat
     assert lax.cluster.records.topic_configs["orders"] == {"unclean.leader.election.enable": "true"}
 
 
-def test_a_rollback_without_a_terminal_changes_nothing_and_tells_the_way(lax: FakeWiring, tmp_path: Path) -> None:
+def test_a_rollback_without_a_terminal_changes_nothing_and_shows_the_command(lax: FakeWiring, tmp_path: Path) -> None:
     path, plan = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
     kfix("apply", "--plan", str(path), "--approve", f"step:{plan['plan_id'][:8]}")
     before = changes(lax)
@@ -139,8 +148,7 @@ def test_another_throttle_is_left_for_a_run_that_goes_on(weak: FakeWiring, tmp_p
     ended = kfix("throttle", run.name, "5MB/s")
     assert ended.exit_code == 3
     assert "has ended (interrupted)" in ended.output
-    lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)
-    (run / "journal.ndjson").write_bytes(b"".join(lines[:-1]))
+    _without_end(run)
     result = kfix("throttle", run.name, "5MB/s")
     assert result.exit_code == 0, result.output
     assert "5 MB/s requested; the run applies it within seconds" in one_line(result.output)
@@ -152,13 +160,9 @@ def test_another_throttle_is_left_for_a_run_that_goes_on(weak: FakeWiring, tmp_p
     assert "throttle changed" in resumed.output
 
 
-def test_a_throttle_for_a_run_whose_process_is_gone_says_so(weak: FakeWiring, tmp_path: Path) -> None:
+def test_a_throttle_for_a_run_whose_process_is_gone_is_refused(weak: FakeWiring, tmp_path: Path) -> None:
     run = _stop(weak, tmp_path)
-    lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)[:-1]
-    with subprocess.Popen(["true"]) as child:
-        child.wait()
-    dead = [line.replace(f'"pid":{os.getpid()}'.encode(), f'"pid":{child.pid}'.encode()) for line in lines]
-    (run / "journal.ndjson").write_bytes(b"".join(dead))
+    _without_end(run, dead=True)
     assert "the run's process has ended" in one_line(kfix("throttle", run.name, "5MB/s").output)
 
 
@@ -191,8 +195,7 @@ def test_a_wrong_command_is_one_clear_line(
     weak = wire("weak-topic", monkeypatch, tmp_path)
     run = _stop(weak, tmp_path)
     if args[0] == "throttle":
-        lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)
-        (run / "journal.ndjson").write_bytes(b"".join(lines[:-1]))
+        _without_end(run)
     before = changes(weak)
     result = kfix(*(run.name if word == "RUN" else word for word in args))
     assert result.exit_code == code, result.output
@@ -216,7 +219,7 @@ def wire_other(weak: FakeWiring) -> str:
     return "elsewhere"
 
 
-def test_a_run_that_failed_and_cannot_all_be_taken_back_says_so(lax: FakeWiring, tmp_path: Path) -> None:
+def test_a_run_that_failed_and_cannot_be_rolled_back_completely_is_reported(lax: FakeWiring, tmp_path: Path) -> None:
     """on_failure rollback; to allow unclean elections again is typed, and nobody is there to type."""
     from kfix.core.snapshot.reading import ChangeResult
 
@@ -251,7 +254,7 @@ def test_step_by_step_asks_before_every_change(lax: FakeWiring, tmp_path: Path) 
     assert changes(lax) == []
 
 
-def test_that_others_are_not_locked_out_is_told(lax: FakeWiring, tmp_path: Path) -> None:
+def test_a_run_that_does_not_lock_others_out_states_it(lax: FakeWiring, tmp_path: Path) -> None:
     from kfix.core.errors import UnreachableError
 
     def none_here(_holder: object) -> None:
@@ -264,7 +267,9 @@ def test_that_others_are_not_locked_out_is_told(lax: FakeWiring, tmp_path: Path)
     assert "other hosts are not locked out (there is no ZooKeeper to lock)" in one_line(result.output)
 
 
-def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_second_finding_is_planned_from_a_snapshot_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """What was changed for the first one is in it."""
     monkeypatch.setattr("kfix.heal.planning.matching.in_plans", lambda found, _runbook: found)
     fake = wire("coordinator-stuck", monkeypatch, tmp_path)
@@ -330,11 +335,7 @@ def test_the_command_that_applies_a_requested_throttle_names_the_cluster_as_the_
     named.cluster.faults.before("reassign", interrupt)
     kfix("apply", "--plan", str(path), "-c", "shop", "--approve", f"step:{plan['plan_id'][:8]}")
     run = last_run(tmp_path)
-    lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)[:-1]
-    with subprocess.Popen(["true"]) as child:
-        child.wait()
-    dead = [line.replace(f'"pid":{os.getpid()}'.encode(), f'"pid":{child.pid}'.encode()) for line in lines]
-    (run / "journal.ndjson").write_bytes(b"".join(dead))
+    _without_end(run, dead=True)
     said = one_line(kfix("throttle", run.name, "5MB/s").output)
     assert f"kfix runbook resume {run.name} -c shop will apply it" in said
 

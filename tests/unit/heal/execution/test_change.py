@@ -180,7 +180,7 @@ def test_the_facts_after_a_change_are_caught_up_only_once_it_is_seen(
 
 
 @pytest.mark.parametrize("code", [3, 31, 41, 60, 85])
-def test_an_answer_that_says_nothing_was_changed_is_believed(bench: Bench, code: int) -> None:
+def test_an_answer_that_nothing_was_changed_is_trusted(bench: Bench, code: int) -> None:
     bench.cluster.faults.answer("reassign", ChangeResult(code, "REFUSED"))
     result = bench.make()
     assert not result.accepted

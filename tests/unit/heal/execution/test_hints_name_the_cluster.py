@@ -33,7 +33,7 @@ def assert_named(text: str, count: int) -> None:
     assert all(AT in command for command in found), found
 
 
-def test_a_run_that_nobody_approved_names_the_cluster(stage: Stage) -> None:
+def test_a_run_without_approval_names_the_cluster(stage: Stage) -> None:
     with pytest.raises(ApprovalError) as caught:
         stage.run(human=Unattended(), at=AT)
     assert f"apply --plan {stage.last_run.plan_path}{AT} --approve" in caught.value.hint

@@ -57,7 +57,7 @@ def test_only_what_the_screen_offers_is_done(
     assert chosen(tmp_path, answers, end=KeyboardInterrupt(), throttled=throttled, policy=policy) is way
 
 
-def test_a_process_that_is_terminated_asks_nobody(tmp_path: Path) -> None:
+def test_a_process_that_is_terminated_asks_no_one(tmp_path: Path) -> None:
     assert chosen(tmp_path, ["c"], end=Terminated(), throttled=True, policy=NO_POLICY) is Way.LEAVE
 
 

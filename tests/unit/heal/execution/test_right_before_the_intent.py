@@ -90,7 +90,7 @@ def test_a_lock_that_is_lost_in_any_reading_before_the_intent_is_seen(stages: Ca
     assert number > 3
 
 
-def test_a_slow_disk_at_the_intent_makes_the_time_be_looked_at_again(stage: Stage) -> None:
+def test_after_a_slow_disk_at_the_intent_the_time_is_checked_again(stage: Stage) -> None:
     at_gate(stage, Gate.TYPED)
 
     def slow(record: Mapping[str, Any]) -> None:

@@ -35,7 +35,7 @@ def waits(stage: Stage) -> list[dict[str, Any]]:
     return [r for r in stage.journal() if r["type"] == "wait"]
 
 
-def test_a_step_that_does_not_take_says_what_is_missing_and_until_when_it_waits(stage: Stage) -> None:
+def test_a_step_without_effect_shows_what_is_missing_and_until_when_it_waits(stage: Stage) -> None:
     leave_stuck(stage, "reassign")
     stage.human = Answers(["y", "n"])
     with pytest.raises(StoppedError):
@@ -50,7 +50,7 @@ def test_a_step_that_does_not_take_says_what_is_missing_and_until_when_it_waits(
     assert end == pytest.approx(datetime.fromisoformat(first["t"]).timestamp() + first["seconds_left"], abs=1)
 
 
-def test_the_proof_says_it_too(stage: Stage) -> None:
+def test_the_proof_shows_it_too(stage: Stage) -> None:
     leave_stuck(stage, "reassign", 5)
     leave_stuck(stage, "elect", 5)
     leave_stuck(stage, "reelect_controller", 5)
@@ -64,7 +64,7 @@ def test_what_comes_about_at_once_needs_no_words(stage: Stage) -> None:
     assert waits(stage) == []
 
 
-def test_in_a_pipe_it_is_told_now_and_then(stage: Stage) -> None:
+def test_in_a_pipe_it_is_reported_now_and_then(stage: Stage) -> None:
     out = io.StringIO()
     line = ProgressLine(console_on(out))
     for seconds in (0.0, 5.0, 59.0, 61.0):

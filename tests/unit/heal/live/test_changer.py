@@ -94,7 +94,7 @@ def test_a_failed_directory_is_left_out_while_another_answers():
         (dirs(("/a", 0, 5, 70), top=31, highest=4), "CLUSTER_AUTHORIZATION_FAILED"),
     ],
 )
-def test_log_directories_that_cannot_be_told_are_an_error_with_its_reason(broker, words):
+def test_log_directories_that_cannot_be_read_are_an_error_with_its_reason(broker, words):
     with pytest.raises(UnreachableError, match=words):
         ask(broker, questions.ask_log_dirs, 1)
 
@@ -151,7 +151,7 @@ def test_the_last_records_epoch_is_searched_for_by_time(log, tail):
     assert len(broker.asked) <= 45
 
 
-def test_a_replica_that_is_not_there_says_so_in_its_tail():
+def test_a_replica_that_is_not_there_has_a_tail_that_states_it():
     assert ask(replica([], error=3), questions.ask_log_tail, TP).error == "UNKNOWN_TOPIC_OR_PARTITION"
 
 
@@ -249,7 +249,7 @@ def test_a_lost_answer_to_altered_configs_is_unknown_and_not_asked_again():
 
 
 @pytest.mark.parametrize(("kind", "name", "controller"), [(BROKER, "2", 1), (BROKER, "all", 1), (TOPIC, "t", None)])
-def test_what_nobody_can_be_asked_is_not_sent(kind, name, controller):
+def test_a_change_without_an_endpoint_is_not_sent(kind, name, controller):
     broker = altering()
     assert alter(broker, kind, name, controller=controller).code > 0
     assert broker.asked == []

@@ -15,8 +15,8 @@ from kfix.core.zookeeper.lock import ZooKeeperLock
 from kfix.core.zookeeper.wire import ZooKeeperLine
 from kfix.heal.live.lines import BrokerLines
 from kfix.heal.live.reader import named_coordinator
+from tests.listening import listening
 from tests.unit.core.fake_broker import configs
-from tests.unit.core.kafka.test_connection import server
 from tests.unit.heal.live.test_lines import reply, session
 
 TP = TopicPartition("t", 0)
@@ -93,7 +93,7 @@ def test_the_error_of_one_broker_hides_no_coordinator_that_another_names():
 def from_zookeeper(data, read, *args):
     """Behind the answer to a sync, which comes first."""
     with (
-        server(session(reply(1, b"") + reply(2, data))) as endpoint,
+        listening(session(reply(1, b"") + reply(2, data))) as endpoint,
         ZooKeeperLine(endpoint, Deadline.after(2)) as line,
     ):
         return read(line, parse_connect(str(endpoint)), *args, Deadline.after(2))
@@ -105,7 +105,7 @@ def test_a_brokers_address_is_that_of_the_listener_with_our_protocol(protocol, p
     assert from_zookeeper(data, fresh.read_endpoint, 7, protocol) == Endpoint("h", port)
 
 
-def test_assignments_tell_what_is_added_and_removed():
+def test_assignments_show_what_is_added_and_removed():
     data = b"""{"partitions":{"0":[4,2,1],"1":[1]},"adding_replicas":{"0":[4]},"removing_replicas":{"0":[1]}}"""
     assert from_zookeeper(data, fresh.read_assignments, "t") == {
         TP: Assignment((4, 2, 1), (4,), (1,)),

@@ -33,7 +33,7 @@ from kfix.heal.live import changer as live_changer
 from kfix.heal.live.authority import ZooKeeperAuthority
 from kfix.heal.live.changer import LiveChanger
 from kfix.heal.live.reader import LiveReader
-from tests.unit.core.kafka.test_connection import server
+from tests.listening import listening
 
 TP = TopicPartition("t", 0)
 IDENTITY = ClusterIdentity("mine", Mode.ZOOKEEPER, "b:1", "z:1")
@@ -58,7 +58,7 @@ def session(*answers: bytes):
 
 def test_an_answer_to_an_earlier_question_is_not_taken_for_this_one() -> None:
     talk = session(reply(1, b"one"), reply(1, b"late"))
-    with server(talk) as endpoint, ZooKeeperLine(endpoint, Deadline.after(2)) as line:
+    with listening(talk) as endpoint, ZooKeeperLine(endpoint, Deadline.after(2)) as line:
         [node] = line.read([get("/one")], Deadline.after(2))
         assert node is not None
         assert node.data == b"one"

@@ -58,7 +58,7 @@ def test_the_founding_incident_arises_as_it_did() -> None:
     assert leader(c, STUCK) == (-1, 2, (2,))
 
 
-def test_while_it_is_latent_nobody_notices() -> None:
+def test_while_it_is_latent_everything_works() -> None:
     c = ALL["metadata-divergence"]().cluster
     assert {v.leader for v in c.partition(STUCK).views.values()} == {3}
     assert c.partition(STUCK).diverged is True
@@ -119,7 +119,7 @@ def test_a_reorder_of_an_offline_partition_chooses_the_survivor() -> None:
     assert leader(c, STUCK)[0] == 2
 
 
-def test_unclean_with_nobody_alive_answers_83() -> None:
+def test_unclean_without_a_live_replica_answers_83() -> None:
     c = MemoryCluster.healthy(brokers=4, topics={"x": 1}, replication=1)
     c.control.fail_over_to(4)
     c.kill(1)
@@ -208,7 +208,7 @@ def test_a_restarted_follower_rejoins_the_isr_with_time() -> None:
     assert 3 in leader(c)[2]
 
 
-def test_a_silent_broker_is_registered_and_tells_nothing() -> None:
+def test_a_silent_broker_is_registered_and_answers_nothing() -> None:
     c = cluster()
     c.silence(2)
     reading = c.partition(TP)
@@ -253,7 +253,7 @@ def test_something_can_happen_between_two_reads() -> None:
     assert 3 not in (c.partition(TP).registered or ())
 
 
-def test_the_snapshot_tells_the_same_as_the_readings() -> None:
+def test_the_snapshot_shows_the_same_as_the_readings() -> None:
     c = stuck()
     c.groups["payments"] = 7
     snapshot = c.snapshot()
@@ -264,7 +264,7 @@ def test_the_snapshot_tells_the_same_as_the_readings() -> None:
     assert snapshot.memory.groups == ("payments",)
 
 
-def test_a_group_of_a_leaderless_partition_is_still_listed_by_nobody_who_lost_it() -> None:
+def test_a_group_of_a_leaderless_partition_is_still_listed_by_brokers_that_did_not_lose_it() -> None:
     c = cluster()
     c.groups["g"] = 1
     tp = TopicPartition(OFFSETS_TOPIC, partition_of_group("g", 5))

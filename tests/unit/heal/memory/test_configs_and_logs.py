@@ -106,7 +106,7 @@ def test_unclean_on_an_offline_topic_elects_at_once_and_in_the_stuck_state_does_
     assert stuck.records.states[STUCK].leader == -1
 
 
-def test_log_directories_tell_sizes_and_the_room_that_is_set() -> None:
+def test_log_directories_show_sizes_and_the_room_that_is_set() -> None:
     c = cluster()
     assert c.log_dirs(1).free is None
     c.brokers[1].free = 5_000
@@ -115,7 +115,7 @@ def test_log_directories_tell_sizes_and_the_room_that_is_set() -> None:
     assert (told.free, told.sizes[TP], len(told.sizes)) == (5_000, 12_000, 8)
 
 
-def test_a_tail_tells_the_epoch_of_its_last_record() -> None:
+def test_a_tail_has_the_epoch_of_its_last_record() -> None:
     c = cluster()
     c.append(TP, 5, (1,), epoch=4)
     assert c.log_tails(TP, (1, 2)) == {1: LogTail(0, 105, 4), 2: LogTail(0, 100, 0)}

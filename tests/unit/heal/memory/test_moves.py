@@ -236,7 +236,7 @@ def test_no_live_replica() -> None:
     assert "KFX104" in codes(c)
 
 
-def test_replicas_under_an_id_that_nobody_has() -> None:
+def test_replicas_under_an_id_without_a_broker() -> None:
     c = MemoryCluster.healthy(brokers=4, replication=1, topics={"orders": 4})
     c.remove_broker(2)
     c.add_broker(9)

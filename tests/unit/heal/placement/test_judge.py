@@ -15,7 +15,7 @@ def test_a_good_placement() -> None:
     assert judge([], w) == ()
 
 
-def test_every_mistake_is_told_in_order() -> None:
+def test_every_mistake_is_reported_in_order() -> None:
     w = world("abcc", {"t-0": (1, 2), "t-1": (2, 3), "t-2": (1, 2, 3), "t-3": (1, 9), "t-4": (1, 2)})
     wanted = [
         (tp("x-0"), (1,)),

@@ -41,7 +41,7 @@ def test_what_kafka_lets_pass_passes() -> None:
     )
 
 
-def test_what_judge_tells_is_not_told_here() -> None:
+def test_what_judge_reports_is_not_reported_here() -> None:
     one = '{"topic":"t","partition":0,"replicas":[]},{"topic":"t","partition":0,"replicas":[1,1]}'
     assert parse(f'{{"version":1,"partitions":[{one}]}}', "r") == ((tp("t-0"), ()), (tp("t-0"), (1, 1)))
 

@@ -43,7 +43,7 @@ def test_more_partitions_than_a_plan_may_change_are_several_plans() -> None:
     ]
 
 
-def test_a_runbook_that_does_not_say_so_has_one_plan_per_topic() -> None:
+def test_a_runbook_without_that_setting_has_one_plan_per_topic() -> None:
     other = replace(STUCK, together=False)
     assert [plan.key for plan in in_plans((ONE, THREE, ORDERS), other)] == [
         "KFX101:__consumer_offsets",

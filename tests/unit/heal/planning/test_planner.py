@@ -36,7 +36,7 @@ def test_the_remedies_come_in_the_order_of_least_harm(stages: Stages) -> None:
     assert [s.action for s in of_two.steps] == ["reassign.noop", "leader.elect_isr", "controller.reelect"]
 
 
-def test_a_branch_that_is_not_taken_says_why(stage: Stage) -> None:
+def test_a_branch_that_is_not_taken_shows_why(stage: Stage) -> None:
     skipped, unclean = stage.plan().skipped_at_plan
     assert (unclean.step, "(broker 3) and would be elected" in unclean.reason) == ("elect-isr", True)
     assert (skipped.step, skipped.reason) == ("elect-preferred", "the preferred replica 3 is not in the live ISR [2]")
@@ -91,7 +91,7 @@ def test_every_fact_of_the_read_set_is_in_some_steps_pre(stage: Stage) -> None:
     assert next(f for f in plan.facts if f.key.endswith(".isr")).version == 2
 
 
-def test_the_impact_tells_the_worst_case(stage: Stage) -> None:
+def test_the_impact_is_that_of_the_worst_case(stage: Stage) -> None:
     impact = stage.plan().impact
     assert (impact.partitions, impact.replicas_moved, impact.bytes) == (1, 0, 0)
     assert impact.max_loss == stage.plan().steps[-1].estimate.max_loss
@@ -126,7 +126,7 @@ def test_a_runbook_is_not_planned_for_a_finding_of_another(stage: Stage) -> None
         stage.plan()
 
 
-def test_a_fact_the_finding_does_not_tell_decides_nothing(stage: Stage) -> None:
+def test_a_fact_that_the_finding_lacks_decides_nothing(stage: Stage) -> None:
     stage.finding = replace(stage.finding, facts={})
     with pytest.raises(RefusedError, match=r"has no fact finding\.group"):
         stage.plan()
@@ -220,7 +220,7 @@ def test_a_plan_cut_off_anywhere_is_refused(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"schema": "kfix.plan/v9"}', "null", '{"a": NaN}', "[" * 100_000])
-def test_what_is_no_plan_is_told(text: str) -> None:
+def test_what_is_no_plan_is_reported(text: str) -> None:
     with pytest.raises(UsageError, match=r"p\.json: not a"):
         planfile.from_json(text, "p.json")
 

@@ -38,7 +38,7 @@ def test_gates_and_limits_are_read() -> None:
     assert parse_policy(HEAD, "p") == Policy(origin="p")
 
 
-def test_all_mistakes_are_told_with_their_places() -> None:
+def test_all_mistakes_are_reported_with_their_places() -> None:
     text = (
         "apiVersion: kfix/v2\nkind: Policy\n"
         "gates:\n  reassign.nop: step\n  leader.elect_unclean: step\n  throttle.restore: step\n  config.set: auto\n"
@@ -82,7 +82,7 @@ def test_no_action_can_be_given_less_than_its_floor() -> None:
                     parse_policy(text, "p")
 
 
-def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_missing_or_not_text_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no such policy"):
         load_policy(tmp_path / "none.yaml")
     with pytest.raises(UsageError, match="cannot be read"):
@@ -134,7 +134,7 @@ def test_a_plan_that_takes_back_has_its_gates_raised_and_no_limits(stage: Stage)
     assert NO_POLICY.raised(undo) is undo
 
 
-def test_what_asks_nobody_is_left_alone(stage: Stage) -> None:
+def test_what_asks_no_one_is_left_alone(stage: Stage) -> None:
     plan = stage.plan()
     free = reseal(plan, steps=tuple(replace(s, gate=Gate.AUTO) for s in plan.steps))
     Policy({"reassign.noop": Gate.TYPED}).refuse(free)

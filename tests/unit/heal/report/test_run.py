@@ -98,7 +98,7 @@ def test_each_record_in_words(stage: Stage, record: dict[str, Any], says: str) -
 
 
 @pytest.mark.parametrize("kind", ["lock.taken", "gate.asked", "facts.updated", "run.end", "of.a.later.kfix"])
-def test_what_only_the_journal_needs_is_not_told(stage: Stage, kind: str) -> None:
+def test_what_only_the_journal_needs_is_not_printed(stage: Stage, kind: str) -> None:
     assert _told(stage, {"type": kind, "left": []}) == ""
     assert _told(stage, {"type": kind, "step": "nudge", "left": []}) == ""
 
@@ -132,7 +132,7 @@ def test_on_a_terminal_progress_is_written_over_itself_and_cleared(stage: Stage)
     assert "\n" not in first + second
 
 
-def test_in_a_pipe_progress_is_told_once_a_minute(stage: Stage) -> None:
+def test_in_a_pipe_progress_is_reported_once_a_minute(stage: Stage) -> None:
     lines = _told(stage, {"type": "run.start"}, *[PROGRESS] * 130).splitlines()
     assert sum("copied" in line for line in lines) == 3
 
@@ -142,7 +142,7 @@ def test_a_long_progress_line_never_wraps(stage: Stage) -> None:
     assert len(text.strip("\r")) < 80
 
 
-def test_the_end_tells_what_was_left_and_what_is_still_to_come(stage: Stage) -> None:
+def test_the_end_shows_what_was_left_and_what_is_still_to_come(stage: Stage) -> None:
     call = CheckCall("isr_full", Args({"partition": "t-0"}))
     answer = Answer(Verdict.FAIL, "isr [2]", "all replicas")
     text = closing(

@@ -46,7 +46,7 @@ def test_the_gates_of_the_whole_ladder(stage: Stage) -> None:
     golden.check("gates", "\n\n".join(stage.human.shown).replace(plan.short_id, "PLAN-ID8"))
 
 
-def test_a_run_as_it_is_told(stage: Stage) -> None:
+def test_a_run_as_it_is_printed(stage: Stage) -> None:
     leave_stuck(stage, "reassign")
     plan = stage.plan()
     out = io.StringIO()

@@ -56,7 +56,7 @@ def test_a_good_runbook_loads() -> None:
     assert load_text(GOOD, origin="f.yaml", stem="small").id == "small"
 
 
-def test_five_mistakes_of_all_kinds_are_told_at_once_each_with_its_place() -> None:
+def test_five_mistakes_of_all_kinds_are_reported_at_once_each_with_its_place() -> None:
     text = (
         GOOD.replace("action: reassign.noop", "action: reassign.nop")
         .replace("owner: tests", "ownr: tests")
@@ -135,7 +135,7 @@ def test_an_alias_that_contains_itself_does_not_hang() -> None:
         ("cooldown: 010\n", "010 is read differently by every tool"),
     ],
 )
-def test_what_is_no_runbook_is_told_in_a_line(text: str, says: str) -> None:
+def test_what_is_no_runbook_is_reported_in_a_line(text: str, says: str) -> None:
     assert any(says in told for told in problems(text))
 
 
@@ -167,7 +167,7 @@ def test_no_and_on_are_words_and_no_booleans() -> None:
         ("apiVersion: kfix/v1", "apiVersion: kfix/v2", "apiVersion is 'kfix/v2', wanted 'kfix/v1'"),
     ],
 )  # fmt: skip
-def test_each_mistake_says_what_is_wrong(old: str, new: str, says: str) -> None:
+def test_each_mistake_states_what_is_wrong(old: str, new: str, says: str) -> None:
     told = problems(changed(old, new))
     assert any(says in t for t in told), told
 
@@ -189,7 +189,7 @@ def test_an_unknown_finding_is_a_mistake_where_the_codes_are_known() -> None:
     assert caught.value.problems == ("f.yaml:6:16: unknown finding 'KFX101', did you mean 'KFX102'?",)
 
 
-def test_validate_tells_the_mistakes_of_all_files_at_once(tmp_path: Path) -> None:
+def test_validate_reports_the_mistakes_of_all_files_at_once(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(changed("title: t", "titel: t"))
     with pytest.raises(InvalidFileError) as caught:
@@ -197,7 +197,7 @@ def test_validate_tells_the_mistakes_of_all_files_at_once(tmp_path: Path) -> Non
     assert len([p for p in caught.value.problems if "unknown field 'titel'" in p]) == 2
 
 
-def test_a_file_that_is_not_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_bytes(b"title: \xff\xfe")
     with pytest.raises(InvalidFileError, match="not UTF-8"):
@@ -209,7 +209,7 @@ def test_an_unknown_runbook_suggests_the_near_one() -> None:
         load("cordinator-stuck", None)
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         files(tmp_path / "nowhere")
 

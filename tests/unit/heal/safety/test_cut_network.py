@@ -53,7 +53,7 @@ def test_a_cut_that_is_folded_under_its_consequences_refuses_as_well():
         refuse_while_cut([folded])
 
 
-def test_one_that_has_just_begun_refuses_until_it_is_looked_at_again():
+def test_one_that_has_just_begun_refuses_until_the_next_snapshot():
     [head] = diagnose(cut_clusters.zone_isolated()).findings
     with pytest.raises(RefusedError, match="may be partitioned") as caught:
         refuse_while_cut([replace(head, unsettled=True)])

@@ -164,7 +164,7 @@ def test_a_diagnosis_of_just_now_saves_another_and_an_old_one_does_not(stage: St
     assert caught.value.hint.endswith("kfix diagnose -c shop")
 
 
-def test_the_network_is_looked_at_again_after_a_person_thought_for_long(stage: Stage) -> None:
+def test_the_network_is_checked_again_after_a_person_thought_for_long(stage: Stage) -> None:
     cut: list[object] = []
 
     def think() -> None:
@@ -217,7 +217,7 @@ def test_the_order_put_back_after_a_cancel_is_a_move_to_the_policy(stage: Stage)
     assert not passage(Policy({"throttle.rate": Gate.STEP})).may_rethrottle
 
 
-def test_errors_of_the_door_are_of_kfix_and_tell_whether_anything_changed() -> None:
+def test_errors_of_the_door_are_of_kfix_and_show_whether_anything_changed() -> None:
     assert issubclass(RefusedError, KfixError)
     assert (RefusedError.exit_code, StoppedError.exit_code) == (3, 6)
 

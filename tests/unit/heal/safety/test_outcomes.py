@@ -15,7 +15,7 @@ def error(outcome: Outcome, changed: tuple[str, ...] = (), put_back: tuple[str, 
 
 
 @for_each("outcome", Outcome)
-def test_without_a_change_the_code_says_who_ended_the_run(outcome: Outcome) -> None:
+def test_without_a_change_the_exit_code_shows_who_ended_the_run(outcome: Outcome) -> None:
     found = error(outcome)
     assert type(found) is (ApprovalError if outcome in BY_A_PERSON else RefusedError)
     assert str(found) == "why; nothing was changed"
@@ -27,14 +27,14 @@ def test_an_interrupted_run_without_a_change_names_the_command_that_continues_it
 
 
 @for_each("outcome", [each for each in Outcome if each is not Outcome.ROLL_BACK])
-def test_after_a_change_the_code_says_whether_the_proof_is_missing(outcome: Outcome) -> None:
+def test_after_a_change_the_exit_code_shows_whether_the_proof_is_missing(outcome: Outcome) -> None:
     found = error(outcome, ("nudge: done",))
     assert type(found) is (NotProvedError if outcome in NOT_PROVED else StoppedError)
     assert "nudge: done" in str(found)
 
 
 @for_each("outcome", Outcome)
-def test_a_run_that_restored_what_it_changed_does_not_say_that_nothing_was_changed(outcome: Outcome) -> None:
+def test_a_run_that_restored_what_it_changed_does_not_state_that_nothing_was_changed(outcome: Outcome) -> None:
     found = error(outcome, (), ("the throttle",))
     assert type(found) is StoppedError
     assert str(found) == "why; no changes remain; restored by the run itself: the throttle"

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kfix.core.args import Args
+from kfix.heal.memory.state import ManualClock
 from kfix.heal.model.answer import Answer, Verdict
 from kfix.heal.model.plan import CheckCall
 from kfix.heal.safety import proof
@@ -16,23 +17,6 @@ from tests.unit.heal.stage import Stage
 
 CHECK = CheckCall("leader_is", Args({"partition": "orders-0", "broker": 1}))
 GOOD, BAD, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.at = 0.0
-
-    def now(self) -> float:
-        return self.at
-
-    def monotonic(self) -> float:
-        return self.at
-
-    def boot(self) -> str:
-        return "test"
-
-    def sleep(self, seconds: float) -> None:
-        self.at += seconds
 
 
 def proved(
@@ -49,7 +33,7 @@ def proved(
     monkeypatch.setattr(proof, "ask", ask)
     rows: list[int] = []
     terms = ProofTerms((CHECK,), timeout, 1.0, consecutive)
-    found = prove(terms, None, Clock(), lambda _c, _a, in_row: rows.append(in_row))  # type: ignore[arg-type]
+    found = prove(terms, None, ManualClock(), lambda _c, _a, in_row: rows.append(in_row))  # type: ignore[arg-type]
     return found, rows
 
 

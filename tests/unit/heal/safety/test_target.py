@@ -98,7 +98,7 @@ def test_the_way_to_the_cluster_is_under_the_plans_hash(stage: Stage, tmp_path: 
         planfile.read(path)
 
 
-def test_a_live_reader_says_how_it_was_let_in_and_no_secret(tmp_path: Path) -> None:
+def test_a_live_reader_states_how_it_authenticated_and_no_secret(tmp_path: Path) -> None:
     security = Security("SASL_SSL", "PLAIN", "anna", "hunter2", Tls(key="hunter2", key_password="hunter2"))
     target = Target((), security=security)
     reader = LiveReader(
@@ -108,7 +108,7 @@ def test_a_live_reader_says_how_it_was_let_in_and_no_secret(tmp_path: Path) -> N
     assert "hunter2" not in repr(reader.identity())
 
 
-def test_a_snapshot_does_not_say_how_it_was_taken() -> None:
+def test_a_snapshot_does_not_contain_how_it_was_taken() -> None:
     cluster = ClusterIdentity("c", Mode.ZOOKEEPER, security=SCRAM)
     assert "security" not in encode(Snapshot(1.0, "0", cluster, (), {}))["cluster"]
 

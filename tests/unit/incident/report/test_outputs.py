@@ -17,6 +17,7 @@ from kfix.incident.report.page import render_incident
 from kfix.incident.report.palette import DARK, LIGHT
 from kfix.incident.report.words import apart, long, named
 from tests.places import GOLDEN
+from tests.unit.fleet.report.test_html import contrast
 from tests.unit.incident.report import reports
 
 GOLDEN_FOLDER = GOLDEN / "incident"
@@ -31,7 +32,7 @@ def test_the_markdown_is_the_golden_one(name):
     assert text == path.read_text(encoding="utf-8")
 
 
-def test_page_markdown_and_json_say_the_same():
+def test_page_markdown_and_json_show_the_same():
     report = reports.founding_incident()
     page, text, document = render_incident(report), incident_markdown(report), json.loads(incident_json(report))
     for words in ("Payments stood still", "KFX101", "coordinator-stuck", "reassign.noop", "ann@ops1"):
@@ -103,15 +104,6 @@ def test_bars_lie_within_the_picture():
 
 def test_colours_of_brokers_carry_text_in_both_schemes():
     """4.5 against what stands on them, 3 against the page."""
-
-    def light(colour):
-        parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
-        r, g, b = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b
-
-    def contrast(one, other):
-        high, low = sorted((light(one), light(other)), reverse=True)
-        return (high + 0.05) / (low + 0.05)
 
     from kfix.front.html import palette as shared
 

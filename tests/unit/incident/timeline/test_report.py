@@ -1,4 +1,4 @@
-"""The founding incident as a report: when, what, why, who, what was lost, what is unknown."""
+"""An incident as a report (its golden file has the founding one): bounds, several vantages, losses, other clusters."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kfix.core.errors import UsageError
-from kfix.core.events import Event, LogStatement, LogTruncation, SpanCertainty, Theme, Tone
+from kfix.core.events import Event, LogStatement, LogTruncation, Theme, Tone
 from kfix.core.snapshot.snapshot import ClusterIdentity, LogEnd, Mode, TopicPartition
 from kfix.incident.model import Certainty
 from kfix.incident.timeline.build import Material
@@ -33,40 +33,6 @@ OFFSETS = TopicPartition("__consumer_offsets", 0)
 @pytest.fixture(scope="module")
 def report():
     return founding_report()
-
-
-def test_the_four_moments(report):
-    summary = report.summary
-    assert (summary.began.at, summary.began.not_before) == (BEGAN + 100, None)
-    assert summary.noticed.at == BEGAN + 120
-    assert summary.restored.at == BEGAN + 422.5
-    assert (summary.recovered.not_before, summary.recovered.at) == (BEGAN + 430, BEGAN + 590)
-    assert summary.verdict == "resolved"
-
-
-def test_what_was_affected_and_why(report):
-    assert OFFSETS in report.summary.partitions
-    assert report.summary.brokers == (3,)
-    first = report.causes[0]
-    assert (first.code, first.severity, first.snapshots) == ("KFX101", "critical", 2)
-    assert first.gone == BEGAN + 430
-
-
-def test_who_did_what(report):
-    [run] = report.runs
-    assert (run.id, run.who, run.outcome, run.exit) == (RUN, "ann@ops1", "proved", 0)
-    assert run.approvals == ("nudge: approved by ann@ops1 (y)",)
-    assert run.proof == "broker 2 answers (pass)"
-    texts = [e.text for e in report.events if e.theme is Theme.RUN]
-    assert any("sends reassign.noop" in text for text in texts)
-    assert not any("verify.sample" in text for text in texts)
-
-
-def test_the_lane_shows_the_time_without_a_leader_as_proved(report):
-    lane = report.picture.partitions[0]
-    assert lane.partitions == (OFFSETS,)
-    [none] = [s for s in lane.spans if s.value == -1]
-    assert (none.begin, none.end, none.proof) == (BEGAN + 300, BEGAN + 421.5, SpanCertainty.KNOWN)
 
 
 def test_partitions_with_one_history_share_a_lane_and_those_without_change_have_none(report):
@@ -134,7 +100,7 @@ def test_what_was_lost_is_proven_bounded_or_not_known():
     assert [r.certainty for r in nothing] == [Certainty.NONE_SEEN]
 
 
-def test_what_a_plan_said_may_be_lost_is_told_for_steps_that_were_sent():
+def test_a_planned_loss_is_reported_for_steps_that_were_sent():
     from kfix.incident.timeline.journals import run_row
 
     def step(name, loss, **args):
@@ -148,7 +114,7 @@ def test_what_a_plan_said_may_be_lost_is_told_for_steps_that_were_sent():
     assert [r.certainty for r in made.losses.rows((replace(run, stakes=(("x", False),)),))] == [Certainty.UNKNOWN]
 
 
-def test_a_run_that_was_stopped_is_told_with_its_reason():
+def test_a_run_that_was_stopped_is_reported_with_its_reason():
     from kfix.incident.timeline.journals import events
 
     *before, end = records()

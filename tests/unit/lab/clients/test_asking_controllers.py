@@ -4,7 +4,7 @@ import struct
 
 from kfix.core.kafka.kraft_messages import DESCRIBE_QUORUM
 from kfix.lab.clients.asking_controllers import active_controller
-from tests.proofs.fuzz.servers import listening
+from tests.listening import listening
 from tests.wire import Writer
 
 

@@ -8,7 +8,6 @@ from kfix.lab import INCIDENTS, Lab, LabSpec
 from kfix.lab.breaking import incident_named
 from kfix.lab.definition.state import BrokerDef, LabState
 from kfix.lab.definition.store import Store
-from tests.places import ROOT
 
 
 def test_every_incident_is_listed_under_its_own_name_and_says_what_it_does_and_what_to_expect():
@@ -32,14 +31,6 @@ def test_the_lab_loads_no_client_library_and_no_terminal_when_it_is_imported():
     script = f"import sys\nimport kfix.lab\nprint([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_every_incident_that_cuts_a_network_is_made_on_a_real_one():
-    files = ("test_cut_networks.py", "test_kraft_zones.py")
-    tried = "".join((ROOT / "tests/cluster" / file).read_text(encoding="utf-8") for file in files)
-    zoned = [each.name for each in INCIDENTS.values() if each.zones]
-    assert len(zoned) == 11
-    assert not [name for name in zoned if f'"{name}"' not in tried]
 
 
 def test_in_a_lab_without_zones_it_is_refused_before_anything_is_done(tmp_path, monkeypatch):

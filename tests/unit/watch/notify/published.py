@@ -9,95 +9,56 @@ from __future__ import annotations
 
 from typing import Any
 
-_STRINGS = {"type": "object", "additionalProperties": {"type": "string"}}
+_TEXT: dict[str, Any] = {"type": "string"}
+_SOME: dict[str, Any] = {"type": "string", "minLength": 1}
+_TIME: dict[str, Any] = {"type": "string", "format": "date-time"}
+_NUMBER: dict[str, Any] = {"type": "number"}
+_STRINGS: dict[str, Any] = {"type": "object", "additionalProperties": _TEXT}
+_NAMES: dict[str, Any] = {"propertyNames": {"pattern": "^[a-zA-Z_][a-zA-Z0-9_]*$"}}
 
-ALERTMANAGER: dict[str, Any] = {
-    "type": "array",
-    "minItems": 1,
-    "items": {
-        "type": "object",
-        "required": ["labels"],
-        "additionalProperties": False,
-        "properties": {
-            "labels": {
-                **_STRINGS,
-                "required": ["alertname"],
-                "propertyNames": {"pattern": "^[a-zA-Z_][a-zA-Z0-9_]*$"},
-            },
-            "annotations": {**_STRINGS, "propertyNames": {"pattern": "^[a-zA-Z_][a-zA-Z0-9_]*$"}},
-            "startsAt": {"type": "string", "format": "date-time"},
-            "endsAt": {"type": "string", "format": "date-time"},
+
+def _object(required: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """An object with these properties and no others."""
+    needed = {"required": required.split()} if required else {}
+    return {"type": "object", **needed, "additionalProperties": False, "properties": properties}
+
+
+def _list(items: dict[str, Any], **bounds: int) -> dict[str, Any]:
+    return {"type": "array", **bounds, "items": items}
+
+
+def _up_to(length: int) -> dict[str, Any]:
+    return {**_SOME, "maxLength": length}
+
+
+ALERTMANAGER = _list(
+    _object(
+        "labels",
+        {
+            "labels": {**_STRINGS, "required": ["alertname"], **_NAMES},
+            "annotations": {**_STRINGS, **_NAMES},
+            "startsAt": _TIME,
+            "endsAt": _TIME,
             "generatorURL": {"type": "string", "format": "uri"},
         },
-    },
-}
+    ),
+    minItems=1,
+)
 
-_PLAIN = {
-    "type": "object",
-    "required": ["type", "text"],
-    "additionalProperties": False,
-    "properties": {
-        "type": {"const": "plain_text"},
-        "text": {"type": "string", "minLength": 1, "maxLength": 150},
-        "emoji": {"type": "boolean"},
-    },
-}
-SLACK: dict[str, Any] = {
-    "type": "object",
-    "required": ["text"],
-    "additionalProperties": False,
-    "properties": {
-        "text": {"type": "string", "minLength": 1, "maxLength": 4000},
-        "blocks": {
-            "type": "array",
-            "maxItems": 50,
-            "items": {
-                "oneOf": [
-                    {
-                        "type": "object",
-                        "required": ["type", "text"],
-                        "additionalProperties": False,
-                        "properties": {"type": {"const": "header"}, "text": _PLAIN},
-                    },
-                    {
-                        "type": "object",
-                        "required": ["type", "text"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "type": {"const": "section"},
-                            "text": {
-                                "type": "object",
-                                "required": ["type", "text"],
-                                "additionalProperties": False,
-                                "properties": {
-                                    "type": {"const": "mrkdwn"},
-                                    "text": {"type": "string", "minLength": 1, "maxLength": 3000},
-                                },
-                            },
-                        },
-                    },
-                    {
-                        "type": "object",
-                        "required": ["type", "elements"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "type": {"const": "context"},
-                            "elements": {"type": "array", "minItems": 1, "maxItems": 10, "items": _PLAIN},
-                        },
-                    },
-                ]
-            },
-        },
-    },
-}
+_PLAIN = _object("type text", {"type": {"const": "plain_text"}, "text": _up_to(150), "emoji": {"type": "boolean"}})
+_MARKDOWN = _object("type text", {"type": {"const": "mrkdwn"}, "text": _up_to(3000)})
+_BLOCKS = (
+    _object("type text", {"type": {"const": "header"}, "text": _PLAIN}),
+    _object("type text", {"type": {"const": "section"}, "text": _MARKDOWN}),
+    _object("type elements", {"type": {"const": "context"}, "elements": _list(_PLAIN, minItems=1, maxItems=10)}),
+)
+SLACK = _object("text", {"text": _up_to(4000), "blocks": _list({"oneOf": [*_BLOCKS]}, maxItems=50)})
 
-_TEXT_BLOCK = {
-    "type": "object",
-    "required": ["type", "text"],
-    "additionalProperties": False,
-    "properties": {
+_TEXT_BLOCK = _object(
+    "type text",
+    {
         "type": {"const": "TextBlock"},
-        "text": {"type": "string", "minLength": 1},
+        "text": _SOME,
         "wrap": {"type": "boolean"},
         "weight": {"enum": ["Lighter", "Default", "Bolder"]},
         "size": {"enum": ["Default", "Small", "Medium", "Large", "ExtraLarge"]},
@@ -107,104 +68,68 @@ _TEXT_BLOCK = {
         "separator": {"type": "boolean"},
         "spacing": {"enum": ["None", "Small", "Default", "Medium", "Large", "ExtraLarge", "Padding"]},
     },
-}
-TEAMS: dict[str, Any] = {
-    "type": "object",
-    "required": ["type", "attachments"],
-    "additionalProperties": False,
-    "properties": {
-        "type": {"const": "message"},
-        "attachments": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["contentType", "content"],
-                "additionalProperties": False,
-                "properties": {
-                    "contentType": {"const": "application/vnd.microsoft.card.adaptive"},
-                    "contentUrl": {"type": "null"},
-                    "content": {
-                        "type": "object",
-                        "required": ["type", "version", "body"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "$schema": {"const": "http://adaptivecards.io/schemas/adaptive-card.json"},
-                            "type": {"const": "AdaptiveCard"},
-                            "version": {"pattern": r"^1\.[0-5]$"},
-                            "msteams": {
-                                "type": "object",
-                                "additionalProperties": False,
-                                "properties": {"width": {"const": "Full"}},
-                            },
-                            "body": {"type": "array", "minItems": 1, "items": _TEXT_BLOCK},
-                        },
-                    },
-                },
-            },
-        },
+)
+_CARD = _object(
+    "type version body",
+    {
+        "$schema": {"const": "http://adaptivecards.io/schemas/adaptive-card.json"},
+        "type": {"const": "AdaptiveCard"},
+        "version": {"pattern": r"^1\.[0-5]$"},
+        "msteams": _object("", {"width": {"const": "Full"}}),
+        "body": _list(_TEXT_BLOCK, minItems=1),
     },
-}
+)
+_ATTACHMENT = _object(
+    "contentType content",
+    {
+        "contentType": {"const": "application/vnd.microsoft.card.adaptive"},
+        "contentUrl": {"type": "null"},
+        "content": _CARD,
+    },
+)
+TEAMS = _object(
+    "type attachments",
+    {"type": {"const": "message"}, "attachments": _list(_ATTACHMENT, minItems=1, maxItems=1)},
+)
 
-PAGERDUTY: dict[str, Any] = {
-    "type": "object",
-    "required": ["routing_key", "event_action"],
-    "additionalProperties": False,
-    "properties": {
-        "routing_key": {"type": "string", "minLength": 1},
+_EVENT = _object(
+    "summary source severity",
+    {
+        "summary": _up_to(1024),
+        "source": _SOME,
+        "severity": {"enum": ["critical", "error", "warning", "info"]},
+        "timestamp": _TIME,
+        **dict.fromkeys(("component", "group", "class"), _TEXT),
+        "custom_details": {"type": "object"},
+    },
+)
+_ONE_OF_THEM: dict[str, Any] = {
+    "if": {"properties": {"event_action": {"const": "trigger"}}},
+    "then": {"required": ["payload"]},
+    "else": {"required": ["dedup_key"]},
+}
+PAGERDUTY = _object(
+    "routing_key event_action",
+    {
+        "routing_key": _SOME,
         "event_action": {"enum": ["trigger", "acknowledge", "resolve"]},
-        "dedup_key": {"type": "string", "minLength": 1, "maxLength": 255},
-        "client": {"type": "string"},
-        "client_url": {"type": "string"},
-        "payload": {
-            "type": "object",
-            "required": ["summary", "source", "severity"],
-            "additionalProperties": False,
-            "properties": {
-                "summary": {"type": "string", "minLength": 1, "maxLength": 1024},
-                "source": {"type": "string", "minLength": 1},
-                "severity": {"enum": ["critical", "error", "warning", "info"]},
-                "timestamp": {"type": "string", "format": "date-time"},
-                "component": {"type": "string"},
-                "group": {"type": "string"},
-                "class": {"type": "string"},
-                "custom_details": {"type": "object"},
-            },
-        },
+        "dedup_key": _up_to(255),
+        **dict.fromkeys(("client", "client_url"), _TEXT),
+        "payload": _EVENT,
     },
-    "allOf": [
-        {
-            "if": {"properties": {"event_action": {"const": "trigger"}}},
-            "then": {"required": ["payload"]},
-            "else": {"required": ["dedup_key"]},
-        }
-    ],
-}
+) | {"allOf": [_ONE_OF_THEM]}
 
-WEBHOOK: dict[str, Any] = {
+_NOTICE: dict[str, Any] = {
     "type": "object",
-    "required": ["schema", "notices"],
-    "additionalProperties": False,
+    "required": ["cluster", "kind", "key", "severity", "at", "since", "summary", "next"],
     "properties": {
-        "schema": {"const": "kfix.notices/v1"},
-        "notices": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["cluster", "kind", "key", "severity", "at", "since", "summary", "next"],
-                "properties": {
-                    "kind": {"enum": ["new", "worse", "better", "explained", "fixed", "lost", "back"]},
-                    "severity": {"enum": ["info", "warning", "critical"]},
-                    "over": {"type": "boolean"},
-                    "at": {"type": "number"},
-                    "since": {"type": "number"},
-                },
-            },
-        },
+        "kind": {"enum": ["new", "worse", "better", "explained", "fixed", "lost", "back"]},
+        "severity": {"enum": ["info", "warning", "critical"]},
+        "over": {"type": "boolean"},
+        **dict.fromkeys(("at", "since"), _NUMBER),
     },
 }
+WEBHOOK = _object("schema notices", {"schema": {"const": "kfix.notices/v1"}, "notices": _list(_NOTICE, minItems=1)})
 
 SCHEMAS = {
     "alertmanager": ALERTMANAGER,

@@ -114,7 +114,7 @@ def test_a_port_that_is_taken_is_one_clear_line() -> None:
     ("text", "wanted"),
     [(":9308", ("127.0.0.1", 9308)), ("0.0.0.0:9308", ("0.0.0.0", 9308)), ("[::1]:9308", ("::1", 9308))],
 )
-def test_loopback_unless_an_address_says_otherwise(text: str, wanted: tuple[str, int]) -> None:
+def test_loopback_unless_an_address_names_another(text: str, wanted: tuple[str, int]) -> None:
     assert parse_listen(text) == wanted
 
 

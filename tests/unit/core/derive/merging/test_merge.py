@@ -191,7 +191,7 @@ def test_the_record_is_that_of_a_server_with_a_quorum_then_the_highest_zxid_then
     assert chosen(look("a", "follower", 7, 0), blind) == "a:1"
 
 
-def test_what_the_record_says_of_topics_goes_before_what_an_isolated_broker_says() -> None:
+def test_what_the_record_shows_of_topics_goes_before_what_an_isolated_broker_shows() -> None:
     here, there = two()
     here = replace(here, taken_at=there.taken_at + 5, topic_configs={"t": {"k": "old"}, "x": {"k": "only"}})
     here = replace(here, reassignments={TP: Assignment((1,))})
@@ -228,7 +228,7 @@ def test_a_high_watermark_stands_beside_the_log_end_of_the_same_snapshot() -> No
 
 
 @pytest.mark.parametrize(("by_az1", "leader_known"), [((1,), False), ((), True)])
-def test_ends_of_different_moments_tell_no_lag(by_az1: tuple[int, ...], leader_known: bool) -> None:
+def test_ends_of_different_moments_show_no_lag(by_az1: tuple[int, ...], leader_known: bool) -> None:
     here, there = two()
     first = replace(there, log_ends={TP: {b: LogEnd(0, 50) for b in (2, 3)}})
     second = replace(there, taken_at=there.taken_at + 9, log_ends={TP: {b: LogEnd(0, 60) for b in (2, 3)}})
@@ -329,7 +329,7 @@ def test_an_address_that_was_tried_in_vain_is_the_broker_that_another_place_foun
     assert merged.vantages[1].unreached == {"broker 1": "refused", "localhost:7": "refused"}
 
 
-def test_the_cluster_has_every_address_and_the_mode_that_somebody_knows() -> None:
+def test_the_cluster_has_every_address_and_any_known_mode() -> None:
     here, there = two()
     here = replace(here, cluster=ClusterIdentity("paper", Mode.UNKNOWN, "b1:1,b2:1", ""))
     there = replace(there, cluster=ClusterIdentity("paper", Mode.ZOOKEEPER, "b2:1,b3:1", "zk:2181"))

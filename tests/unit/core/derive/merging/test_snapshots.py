@@ -17,7 +17,7 @@ from tests.unit.core.derive.places import A, two
 TP = TopicPartition("orders", 0)
 
 
-def test_looks_at_two_clusters_are_refused_by_name() -> None:
+def test_snapshots_of_two_clusters_are_refused_by_name() -> None:
     one, other = two()
     other = replace(other, cluster=replace(other.cluster, id="prod-2"))
     with pytest.raises(UsageError, match=r"az1\.json is of cluster paper, az2\.json is of cluster prod-2") as caught:
@@ -25,7 +25,7 @@ def test_looks_at_two_clusters_are_refused_by_name() -> None:
     assert caught.value.exit_code == 2
 
 
-def test_a_snapshot_without_an_id_joins_those_that_agree_and_it_is_said() -> None:
+def test_a_snapshot_without_an_id_joins_those_that_agree_and_this_is_reported() -> None:
     one, other = two()
     one = replace(one, cluster=replace(one.cluster, id=""))
     assert merge([one, other]).cluster.id == "paper"
@@ -34,14 +34,14 @@ def test_a_snapshot_without_an_id_joins_those_that_agree_and_it_is_said() -> Non
     assert taken_on_trust(two()) == ()
 
 
-def test_looks_of_which_none_tells_an_id_are_refused() -> None:
+def test_snapshots_without_any_id_are_refused() -> None:
     nameless = [replace(s, cluster=replace(s.cluster, id="")) for s in two()]
     with pytest.raises(UsageError, match="none has a cluster id"):
         merge(nameless)
     assert taken_on_trust(nameless) == ()
 
 
-def test_looks_too_far_apart_are_refused_with_both_times() -> None:
+def test_snapshots_too_far_apart_are_refused_with_both_times() -> None:
     one, other = two()
     merge([one, replace(other, taken_at=one.taken_at + APART)])
     late = replace(other, taken_at=one.taken_at + APART + 1)
