@@ -75,10 +75,11 @@ def snapshot_row(document: Mapping[str, Any]) -> Row:
     snapshot = document["snapshot"]
     zookeeper = snapshot["zookeeper"]
     quorum = snapshot.get("quorum")
+    controller = epoch = None
     if zookeeper is not None:
-        controller = zookeeper["controller"]["broker"]
-    else:
-        controller = quorum["leader"] if quorum is not None and quorum["leader"] >= 0 else None
+        controller, epoch = (zookeeper["controller"][name] for name in ("broker", "epoch"))
+    elif quorum is not None and quorum["leader"] >= 0:
+        controller, epoch = quorum["leader"], quorum["epoch"]
     failures = document["failures"]
     kept = {key: value for key, value in document.items() if key not in _LEFT_OUT}
     return {
@@ -97,13 +98,24 @@ def snapshot_row(document: Mapping[str, Any]) -> Row:
         "elects_by_record": None if failures is None else failures["elects_by_record"],
         "controller_bit": None if failures is None or failures["states"] is None else failures["controller_bit"],
         "lacks": "\n".join(failures["lacks"]) if failures is not None else None,
+        "controller_epoch": epoch,
     }
 
 
 def unread_row(cluster: str, why: str, seconds: float) -> Row:
     """Returns the row of a cluster that was not read."""
     nothing = dict.fromkeys(
-        ("taken_at", "cluster_id", "mode", "controller", "document", "elects_by_record", "controller_bit", "lacks")
+        (
+            "taken_at",
+            "cluster_id",
+            "mode",
+            "controller",
+            "document",
+            "elects_by_record",
+            "controller_bit",
+            "lacks",
+            "controller_epoch",
+        )
     )
     counts = dict.fromkeys(("brokers", "topics", "partitions"), 0)
     return {"cluster": cluster, "collected": False, "why": why, "seconds": seconds, **nothing, **counts}
@@ -154,7 +166,8 @@ def broker_rows(document: Mapping[str, Any]) -> Iterator[Row]:
 
 def topic_rows(document: Mapping[str, Any]) -> Iterator[Row]:
     snapshot = document["snapshot"]
-    own = {} if snapshot["zookeeper"] is None else snapshot["zookeeper"]["topic_configs"]
+    zookeeper = snapshot["zookeeper"] or {"topic_configs": {}, "topics_created": {}}
+    own, created = zookeeper["topic_configs"], zookeeper["topics_created"]
     for topic, values in sorted(document["by_topic"].items()):
         config = own.get(topic)
         yield {
@@ -162,6 +175,7 @@ def topic_rows(document: Mapping[str, Any]) -> Iterator[Row]:
             "topic": topic,
             **dict(zip(_TOPIC, values, strict=True)),
             "configs": json.dumps(config, sort_keys=True) if config else None,
+            "czxid": created.get(topic),
         }
 
 

@@ -122,7 +122,7 @@ SNAPSHOTS: Final = TableSpec(
         Column("taken_at", TIME, "when reading began, by the clock of the host that read it", "UTC", _NOT_READ),
         Column("seconds", _REAL, "how long reading took", "s"),
         Column("cluster_id", _TEXT, "the cluster's own id", "", "not known"),
-        Column("mode", _TEXT, "zookeeper, kraft or unknown", "", _NOT_READ),
+        Column("mode", _TEXT, "zk, kraft or unknown", "", _NOT_READ),
         Column("controller", _INT, "the controller", "broker id", "not known"),
         Column("brokers", _INT, "brokers that any source names", "brokers"),
         Column("topics", _INT, "topics", "topics"),
@@ -133,6 +133,13 @@ SNAPSHOTS: Final = TableSpec(
             "controller_bit", _INT, "`bit` of the live controller; 0 none, or not known", "mask", f"no masks; {_WIDE}"
         ),
         Column("lacks", _TEXT, "what was not read and could change a forecast, in lines", "", _NO_LIVENESS),
+        Column(
+            "controller_epoch",
+            _INT,
+            "the epoch of the controller, which each election raises; on KRaft that of the quorum",
+            "epoch",
+            "not known",
+        ),
     ),
 )
 SOURCES: Final = TableSpec(
@@ -197,6 +204,13 @@ TOPICS: Final = TableSpec(
         Column("under_replicated", _INT, "partitions whose ISR lacks a replica", "partitions"),
         Column("under_min_isr", _INT, "partitions with a leader and too small an ISR for acks=all", "partitions"),
         Column("configs", _TEXT, "the settings that the topic overrides, JSON", "", "none, or not read"),
+        Column(
+            "czxid",
+            _INT,
+            "the transaction of ZooKeeper that created the topic, another one if it was deleted and created again",
+            "zxid",
+            "ZooKeeper was not read, or the cluster runs on KRaft",
+        ),
     ),
 )
 GROUPS: Final = TableSpec(
