@@ -15,12 +15,12 @@ from kfix.fleet.compacting import compact
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engine import ClusterJob
 from kfix.fleet.judging.picked import Picked
-from kfix.fleet.judging.sieve import Sieve
 from kfix.fleet.judging.tasks import ANSWERS, JudgeTask, RowJudge, done_of, tasks_table
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import read_run
+from kfix.fleet.store.sieve import Sieve
 from kfix.fleet.store.tables import PARTITIONS
 from kfix.fleet.stored import stored_rows
 from kfix.fleet.wiring import judge_for_audit

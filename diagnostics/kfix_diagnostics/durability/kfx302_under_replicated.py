@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.conditions import UNDER_REPLICATED
 from kfix.core.diagnosis.finding import Finding, Remedy, Severity
 from kfix.core.wording import ago, at_least, brokers_named
 from kfix_diagnostics._bans import no_election
@@ -101,7 +102,7 @@ CHECK = PartitionCheck(
     slug="under-replicated",
     title="fewer replicas are in sync than assigned",
     severity=Severity.WARNING,
-    rows="leader >= 0 and not leaderless and n_isr < target_rf and n_isr >= min_isr and zk_agrees and not deleting",
+    rows=f"n_isr >= min_isr and {UNDER_REPLICATED}",
     describe=describe,
     debounce=Debounce.HELD,
     brokers=missing_from,

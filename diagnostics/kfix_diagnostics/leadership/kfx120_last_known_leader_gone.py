@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import PartitionCheck, Rows, Scope
+from kfix.core.derive.conditions import LEADERLESS
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
@@ -108,7 +109,7 @@ CHECK = PartitionCheck(
     slug="last-known-leader-gone",
     title="the last known leader of a leaderless partition is no longer one of its replicas",
     severity=Severity.CRITICAL,
-    rows="leaderless and not deleting",
+    rows=LEADERLESS,
     describe=describe,
     scope=Scope.KRAFT,
 )

@@ -12,100 +12,23 @@ from typing import Any, Final, get_type_hints
 
 import pyarrow as pa
 
-from kfix.core.derive.partition_facts import FACT_TYPES
 from kfix.core.failures.formulas import MIN_ISR, ORDER
 from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
+from kfix.fleet.store.schema import PARTITION_COLUMNS
 from kfix.fleet.store.spec import INTS, TIME, Column, TableSpec
 
 _TEXT, _INT, _FLAG, _REAL = pa.string(), pa.int64(), pa.bool_(), pa.float64()
 _TYPES: Final = {bool: _FLAG, int: _INT, str: _TEXT}
 _CLUSTER: Final = Column("cluster", _TEXT, "the cluster's name in the inventory")
-#: Fact -> (comment, unit). No fact is ever null: -1 is unknown, -2 means that no source names one.
-_FACTS: Final[Mapping[str, tuple[str, str]]] = {
-    "topic": ("the topic", ""),
-    "partition": ("the number of the partition", ""),
-    "leader": (
-        "the leader by ZooKeeper's record, else by the view with the highest epoch; -1 none, -2 unknown",
-        "broker id",
-    ),
-    "leaderless": ("there is no leader, or one that is known to be dead", ""),
-    "leader_live": ("the leader is alive", ""),
-    "leader_in_isr": ("the leader is in the ISR", ""),
-    "leader_epoch": ("the leader epoch of the newest view; -2 if no broker knows the partition", "epoch"),
-    "view_leader": ("the leader of the same view", "broker id"),
-    "preferred": ("the preferred leader, the first replica; -1 if there is no assignment", "broker id"),
-    "preferred_in_live_isr": ("the preferred leader is alive and in the ISR", ""),
-    "n_replicas": ("assigned replicas", "replicas"),
-    "n_isr": ("members of the ISR", "replicas"),
-    "n_live_replicas": ("assigned replicas on live brokers; -1 unknown", "replicas"),
-    "n_live_isr": ("members of the ISR on live brokers; -1 unknown", "replicas"),
-    "n_unknown_replicas": ("replicas on broker ids that no longer exist", "replicas"),
-    "target_rf": ("the replication factor once a reassignment has ended", "replicas"),
-    "advised_rf": ("the replication factor that the number of brokers allows, at most 3", "replicas"),
-    "n_racks": ("racks with a replica", "racks"),
-    "racks_known": ("the racks of all replicas are known", ""),
-    "cluster_racks": ("racks of the cluster", "racks"),
-    "min_isr": ("min.insync.replicas of the topic; -1 not read", "replicas"),
-    "unclean": ("unclean.leader.election.enable of the topic", ""),
-    "unclean_known": ("that setting was read", ""),
-    "internal": ("an internal topic of Kafka", ""),
-    "offsets": ("a partition of __consumer_offsets", ""),
-    "reassigning": ("a reassignment is in progress", ""),
-    "deleting": ("the topic is being deleted", ""),
-    "zk_known": ("ZooKeeper's record was read and is the authority", ""),
-    "zk_leader": ("the leader in ZooKeeper's record", "broker id"),
-    "zk_leader_epoch": ("the leader epoch in ZooKeeper's record", "epoch"),
-    "zk_version": ("the version of the znode: how often leader or ISR changed", "writes"),
-    "zk_agrees": ("ZooKeeper's record agrees with the newest view", ""),
-    "n_views": ("brokers that responded and know the partition", "brokers"),
-    "views_agree": ("they all name the same leader and epoch", ""),
-    "liveness_known": ("it is known which brokers are alive", ""),
-    "state_age": ("since the znode was written; -1 unknown", "s"),
-    "stable_for": ("how long the row has been like this, at least; -1 unknown", "s"),
-    "n_online_isr": ("members of the ISR on live brokers whose log directories work; -1 unknown", "replicas"),
-    "n_failed_replicas": ("replicas in failed log directories of live brokers; -1 unknown", "replicas"),
-    "zk_lacks": ("brokers know the partition, and ZooKeeper, which is the authority, has no state of it", ""),
-    "replicas_agree": ("ZooKeeper and the newest view name the same replicas, or they are being reassigned", ""),
-}
-_NO_RECORD: Final = "ZooKeeper has no record, or was not read"
-_NOT_SEEN: Final = "no broker knows the partition"
-_RAW: Final = (
-    Column("replicas", INTS, "assigned replicas, the preferred leader first", "broker ids", "no assignment was read"),
-    Column("adding", INTS, "replicas that a reassignment adds", "broker ids", "none"),
-    Column("removing", INTS, "replicas that a reassignment removes", "broker ids", "none"),
-    Column("state_leader", _INT, "the leader in ZooKeeper's record, -1 for none", "broker id", _NO_RECORD),
-    Column("state_epoch", _INT, "the leader epoch in ZooKeeper's record", "epoch", _NO_RECORD),
-    Column("state_isr", INTS, "the ISR in ZooKeeper's record", "broker ids", _NO_RECORD),
-    Column("state_controller_epoch", _INT, "the epoch of the controller that wrote the record", "epoch", _NO_RECORD),
-    Column("state_version", _INT, "the version of the znode", "writes", _NO_RECORD),
-    Column("state_mzxid", _INT, "ZooKeeper's transaction that wrote the record", "zxid", _NO_RECORD),
-    Column("state_mtime_ms", _INT, "when the record was written", "ms since the epoch", _NO_RECORD),
-    Column("seen_leader", _INT, "the leader by the first broker that knows the partition", "broker id", _NOT_SEEN),
-    Column("seen_epoch", _INT, "the leader epoch by the same broker", "epoch", _NOT_SEEN),
-    Column("seen_replicas", INTS, "the replicas by the same broker", "broker ids", "as in `replicas`, or not seen"),
-    Column("seen_isr", INTS, "the ISR by the same broker", "broker ids", "as in `state_isr`, or not seen"),
-    Column("seen_offline", INTS, "offline replicas by the same broker", "broker ids", "none"),
-    Column("seen_error", _INT, "the error code in the metadata of the same broker", "Kafka error code", _NOT_SEEN),
-    Column("seen_others", _TEXT, "brokers with another view, JSON: {broker: row, or null}", "", "all agree"),
-    Column("sample", _FLAG, "the first row of the cluster with its combination of leader and ISR members"),
-    Column(
-        "state",
-        _INT,
-        "its row in `partition_states`; -1 if no source has both leader and ISR",
-        "",
-        "being deleted, or the cluster has no rows there",
-    ),
-)
 PARTITIONS: Final = TableSpec(
     "partitions",
     "one row for each partition of a collected cluster",
     (
         _CLUSTER,
-        *(Column(name, _TYPES[kind], *_FACTS[name]) for name, kind in FACT_TYPES.items()),
-        *_RAW,
+        *PARTITION_COLUMNS,
     ),
 )
 _UNREGISTERED: Final = "not registered, or not known"
@@ -200,8 +123,8 @@ TOPICS: Final = TableSpec(
         Column("min_isr", _INT, "min.insync.replicas; -1 not read", "replicas"),
         Column("internal", _FLAG, "an internal topic of Kafka"),
         Column("deleting", _FLAG, "it is being deleted"),
-        Column("leaderless", _INT, "partitions without a live leader", "partitions"),
-        Column("under_replicated", _INT, "partitions whose ISR lacks a replica", "partitions"),
+        Column("leaderless", _INT, "partitions that have no leader, or a dead one", "partitions"),
+        Column("under_replicated", _INT, "partitions with a leader whose ISR lacks a replica", "partitions"),
         Column("under_min_isr", _INT, "partitions with a leader and too small an ISR for acks=all", "partitions"),
         Column("configs", _TEXT, "the settings that the topic overrides, JSON", "", "none, or not read"),
         Column(
