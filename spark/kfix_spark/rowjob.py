@@ -10,6 +10,7 @@ quicker. Either way only the rows that meet a condition become Python objects, a
 
 from __future__ import annotations
 
+import pickle
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -197,6 +198,18 @@ class WorkOnPartition:
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         begin_worker()
         yield from self._work({"before": None, **row} for batch in batches for row in batch.to_pylist())
+
+
+class WorkOnRows:
+    """Does the work for all rows of a Spark partition in a worker; its result is pickled."""
+
+    def __init__(self, work: Callable[[Iterator[Any]], Any]) -> None:
+        self._work = work
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        begin_worker()
+        made = pickle.dumps(self._work(iter(batches)))
+        yield pa.RecordBatch.from_arrays([pa.array([made], pa.binary())], names=["made"])
 
 
 def _picked(row: Mapping[str, Any], terms: Terms, met: Callable[[int], tuple[Predicate, ...]]) -> Picked | None:

@@ -134,8 +134,9 @@ SELECT cluster, subject, object, kind, topic, partition, broker, rack, before, a
 FROM (SELECT * FROM of_partitions UNION ALL SELECT * FROM of_topics UNION ALL SELECT * FROM of_brokers
       UNION ALL SELECT * FROM of_groups UNION ALL SELECT * FROM of_clusters) all_of_them
 WHERE times > 0 AND kind IS NOT NULL
-ORDER BY cluster, subject, object, kind
 """
+#: The order of its rows.
+TRANSITIONS_ORDER: Final = ("cluster", "subject", "object", "kind")
 
 #: The episodes after an audit: those that are open, and those that end with it. `found` are its findings,
 #: `open_before` the episodes that were open in the previous audit of each cluster; `known` has a row for each cluster
