@@ -15,9 +15,10 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.store.audits import audits, read_rows
 from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.history_tables import TRANSITIONS
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunTable
-from kfix.fleet.store.tables import AUDITED, FINDINGS, TRANSITIONS
+from kfix.fleet.store.tables import AUDITED, FINDINGS
 from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
 
 NAMES = "abcdefgh"
