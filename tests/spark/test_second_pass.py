@@ -67,7 +67,7 @@ def test_tasks_write_files_in_the_order_of_the_clusters(local, stores, monkeypat
 
 
 def rows_of(root, spec, day):
-    table = DeltaTable(str(root / "tables" / spec.name)).to_pyarrow_table(partitions=[("day", "=", str(day))])
+    table = DeltaTable(str(root / "tables" / spec.name)).to_pyarrow_table(filters=[("day", "=", day)])
     return sorted(str({k: v for k, v in row.items() if k != "seconds"}) for row in table.to_pylist())
 
 
