@@ -81,12 +81,13 @@ with engine(sys.argv[2], settings=json.loads(sys.argv[3])) as one:
     print(json.dumps({"grouped": grouped / 3, "arrow": arrow, "rows": time.perf_counter() - began}))
 """
 #: The whole command, with history, scores and the report on the terminal; "" is the embedded engine.
-_WHOLE = """
+WHOLE = """
 import contextlib, io, json, os, sys, tempfile
 
 if __name__ == "__main__":
     place, master = sys.argv[1], sys.argv[2]
     on = ["--spark", master] if master else ["--processes", "2"]
+    on += [word for name, value in json.loads(sys.argv[3]).items() for word in ("--spark-conf", f"{name}={value}")]
     words = ["audit", "--store", place, "--collect", "no", "--fail-on", "never", "-q"]
     sys.argv = ["kfix", *words, *on]
     from kfix.__main__ import main
@@ -137,10 +138,10 @@ def _row(place: Path, rows: int, runs: int) -> str:
         bare.append(measured(_BARE, place, "local[2]", {})[0])
         floor.append(measured(_FLOOR, place, "2", 0)[0])
         pool.append(measured(_AUDIT, place, "2", 0)[0])
-        took, said = measured(_WHOLE, place, "local[2]", 0)
+        took, said = measured(WHOLE, place, "local[2]", {})
         whole.append(took)
         peak = max(peak, said["mb"])
-        whole_pool.append(measured(_WHOLE, place, "", 0)[0])
+        whole_pool.append(measured(WHOLE, place, "", {})[0])
     total, low, start, inside = (statistics.median(x) for x in (spark, floor, bare, judged))
     embedded, command, here = (statistics.median(x) for x in (pool, whole, whole_pool))
     return (

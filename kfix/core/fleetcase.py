@@ -35,7 +35,7 @@ class ClusterDigest:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Partitions that the check `code` reports both in this snapshot and in the audits since `since`."""
+    """Partitions of findings of the check `code`, which the audits since `since` report, in this snapshot, too."""
 
     code: str
     partitions: tuple[str, ...]

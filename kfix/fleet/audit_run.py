@@ -86,7 +86,7 @@ def run_audit(
     """
     root = place_of(place)
     chosen = audit_engine(on.spark, on.processes, on.settings, sql_on_spark=on.sql_on_spark)
-    with locked(place), chosen as used:
+    with locked(place, creates=options.collect != "no"), chosen as used:
         registered: Mapping[str, str] = {}
         if on.catalog:
             # Before the work, so that what is wrong with the catalog is known at once.

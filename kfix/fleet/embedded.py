@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -78,6 +78,12 @@ class EmbeddedEngine:
                 raise _user_error(_placed(db, sql, error), _damaged(tables, error)) from None
             except (pa.ArrowException, OSError) as error:
                 raise UnreachableError(f"a file of the query cannot be read: {_line(error)}") from None
+
+    def over_parts(
+        self, sql: str, tables: Mapping[str, Any], order: Sequence[str], work: Callable[[Iterator[Any]], R]
+    ) -> list[R]:
+        """All rows are one part."""
+        return [work(iter(self.query(f"{sql}\nORDER BY {', '.join(order)}", tables).to_batches()))]
 
     def register(self, schema: str, root: str, tables: Mapping[str, str]) -> None:  # noqa: ARG002
         raise UsageError(f"--catalog: {schema} needs Spark: this engine has no catalog", hint="add --spark MASTER")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
@@ -128,6 +128,16 @@ class Engine(Protocol):
 
         `tables` maps the names that the statement uses to pyarrow tables, rows of the store, or views over the tables
         before them. Raises UsageError if the statement is wrong.
+        """
+        ...
+
+    def over_parts(
+        self, sql: str, tables: Mapping[str, Any], order: Sequence[str], work: Callable[[Iterator[Any]], R]
+    ) -> list[R]:
+        """Returns what `work` makes of the rows of a statement, part by part, where they are computed.
+
+        `work` gets the pyarrow record batches of a part, sorted by the columns `order`. All rows of a cluster are in
+        one part. Raises as `query`, and UnreachableError if the work was lost.
         """
         ...
 

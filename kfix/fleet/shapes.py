@@ -45,9 +45,9 @@ class SyntheticCluster:
     `sick` is the share of unhealthy partitions; `dead` brokers hold replicas and have been gone for `gone` seconds.
     Snapshots are numbered by day: from one day to the next at least half of the unhealthy partitions stay as they are,
     so that a history has new, persisting and fixed findings. `taken_at` is the time of day 0 in seconds since the
-    epoch. `settings` are extra broker settings. `deaths` is how often the
-    last broker of the ring has died or returned so far: each time, the records of its partitions are written, and those
-    that it leads get a new leader epoch. Raises UsageError for values out of range.
+    epoch. `settings` are extra broker settings. `deaths` is how often the last broker of the ring has died or returned
+    so far: the records of its partitions are written each time. They get a new leader epoch when it dies; those that it
+    leads get another one when it returns. Raises UsageError for values out of range.
     """
 
     name: str

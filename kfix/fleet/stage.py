@@ -6,7 +6,7 @@ which it compiles first; DuckDB takes 0.1 s (docs/adr/009).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, TypeVar
 
@@ -22,7 +22,7 @@ LARGE: Final = 1_000_000
 
 
 class Staged:
-    """Runs `each` on the engine `far`, and `query` there if a table has more than `large` rows (0: always), else on
+    """Runs `each` on the engine `far`, and statements there if a table has more than `large` rows (0: always), else on
     `near`.
     """
 
@@ -40,11 +40,19 @@ class Staged:
         return self._far.over_rows(job)
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
-        far = not self._large or any(_rows(given) > self._large for given in tables.values())
-        return (self._far if far else self._near).query(sql, tables)
+        return self._engine_for(tables).query(sql, tables)
+
+    def over_parts(
+        self, sql: str, tables: Mapping[str, Any], order: Sequence[str], work: Callable[[Iterator[Any]], R]
+    ) -> list[R]:
+        return self._engine_for(tables).over_parts(sql, tables, order, work)
 
     def register(self, schema: str, root: str, tables: Mapping[str, str]) -> None:
         self._far.register(schema, root, tables)
+
+    def _engine_for(self, tables: Mapping[str, Any]) -> Engine:
+        far = not self._large or any(_rows(given) > self._large for given in tables.values())
+        return self._far if far else self._near
 
 
 def _rows(given: Any) -> int:

@@ -136,8 +136,14 @@ def _state(shape: PartitionShape, cluster: SyntheticCluster) -> tuple[Assignment
     """Returns (assignment, ZooKeeper's partition state, the brokers' view)."""
     replicas = _replicas(shape, cluster)
     alive = tuple(b for b in replicas if b in cluster.live)
-    writes = cluster.deaths if cluster.ring[-1] in replicas else 0
-    seen = epoch = 7 + (cluster.deaths if cluster.ring[-1] == replicas[0] else 0)
+    # A death is one write with a new epoch, of followers, too; a return is a write of the ISR, then the election.
+    writes = epochs = 0
+    if cluster.ring[-1] in replicas:
+        returned = cluster.deaths // 2
+        elected = returned if cluster.ring[-1] == replicas[0] else 0
+        epochs = cluster.deaths - returned + elected
+        writes = cluster.deaths + elected
+    seen = epoch = 7 + epochs
     isr, leader = alive or replicas[:1], next(iter(alive), -1)
     age = 86_400.0 if len(alive) == len(replicas) else cluster.gone
     believed = leader
@@ -198,6 +204,7 @@ def _snapshot(
             deleting=frozenset(),
             topic_configs={},
             clock_ahead=0,
+            topics_created={topic: 200 + n for n, topic in enumerate(topics)},
         ),
         broker_configs={b: {**_SETTINGS, **dict(cluster.settings)} for b in alive},
         topic_configs=dict.fromkeys((*topics, PLAIN), _CONFIG),

@@ -45,7 +45,7 @@ def make_demo(place: str, fleet: DemoFleet, processes: int | None, progress: Pro
     Raises UsageError if the store already has runs.
     """
     root = place_of(place)
-    with locked(place), engine(processes=processes) as used:
+    with locked(place, creates=True), engine(processes=processes) as used:
         empty_store(root)
         with progress(fleet.days) as hear:
             for each in fleet.runs():

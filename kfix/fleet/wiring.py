@@ -25,7 +25,7 @@ from kfix.fleet.judging.tasks import Judged, JudgeTask
 from kfix.fleet.model.audit import AuditReport, CheckTitle
 from kfix.fleet.model.history import AuditHistory, HistoryChoice
 from kfix.fleet.store.audits import Audit
-from kfix.fleet.store.places import StoreLocation, place_of
+from kfix.fleet.store.places import StoreLocation, is_folder, place_of
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.storelock import store_lock
 from kfix_diagnostics.catalogue import pages
@@ -89,9 +89,15 @@ def stored_history(root: StoreLocation, engine: Engine, choice: HistoryChoice, *
 
 
 @contextlib.contextmanager
-def locked(store: str) -> Iterator[None]:
-    """Holds the lock of the store. Raises HeldError if another process uses this store."""
-    with store_lock(place_of(store)):
+def locked(store: str, *, creates: bool = False) -> Iterator[None]:
+    """Holds the lock of the store.
+
+    Raises HeldError if another process uses this store, UsageError if it does not exist, unless `creates` is set.
+    """
+    place = place_of(store)
+    if not creates and not is_folder(place):
+        raise UsageError(f"{store}: there is no fleet store", hint="kfix fleet collect creates one")
+    with store_lock(place):
         yield
 
 

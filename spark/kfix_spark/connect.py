@@ -13,7 +13,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.errors import PySparkException
 
-from kfix.core.errors import UsageError
+from kfix.core.errors import KfixError, UsageError
 from kfix_spark import masters
 from kfix_spark.package import make_package
 from kfix_spark.rdd import DEAD, SAME_PYTHON
@@ -74,7 +74,7 @@ class ConnectCluster:
 
     def act(self, action: Callable[[], A]) -> A:
         try:
-            self._session.addTag(self._tag)
+            self.mark()
             return action()
         except PySparkException as error:
             said = str(error)
@@ -87,6 +87,12 @@ class ConnectCluster:
             raise FileNotReadError(one_line(error)) from None
         except Exception as error:  # noqa: BLE001 - gRPC's own
             raise lost(one_line(error)) from None
+
+    def mark(self) -> None:
+        self._session.addTag(self._tag)
+
+    def ended(self) -> KfixError:
+        return lost("the Connect server does not answer")
 
     def watch(self) -> None:
         """Does nothing: only the server knows its executors."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
@@ -12,15 +13,16 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 
-from kfix.core.errors import KfixError, UsageError
+from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
-from kfix.fleet.engine import ClusterJob, View
+from kfix.fleet.engine import ClusterJob, StoredRows, View
 from kfix.fleet.pool import Done
 from kfix_spark import masters, spread
 from kfix_spark.catalog import register
 from kfix_spark.frames import files_frame
 from kfix_spark.kept import AnswersInSpark, kept_answers
 from kfix_spark.rdd import RddCluster
+from kfix_spark.rowjob import WorkOnRows
 from kfix_spark.session import one_line, open_session, version
 
 A = TypeVar("A")
@@ -33,6 +35,8 @@ _SESSION: Final = (
     "spark.sql.session.timeZone",
     "spark.sql.shuffle.partitions",
 )
+#: Rows of the largest table for each part of an answer that executors work on.
+_ROWS_A_PART: Final = 1_000_000
 #: Spark estimates a table by its files, to decide whether the driver may broadcast it. A value takes less than a byte
 #: there and some 30 in memory: by its usual estimate, Spark broadcasts 10 million rows of `partitions`.
 _BYTES_IN_MEMORY: Final = ("spark.sql.sources.fileCompressionFactor", "100.0")
@@ -78,11 +82,40 @@ class SparkEngine:
 
         Raises UsageError if the statement is wrong, KfixError if Spark has ended.
         """
+        return self._answered(sql, tables, lambda frame: plain(frame.toArrow()))
+
+    def over_parts(
+        self, sql: str, tables: Mapping[str, Any], order: Sequence[str], work: Callable[[Iterator[Any]], R]
+    ) -> list[R]:
+        """Works on the executors; in this process if pandas is not installed. Raises as `query`, and UnreachableError
+        if a process died.
+        """
+        parts = 1 + max(given.rows if isinstance(given, StoredRows) else 0 for given in tables.values()) // _ROWS_A_PART
+
+        def done(frame: Any) -> list[R]:
+            sorted_parts = frame.repartition(parts, "cluster").sortWithinPartitions(*order)
+            made = self._cluster.act(sorted_parts.mapInArrow(WorkOnRows(work), "made binary").toArrow)
+            return [pickle.loads(each) for each in made.column(0).to_pylist()]  # noqa: S301 - our own workers'
+
+        try:
+            return self._answered(sql, tables, done)
+        except (spread.TasksDiedError, spread.FileNotReadError) as error:
+            raise UnreachableError(f"Spark could not do the work: {error}") from None
+        except ImportError:  # Spark's mapInArrow needs pandas in the driver.
+            return [work(iter(self.query(f"{sql}\nORDER BY {', '.join(order)}", tables).to_batches()))]
+
+    def _answered(self, sql: str, tables: Mapping[str, Any], action: Callable[[Any], A]) -> A:
+        """Returns what the action makes of a statement's DataFrame."""
+
+        def answer() -> A:
+            self._cluster.mark()
+            return action(session.sql(sql))
+
         try:
             with self._views(tables) as session:
-                return plain(session.sql(sql).toArrow())
+                return spread.awaited(self._cluster, answer)
         except (PySparkException, Py4JError, OSError) as error:
-            raise _told(error) from None
+            raise self._told(error) from None
         except pa.ArrowException as error:
             raise UsageError(f"the query failed: {one_line(error)}") from None
 
@@ -94,7 +127,16 @@ class SparkEngine:
         try:
             register(self._session, schema, root, tables)
         except (PySparkException, Py4JError, OSError) as error:
-            raise _told(error, "the catalog refused") from None
+            raise self._told(error, "the catalog refused") from None
+
+    def _told(self, error: Exception, what: str = "the query failed") -> KfixError:
+        try:
+            said = str(error).strip()  # asks Java for its text
+        except (Py4JError, OSError):
+            said = ""
+        if not said or isinstance(error, (Py4JNetworkError, OSError)) or _unanswered(error, said):
+            return self._cluster.ended()
+        return _user_error(said, error, what)
 
     @contextlib.contextmanager
     def _views(self, tables: Mapping[str, Any]) -> Iterator[Any]:
@@ -138,13 +180,7 @@ def _frame(session: Any, given: Any) -> Any:
     return files_frame(session, given) if given.files else session.createDataFrame(plain(given.schema.empty_table()))
 
 
-def _told(error: Exception, what: str = "the query failed") -> KfixError:
-    try:
-        said = str(error).strip()  # asks Java for its text
-    except (Py4JError, OSError):
-        said = ""
-    if not said or isinstance(error, (Py4JNetworkError, OSError)) or _unanswered(error, said):
-        return spread.lost("Spark's Java process has ended: out of memory, or killed")
+def _user_error(said: str, error: Exception, what: str) -> KfixError:
     first = one_line(error) if said.startswith("An error occurred while") else said.splitlines()[0]
     first = re.sub(r"^\[[A-Z0-9_.]+\] ", "", re.sub(r"\s*\(?\bSQLSTATE: \w+\)?.*", "", first))[:300]
     found = _AT.search(said)

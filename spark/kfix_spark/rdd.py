@@ -11,9 +11,10 @@ from uuid import uuid4
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException, PythonException
 
-from kfix.core.errors import UnreachableError, UsageError
+from kfix.core.errors import KfixError, UnreachableError, UsageError
+from kfix_spark.heart import Heart
 from kfix_spark.session import one_line
-from kfix_spark.spread import FileNotReadError, TasksDiedError, do, lost
+from kfix_spark.spread import FileNotReadError, TasksDiedError, do
 
 A = TypeVar("A")
 _PATIENCE: Final = 120.0
@@ -32,6 +33,7 @@ class RddCluster:
         self._group = f"kfix-{uuid4().hex}"
         self._patience = patience
         self._alone_since: float | None = None
+        self._heart = Heart(context)
 
     def cores(self) -> int:
         return max(1, int(self._context.defaultParallelism))
@@ -45,21 +47,28 @@ class RddCluster:
 
     def act(self, action: Callable[[], A]) -> A:
         try:
-            self._context.setJobGroup(self._group, "kfix audit")
+            self.mark()
             return action()
         except (Py4JJavaError, PySparkException) as error:
             said = str(error)
             if self._stopped():
-                raise lost("Spark has stopped: its master or all its workers are gone") from None
+                raise self._heart.ended("Spark has stopped: its master or all its workers are gone") from None
             if _PYTHON_FAILED in said or isinstance(error, PythonException):
                 raise UsageError(f"the workers cannot run kfix: {python_line(said)}", hint=SAME_PYTHON) from None
             if DEAD.search(said):
                 raise TasksDiedError(one_line(error)) from None
             raise FileNotReadError(one_line(error)) from None
-        except (Py4JError, OSError) as error:
-            raise lost(one_line(error)) from None
+        except (Py4JError, OSError):
+            raise self.ended() from None
+
+    def mark(self) -> None:
+        self._context.setJobGroup(self._group, "kfix audit")
+
+    def ended(self) -> KfixError:
+        return self._heart.ended()
 
     def watch(self) -> None:
+        self._heart.watch()
         if not self._context.master.startswith("spark://") or self._stopped():
             return
         # The list includes the driver.

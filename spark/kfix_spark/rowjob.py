@@ -7,9 +7,11 @@ Only the rows that meet a condition become Python objects, and none passes throu
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kfix.fleet.engine import ClusterJob, SecondPass
@@ -81,3 +83,15 @@ class WorkOnPartition:
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         begin_worker()
         yield from self._work({"before": None, **row} for batch in batches for row in batch.to_pylist())
+
+
+class WorkOnRows:
+    """Does the work for all rows of a Spark partition in a worker; its result is pickled."""
+
+    def __init__(self, work: Callable[[Iterator[Any]], Any]) -> None:
+        self._work = work
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        begin_worker()
+        made = pickle.dumps(self._work(iter(batches)))
+        yield pa.RecordBatch.from_arrays([pa.array([made], pa.binary())], names=["made"])

@@ -42,7 +42,9 @@ DEFAULTS: Final[Mapping[str, str]] = {
 _DRIVER_MEMORY: Final = "1g"
 #: For a job on few cores: one garbage collector thread, and the slow compiler for very hot code only. With the usual
 #: thresholds, a tenth of these, it takes half of the CPU time of a short job; without it long ones take twice as long.
+#: A Java without memory must end: the thread that lacks it dies, and whoever waits for its answer waits forever.
 _JAVA: Final = (
+    "-XX:+ExitOnOutOfMemoryError "
     "-XX:+UseSerialGC -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )

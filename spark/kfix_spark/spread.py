@@ -60,8 +60,16 @@ class SparkCluster(Protocol):
         """
         ...
 
+    def mark(self) -> None:
+        """Marks the jobs of this thread, so that `cancel` stops them."""
+        ...
+
     def watch(self) -> None:
         """Is called regularly during the work. Raises KfixError if the work cannot finish."""
+        ...
+
+    def ended(self) -> KfixError:
+        """Returns the error of work that nobody answered."""
         ...
 
     def cancel(self) -> None: ...
@@ -90,8 +98,13 @@ def each(
 
 def watched(cluster: SparkCluster, action: Callable[[], A]) -> A:
     """Returns the result of an action, as `SparkCluster.act`. Ctrl-C stops the job."""
+    return awaited(cluster, lambda: cluster.act(action))
+
+
+def awaited(cluster: SparkCluster, action: Callable[[], A]) -> A:
+    """Returns the result of an action, or raises its error. Raises KfixError if the cluster is lost meanwhile."""
     with ThreadPoolExecutor(1, "kfix-spark") as threads:
-        future = threads.submit(cluster.act, action)
+        future = threads.submit(action)
         try:
             return _waited(future, cluster)
         except BaseException:
@@ -170,5 +183,5 @@ def _portable(done: Done[Any], error: Exception) -> Done[Any]:
     return done
 
 
-def lost(reason: str) -> KfixError:
-    return KfixError(f"the work on Spark was lost: {reason}")
+def lost(reason: str, hint: str = "") -> KfixError:
+    return KfixError(f"the work on Spark was lost: {reason}", hint=hint)

@@ -164,7 +164,7 @@ def test_a_java_that_does_not_start_is_one_line(tmp_path, setting):
     script = tmp_path / "start.py"
     script.write_text(
         textwrap.dedent(f"""
-        from kfix.api import fleet as wiring
+        from kfix.fleet import engines as wiring
         from kfix.core.errors import KfixError
         try:
             with wiring.engine("local[1]", settings=dict([{setting!r}.split("=", 1)])):

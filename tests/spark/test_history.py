@@ -29,7 +29,8 @@ def test_the_changes_between_random_snapshots_are_the_same(spark, zookeeper):
     for _ in range(3):
         clusters.step(0.5)
     tables = asked(clusters, before, clusters.snapshot(), 0)
-    embedded, found = (e.query(recording_sql.TRANSITIONS, tables) for e in (EmbeddedEngine(1), spark))
+    ordered = f"{recording_sql.TRANSITIONS} ORDER BY {', '.join(recording_sql.TRANSITIONS_ORDER)}"
+    embedded, found = (e.query(ordered, tables) for e in (EmbeddedEngine(1), spark))
     assert found.schema == embedded.schema
     assert found.to_pylist() == embedded.to_pylist()
     assert len({r["kind"] for r in found.to_pylist()}) > 8

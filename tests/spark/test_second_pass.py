@@ -6,15 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
+import kfix_spark.engine
 from kfix.core.inventory.model import Inventory, Mute
 from kfix.fleet.audit import judged
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.store.audits import audits, read_rows
 from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.history_tables import TRANSITIONS
 from kfix.fleet.store.places import place_of
-from kfix.fleet.store.tables import FINDINGS
+from kfix.fleet.store.staging import RunTable
+from kfix.fleet.store.tables import AUDITED, FINDINGS
 from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
 
 NAMES = "abcdefgh"
@@ -59,6 +63,28 @@ def test_tasks_write_files_in_the_order_of_the_clusters(local, stores, monkeypat
     ranges = sorted(file.clusters for file in files)
     assert all(first[1] < then[0] for first, then in itertools.pairwise(ranges))
     assert {f.status for f in read_rows(FindingRow, found)} == {"new", "still", "fixed", "worse", "unknown"}
+
+
+def rows_of(root, spec, day):
+    table = DeltaTable(str(root / "tables" / spec.name)).to_pyarrow_table(filters=[("day", "=", day)])
+    return sorted(str({k: v for k, v in row.items() if k != "seconds"}) for row in table.to_pylist())
+
+
+def test_after_restarts_executors_write_what_changed(local, tmp_path, monkeypatch):
+    """One broker of each cluster was restarted: a third of all partitions changed, and none passes through here."""
+    roots = [tmp_path / "here", tmp_path / "spark"]
+    for root, engine in zip(roots, (EmbeddedEngine(1), local), strict=True):
+        audited(root, [cluster(n, partitions=600) for n in NAMES[:4]], EmbeddedEngine(1))
+        if engine is local:
+            monkeypatch.setattr(kfix_spark.engine, "_ROWS_A_PART", 1000)
+            monkeypatch.setattr(RunTable, "__call__", None)  # This process writes no changes.
+        audited(root, [cluster(n, 1, partitions=600, deaths=2) for n in NAMES[:4]], engine, number=1)
+    for spec in AUDITED[:-1]:
+        here, there = (rows_of(root, spec, day_of(1)) for root in roots)
+        assert here == there, spec.name
+    files = StoreTable(place_of(roots[1]), TRANSITIONS).files()
+    assert 1 <= len(files) <= 3
+    assert sum(file.rows for file in files) > 4 * 250
 
 
 def test_a_damaged_earlier_audit_is_left_out_as_without_spark(local, stores):

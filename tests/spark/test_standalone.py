@@ -76,7 +76,7 @@ def test_a_worker_that_dies_in_the_middle_changes_no_finding(engine, standalone,
 def test_a_master_without_workers_is_one_line(tmp_path):
     with Standalone(tmp_path, workers=0) as empty:
         script = (
-            "import sys\nfrom kfix.api import fleet as wiring\nfrom kfix.core.errors import KfixError\n"
+            "import sys\nfrom kfix.fleet import engines as wiring\nfrom kfix.core.errors import KfixError\n"
             "from tests.unit.fleet.working import double\n"
             "try:\n    with wiring.engine(sys.argv[1]) as e:\n        e._cluster._patience = 3\n"
             "        print(list(e.each(double, {'a': 1})))\n"

@@ -17,7 +17,7 @@ from tests.spark.standalone import HOME
 from tests.waiting import seconds
 
 START = (
-    "import sys\nfrom kfix.api import fleet as wiring\n"
+    "import sys\nfrom kfix.fleet import engines as wiring\n"
     "with wiring.engine('local[1]') as e:\n    print(e.query('SELECT 1 AS n', {}).to_pylist())\n"
     "    print([d.result for d in e.each(abs, {'a': -1, 'b': 2})])\n"
 )
@@ -40,7 +40,7 @@ def start(**env):
 #: Kills Java while it works on a statement.
 KILLED = """
 import os, signal, threading
-from kfix.api import fleet as wiring
+from kfix.fleet import engines as wiring
 from kfix.core.errors import KfixError
 with wiring.engine('local[1]') as e:
     java = e._session.sparkContext._gateway.proc.pid
@@ -57,6 +57,39 @@ def test_java_that_ends_during_a_statement_is_one_line():
         [sys.executable, "-c", KILLED], capture_output=True, text=True, check=False, timeout=seconds(120)
     )
     assert done.stdout == "the work on Spark was lost: Spark's Java process has ended: out of memory, or killed\n"
+
+
+#: A statement that needs more memory than there is, and one during which Java stops.
+WITHOUT_HEAP = """
+from kfix.fleet import engines as wiring
+from kfix.core.errors import KfixError
+with wiring.engine('local[1]', settings={'spark.driver.memory': '512m'}) as e:
+    try:
+        e.query('SELECT size(sequence(1, id)) FROM range(300000000, 300000001)', {})
+    except KfixError as error:
+        print(error, error.hint, sep='; ')
+"""
+STOPPED = KILLED.replace("signal.SIGKILL", "signal.SIGSTOP").replace(
+    "with wiring", "from kfix_spark import heart\nheart.STILL_FOR = 5.0\nwith wiring"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (
+            WITHOUT_HEAP,
+            "Spark's Java process has no memory left and has ended; its heap is 512m; --spark-conf spark.dr",
+        ),
+        (STOPPED, "Spark's Java process has not answered for 5 s; its heap is 1g"),
+    ],
+    ids=["without memory", "stopped"],
+)
+def test_java_without_memory_and_one_that_stands_still_are_named(program, said):
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=seconds(120)
+    )
+    assert done.stdout.startswith(f"the work on Spark was lost: {said}"), done.stderr
 
 
 def test_an_archive_is_made_once_taken_then_and_never_in_the_way(tmp_path):

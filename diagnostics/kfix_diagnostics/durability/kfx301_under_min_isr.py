@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.conditions import UNDER_MIN_ISR
 from kfix.core.diagnosis.finding import Blocked, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import no_election
@@ -54,7 +55,7 @@ CODE = "KFX301"
 @PartitionCheck(
     title="fewer replicas are in sync than min.insync.replicas requires: acks=all fails",
     severity=Severity.CRITICAL,
-    rows="not internal and leader >= 0 and not leaderless and n_isr < min_isr and zk_agrees and not deleting",
+    rows=f"not internal and {UNDER_MIN_ISR}",
     debounce=Debounce.HELD,
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.conditions import UNDER_REPLICATED
 from kfix.core.diagnosis.finding import Finding, Remedy, Severity
 from kfix.core.wording import ago, at_least, brokers_named
 from kfix_diagnostics._bans import no_election
@@ -54,7 +55,7 @@ _NEVER = "Do not trigger an election"
 @PartitionCheck(
     title="fewer replicas are in sync than assigned",
     severity=Severity.WARNING,
-    rows="leader >= 0 and not leaderless and n_isr < target_rf and n_isr >= min_isr and zk_agrees and not deleting",
+    rows=f"n_isr >= min_isr and {UNDER_REPLICATED}",
     debounce=Debounce.HELD,
     brokers=missing_from,
 )

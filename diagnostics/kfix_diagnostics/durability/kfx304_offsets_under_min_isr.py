@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.conditions import UNDER_MIN_ISR
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import OffsetsLog, TopicPartition
@@ -62,7 +63,7 @@ _SHOWN = 3
 @PartitionCheck(
     title="partition of an internal topic below min.insync.replicas: commits fail",
     severity=Severity.CRITICAL,
-    rows="internal and leader >= 0 and not leaderless and n_isr < min_isr and zk_agrees and not deleting",
+    rows=f"internal and {UNDER_MIN_ISR}",
     debounce=Debounce.HELD,
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:

@@ -42,16 +42,16 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
         if not all_stuck:
             continue
         partitions = _in_order({p for stuck in all_stuck for p in stuck.partitions})
-        since = min(stuck.since for stuck in all_stuck)
         codes = sorted({stuck.code for stuck in all_stuck})
+        each = [f"{s.code} since {s.since.isoformat()}: {some(_in_order(s.partitions))}" for s in all_stuck]
         yield (
             name,
             Finding(
                 code=CODE,
                 severity=Severity.WARNING,
                 obj="partitions",
-                summary=f"{several(len(partitions), 'partition')} {has(len(partitions))} had {' and '.join(codes)} "
-                f"since {since.isoformat()} or longer: {some(partitions)}",
+                summary=f"{several(len(partitions), 'partition')} {has(len(partitions))} the same finding as "
+                f"in the previous audit: {'; '.join(each)}",
                 cause=Cause("it was not repaired, and it does not resolve itself", Confidence.LIKELY),
                 evidence=tuple(
                     Evidence(f"audit of {s.since.isoformat()} and this one", s.code, some(_in_order(s.partitions)))

@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.conditions import LEADERLESS
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import by_group
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -43,7 +44,7 @@ _CAUSES = ("KFX101", "KFX102", "KFX103", "KFX104", "KFX105", "KFX107")
 @ClusterCheck(
     title="a group reads partitions that have no leader",
     severity=Severity.CRITICAL,
-    rows="leaderless and not deleting",
+    rows=LEADERLESS,
     debounce=Debounce.HELD,
     scope=Scope.GROUP,
 )

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import PartitionCheck, Rows, Scope
+from kfix.core.derive.conditions import LEADERLESS
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
@@ -48,7 +49,7 @@ _ELSEWHERE = "KFX119"
 @PartitionCheck(
     title="the last known leader of a leaderless partition is no longer one of its replicas",
     severity=Severity.CRITICAL,
-    rows="leaderless and not deleting",
+    rows=LEADERLESS,
     scope=Scope.KRAFT,
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:

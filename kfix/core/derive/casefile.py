@@ -11,6 +11,7 @@ from functools import cached_property
 
 from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.derive.background import background_of
+from kfix.core.derive.conditions import LEADERLESS
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.derive.cuts import Cut, cut_of
 from kfix.core.derive.lag import Lag, LeftOut, lags_of, left_out
@@ -30,7 +31,7 @@ _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
 _REASSIGNING = parse("reassigning", "CaseFile.moving")
 _ALONE = parse("(n_isr == 1 or n_online_isr == 1) and not deleting", "CaseFile.only_copies")
-_LEADERLESS = parse("leaderless and not deleting", "CaseFile.hindered")
+_LEADERLESS = parse(LEADERLESS, "CaseFile.hindered")
 #: A broker that shuts down leaves the ISR some seconds before it stops answering.
 _LATE_ANSWER = 10.0
 

@@ -183,6 +183,8 @@ class ZooKeeperView:
 
     `clock_ahead` is this host's clock minus the server's, in seconds; times are by this host's clock. None: unknown.
     `members_zxid` is the transaction that last created or removed a registration, -1 if it is unknown.
+    `topics_created` are {topic: the transaction that created its znode}: another one if it was deleted and created
+    again.
     """
 
     connect: str
@@ -200,6 +202,7 @@ class ZooKeeperView:
     migrating_since_ms: int = 0
     clock_ahead: int | None = None
     members_zxid: int = -1
+    topics_created: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from kfix.core.errors import UnreachableError
 from kfix.core.zookeeper.wire import LARGEST_ANSWER, NO_AUTH, NO_NODE, ZooKeeperLine, four_letter_word
 
 T = TypeVar("T")
-#: Makes a result of (position, data, mzxid, mtime in ms, version) of one znode.
-Decode = Callable[[int, bytes, int, int, int], T]
+#: Makes a result of (position, data, czxid, mzxid, mtime in ms, version) of one znode.
+Decode = Callable[[int, bytes, int, int, int, int], T]
 
 _GET_DATA, _MULTI_READ = 4, 22
 #: Most requests without an answer over all sessions; a server stops reading at 1000 (globalOutstandingLimit).
@@ -36,7 +36,7 @@ _VERSION_SECONDS = 0.5
 _REQUEST = struct.Struct(">iiii")  # length, xid, type, length of the path
 _FRAME = struct.Struct(">iiqi")  # length, xid, zxid, error
 _LENGTH = struct.Struct(">i")
-_CHANGED = struct.Struct(">8xq8xqi")  # From a stat: mzxid, mtime, version.
+_CHANGED = struct.Struct(">qq8xqi")  # From a stat: czxid, mzxid, mtime, version.
 _STAT_SIZE = 68
 _MULTI_HEADER = struct.Struct(">i?i")  # type, done, error
 _READ = _MULTI_HEADER.pack(_GET_DATA, False, -1)
@@ -180,8 +180,8 @@ class _Reading(Generic[T]):
         after = at + length + _STAT_SIZE
         if after > end:
             raise struct.error("a length beyond the end")
-        mzxid, mtime, version = _CHANGED.unpack_from(buffer, at + length)
-        self._results[position] = self._decode(position, buffer[at : at + length], mzxid, mtime, version)
+        changed = _CHANGED.unpack_from(buffer, at + length)
+        self._results[position] = self._decode(position, buffer[at : at + length], *changed)
         return after
 
     def _refused(self, session: _Session, position: int, error: int) -> None:

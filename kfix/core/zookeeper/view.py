@@ -68,7 +68,8 @@ def view_of(
     topics = sorted(_names(roots["topics"]))
     line.multi_read = len(topics) >= _MANY_TOPICS and has_multi_read(line, deadline)
     with _Lines(line, deadline) as lines:
-        assigned = read_topics(lines.for_reads(len(topics)), connect, topics, deadline, unread, names)
+        created: dict[str, int] = {}
+        assigned = read_topics(lines.for_reads(len(topics)), connect, topics, deadline, unread, names, created)
         states = read_states(lines.for_reads(len(assigned)), connect, assigned, deadline, unread, shift)
         configs = _configs(lines.all, connect, _names(roots["configs"]), deadline, unread)
     listed = broker_ids(roots["ids"])
@@ -90,6 +91,7 @@ def view_of(
         clock_ahead=ahead,
         # A broker that left between the two rounds left after this transaction.
         members_zxid=roots["ids"].stat.pzxid if registrations.keys() == listed else -1,
+        topics_created=created,
     )
     cluster_id = _or_unread(lambda: records.cluster_id(roots["cluster"]), unread) or ""
     return cluster_id, view, unread
@@ -196,12 +198,17 @@ def read_topics(
     deadline: Deadline,
     unread: Unread | None = None,
     names: PartitionNames | None = None,
+    created: dict[str, int] | None = None,
 ) -> dict[TopicPartition, Assignment]:
-    """Returns the assignments of these topics. An invalid znode goes into `unread`, or is raised if that is None."""
-    names = names or PartitionNames()
+    """Returns the assignments of these topics, and in `created` the czxid of each.
 
-    def take(position: int, data: bytes, *_: int) -> dict[TopicPartition, Assignment] | None:
+    An invalid znode goes into `unread`, or is raised where that is None.
+    """
+    names, czxids = names or PartitionNames(), {} if created is None else created
+
+    def take(position: int, data: bytes, czxid: int, *_: int) -> dict[TopicPartition, Assignment] | None:
         topic = topics[position]
+        czxids[topic] = czxid
         return _or_unread(lambda: records.assignments(Node(data, (), NO_STAT), topic, names), unread)
 
     assigned: dict[TopicPartition, Assignment] = {}
@@ -227,7 +234,7 @@ def read_states(
     parsed: dict[bytes, tuple[int, int, tuple[int, ...], int]] = {}
     make = tuple.__new__
 
-    def take(position: int, data: bytes, mzxid: int, mtime: int, version: int) -> PartitionState | None:
+    def take(position: int, data: bytes, _: int, mzxid: int, mtime: int, version: int) -> PartitionState | None:
         known = parsed.get(data)
         if known is None:
             try:

@@ -191,11 +191,9 @@ def stuck(
         if row.code.startswith(_TROUBLE) and not row.prevention:
             for partition in row.partitions:
                 then.setdefault(row.code, {})[partition] = row.since
-    found: dict[str, dict[str, date]] = {}
-    if then:
-        for row in muted(now, rules):
-            known = {} if row.muted else then.get(row.code, {})
-            for partition in row.partitions:
-                if partition in known:
-                    found.setdefault(row.code, {})[partition] = known[partition]
-    return tuple(Stuck(code, tuple(sorted(tps)), min(tps.values())) for code, tps in sorted(found.items()))
+    found: dict[tuple[str, date], set[str]] = {}
+    for row in muted(now, rules) if then else ():
+        known = {} if row.muted else then.get(row.code, {})
+        for partition in known.keys() & set(row.partitions):
+            found.setdefault((row.code, known[partition]), set()).add(partition)
+    return tuple(Stuck(code, tuple(sorted(tps)), since) for (code, since), tps in sorted(found.items()))

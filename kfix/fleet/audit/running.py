@@ -25,9 +25,10 @@ from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.audits import Audit, table_of, write_audit
 from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import Run
-from kfix.fleet.store.tables import AUDITED, CLUSTERS, SCENARIOS
+from kfix.fleet.store.tables import AUDITED, CLUSTERS, FINDINGS, SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,15 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     owners = {name: entry.owner for name, entry in entries.items()}
     versions = {name: digest.settings.get(PROTOCOL, "") for name, digest in digests.items()}
     damaged = [*past.damaged]
-    kept = recorded(root, run, owners, versions, found.rows, past.earlier, engine, damaged)
+    changes, episodes = recorded(root, run, owners, versions, found.rows, past.earlier, engine, damaged)
     clock.lap("history")
     cards = [_card(run, name, entries[name], judged, found.counts[name]) for name in sorted(entries)]
     tables = {
         CLUSTERS: table_of(ClusterRow, cards),
         SCENARIOS: table_of(ScenarioRow, scenarios.rows),
-        **kept,
+        EPISODES: episodes,
     }
+    files = {FINDINGS: found.files, TRANSITIONS: changes}
     manifest = {
         "kfix": __version__,
         "python": platform.python_version(),
@@ -98,7 +100,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         "damaged": damaged,
         "mutes": list(_mutes(found, inventory, run.day)),
     }
-    return write_audit(root, run.day, run.id, run.began, found.files, tables, manifest)
+    return write_audit(root, run.day, run.id, run.began, files, tables, manifest)
 
 
 def _over_the_fleet(

@@ -68,7 +68,7 @@ def judged(failures: str) -> str:
   ) f
   JOIN {today("partition_states")} s ON s.cluster = f.cluster AND s.judged
    AND (((s.replicas | s.isr | s.leader | CASE WHEN s.believed > 0 THEN s.believed ELSE 0 END) & f.down) <> 0
-        OR s.believed <> s.leader OR (s.leader & s.online) = 0)
+        OR s.believed <> s.leader)
 )"""  # noqa: S608 - names of this module only
     return FORMULAS.select(crossed, JUDGED_RULES, MOST_REPLICAS, TODAY_RULES)
 

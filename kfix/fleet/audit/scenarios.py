@@ -13,6 +13,7 @@ from kfix.core.diagnosis.forecast import Failure, Fate
 from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix.core.failures.judging import Judge
 from kfix.core.failures.scenarios import unknown_of
+from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.fleet.audit.scenario_sql import BROKERS_SQL, CHOSEN_TOTAL, EVERY_TOTAL, HITS, LOST_TOPICS
 from kfix.fleet.engine import Engine, RunFile, StoredRows
 from kfix.fleet.judging.case import open_stored
@@ -29,6 +30,10 @@ _CHOSEN: Final = pa.schema(
 )
 _LOSES: Final = {Fate.STOPS, Fate.STRANDED, Fate.UNCLEAN}
 _WORST: Final = 3
+WITHOUT_PAIRS: Final = (
+    f"no pair of brokers was judged: it has more than {MOST_BROKERS} brokers, or more than {MOST_REPLICAS} replicas "
+    "of a partition"
+)
 _Row = dict[str, Any]
 
 
@@ -98,11 +103,12 @@ class RunScenarios:
         """Judges every live broker, every rack and every pair. Returns brokers and racks, and of the pairs those after
         which more partitions stop or lose records than after the failures of its two brokers, one by one, together.
 
-        Pairs are left out where the masks do not fit.
+        Where the masks do not fit, pairs are left out, and `unjudged` says so.
         """
         found = _beyond_singles(self._engine.query(EVERY_TOTAL, self.tables).to_pylist())
         wide = {name: [*_singles_and_racks(each)] for name, each in self.brokers.items() if not each.bits}
-        return self._finished(found, wide)
+        judged = self._finished(found, wide)
+        return replace(judged, unjudged={**dict.fromkeys(sorted(wide), WITHOUT_PAIRS), **judged.unjudged})
 
     def chosen(self, failures: Mapping[str, _Failure]) -> JudgedScenarios:
         """Judges one failure in each cluster, by name of the cluster: (kind, name, live brokers that go down)."""

@@ -18,11 +18,12 @@ from kfix.core.errors import UnreachableError, UsageError
 from kfix.fleet.engine import Engine
 from kfix.fleet.history import recording_sql
 from kfix.fleet.store.audits import Audit, with_files
-from kfix.fleet.store.delta import StoreTable, TableFile
+from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.spec import TIME, TableSpec
+from kfix.fleet.store.staging import RunTable
 from kfix.fleet.store.tables import BROKERS, GROUPS, PARTITIONS, SNAPSHOTS, TOPICS
 from kfix.fleet.stored import stored_rows
 
@@ -60,31 +61,34 @@ def recorded(
     past: EarlierAudits,
     engine: Engine,
     damaged: list[str],
-) -> Mapping[TableSpec, Any]:
-    """Returns the rows of `transitions` and `episodes` for the audit of a run, as pyarrow tables sorted by cluster.
+) -> tuple[tuple[NewFile, ...], Any]:
+    """Returns the files that were written for `transitions`, and the rows of `episodes`, sorted by cluster.
 
     `owners` has every cluster of the run, `versions` those that were judged; `findings` are rows of that table. If a
     file of the snapshots cannot be read, this audit records no transitions, and `damaged` says so. Raises UsageError
     if an earlier audit is damaged.
     """
+    changes: tuple[NewFile, ...] = ()
     try:
         changes = transitions(root, run, versions, past.searched, engine)
     except (UsageError, UnreachableError) as error:
-        changes = TRANSITIONS.file_schema.empty_table()
         damaged.append(f"{run.day} {run.id}: its transitions were not recorded: {error}")
-    return {
-        TRANSITIONS: changes,
-        EPISODES: episodes(root, run, owners, versions, findings, past, engine),
-    }
+    return changes, episodes(root, run, owners, versions, findings, past, engine)
 
 
-def transitions(root: StoreLocation, run: Run, judged: Iterable[str], earlier: Iterable[Audit], engine: Engine) -> Any:
-    """Returns the changes of the judged clusters since the previous audit that read them and whose run is stored."""
+def transitions(
+    root: StoreLocation, run: Run, judged: Iterable[str], earlier: Iterable[Audit], engine: Engine
+) -> tuple[NewFile, ...]:
+    """Writes the changes of the judged clusters since the previous audit that read them and whose run is stored.
+
+    The engine writes them where it computes them: after a restart of a broker in each cluster they are a third of all
+    partitions.
+    """
     read = last_reading(earlier, judged)
     stored = set(StoreTable(root, SNAPSHOTS).runs())
     pairs = {cluster: audit for cluster, audit in read.items() if audit.key in stored}
     if not pairs:
-        return TRANSITIONS.file_schema.empty_table()
+        return ()
     old = {audit.key for audit in pairs.values()}
     tables: dict[str, Any] = {
         "pairs": pa.table(
@@ -112,7 +116,9 @@ def transitions(root: StoreLocation, run: Run, judged: Iterable[str], earlier: I
         now = (f for f in files if (f.day, f.run) == (run.day, run.id))
         tables[spec.name] = stored_rows(root, spec, now)
         tables[f"old_{spec.name}"] = stored_rows(root, spec, (f for f in files if (f.day, f.run) in old))
-    return _rows(TRANSITIONS, engine.query(recording_sql.TRANSITIONS, tables))
+    write = RunTable(root.path if root.local else str(root), TRANSITIONS, run.day, run.id)
+    written = engine.over_parts(recording_sql.TRANSITIONS, tables, recording_sql.TRANSITIONS_ORDER, write)
+    return tuple(sorted((file for files in written for file in files), key=lambda file: file.name))
 
 
 def episodes(

@@ -13,7 +13,12 @@ from typing import Final
 #: and `run`, and the `seconds` between them. `partitions`, `topics`, `brokers`, `groups` and `snapshots` are of this
 #: run; the tables `old_...` have the runs that `pairs` names.
 TRANSITIONS: Final = """
-WITH compared AS (
+WITH topics_now AS (
+  SELECT t.cluster, t.topic, t.partitions, t.czxid FROM topics t JOIN pairs p ON p.cluster = t.cluster
+), topics_before AS (
+  SELECT t.cluster, t.topic, t.partitions, t.czxid
+  FROM old_topics t JOIN pairs p ON p.cluster = t.cluster AND p.day = t.day AND p.run = t.run
+), compared AS (
   SELECT n.cluster, n.topic, n.partition, p.day, p.run, p.seconds,
          CASE WHEN n.leader > -2 AND o.leader > -2 THEN o.leader END AS old_leader,
          CASE WHEN n.leader > -2 AND o.leader > -2 THEN n.leader END AS leader,
@@ -21,10 +26,11 @@ WITH compared AS (
          array_sort(COALESCE(n.state_isr, n.seen_isr)) AS isr,
          COALESCE(o.replicas, o.seen_replicas) AS old_replicas,
          COALESCE(n.replicas, n.seen_replicas) AS replicas,
-         CASE WHEN n.state_epoch IS NOT NULL AND o.state_epoch IS NOT NULL THEN n.state_epoch - o.state_epoch
-              WHEN n.leader_epoch > o.leader_epoch AND o.leader_epoch >= 0 THEN n.leader_epoch - o.leader_epoch
-              ELSE 0 END AS epochs,
-         COALESCE(n.state_version - o.state_version, 0) AS writes
+         COALESCE((n.state_version - o.state_version) - (n.state_epoch - o.state_epoch), 0) AS writes,
+         CASE WHEN n.state_version < o.state_version OR n.state_epoch < o.state_epoch THEN n.partition
+              WHEN n.state_version = o.state_version AND n.state_mzxid <> o.state_mzxid THEN n.partition
+              WHEN n.state_version IS NULL AND o.state_version IS NULL AND n.n_views >= o.n_views
+                   AND n.leader_epoch >= 0 AND n.leader_epoch < o.leader_epoch THEN n.partition END AS younger
   FROM partitions n
        JOIN pairs p ON p.cluster = n.cluster
        JOIN old_partitions o ON o.cluster = n.cluster AND o.topic = n.topic AND o.partition = n.partition
@@ -32,17 +38,19 @@ WITH compared AS (
   WHERE n.state_version IS NULL OR o.state_version IS NULL OR n.state_version <> o.state_version
         OR n.state_mzxid <> o.state_mzxid OR n.state_epoch <> o.state_epoch
 ), counted AS (
-  SELECT c.*, CAST(CASE WHEN writes < 0 OR epochs < 0 THEN 1 ELSE 0 END AS BIGINT) AS recreated,
-         CAST(CASE WHEN epochs > 0 THEN epochs WHEN leader <> old_leader THEN 1 ELSE 0 END AS BIGINT) AS leaders,
-         CAST(CASE WHEN writes > epochs THEN writes - epochs WHEN isr <> old_isr THEN 1 ELSE 0 END AS BIGINT) AS isrs,
-         CAST(CASE WHEN replicas <> old_replicas THEN 1 ELSE 0 END AS BIGINT) AS moved
+  SELECT c.*, MIN(younger) OVER (PARTITION BY cluster, topic) AS youngest,
+         CASE WHEN leader <> old_leader THEN 1 ELSE 0 END AS leaders,
+         CASE WHEN writes > 0 THEN writes WHEN isr <> old_isr THEN 1 ELSE 0 END AS isrs,
+         CASE WHEN replicas <> old_replicas THEN 1 ELSE 0 END AS moved
   FROM compared c
 ), kinds AS (
   SELECT 'leader' AS kind UNION ALL SELECT 'isr' AS kind UNION ALL SELECT 'replicas' AS kind
   UNION ALL SELECT 'recreated' AS kind
 ), of_partitions AS (
-  SELECT c.cluster, 'partition' AS subject, c.topic || '-' || CAST(c.partition AS STRING) AS object, k.kind,
-         c.topic, c.partition, CASE WHEN k.kind = 'leader' AND c.old_leader >= 0 THEN c.old_leader END AS broker,
+  SELECT c.cluster, CASE WHEN k.kind = 'recreated' THEN 'topic' ELSE 'partition' END AS subject,
+         CASE WHEN k.kind = 'recreated' THEN c.topic ELSE c.topic || '-' || CAST(c.partition AS STRING) END AS object,
+         k.kind, c.topic, CASE WHEN k.kind <> 'recreated' THEN c.partition END AS partition,
+         CASE WHEN k.kind = 'leader' AND c.old_leader >= 0 THEN c.old_leader END AS broker,
          CAST(NULL AS STRING) AS rack,
          CASE WHEN k.kind = 'leader' THEN CAST(c.old_leader AS STRING)
               WHEN k.kind = 'isr' THEN CAST(c.old_isr AS STRING)
@@ -50,27 +58,28 @@ WITH compared AS (
          CASE WHEN k.kind = 'leader' THEN CAST(c.leader AS STRING)
               WHEN k.kind = 'isr' THEN CAST(c.isr AS STRING)
               WHEN k.kind = 'replicas' THEN CAST(c.replicas AS STRING) END AS after,
-         CASE WHEN k.kind = 'recreated' THEN c.recreated
-              WHEN c.recreated > 0 THEN 0
-              WHEN k.kind = 'leader' THEN c.leaders
-              WHEN k.kind = 'isr' THEN c.isrs
-              ELSE c.moved END AS times,
+         CAST(CASE WHEN n.czxid <> o.czxid THEN 0
+                   WHEN c.youngest IS NOT NULL AND (n.czxid IS NULL OR o.czxid IS NULL)
+                     THEN CASE WHEN k.kind = 'recreated' AND c.partition = c.youngest THEN 1 ELSE 0 END
+                   WHEN k.kind = 'leader' THEN c.leaders
+                   WHEN k.kind = 'isr' THEN c.isrs
+                   WHEN k.kind = 'replicas' THEN c.moved
+                   ELSE 0 END AS BIGINT) AS times,
          c.day, c.run, c.seconds
-  FROM counted c CROSS JOIN kinds k
-), topics_now AS (
-  SELECT t.cluster, t.topic, t.partitions FROM topics t JOIN pairs p ON p.cluster = t.cluster
-), topics_before AS (
-  SELECT t.cluster, t.topic, t.partitions
-  FROM old_topics t JOIN pairs p ON p.cluster = t.cluster AND p.day = t.day AND p.run = t.run
+  FROM counted c
+       JOIN topics_now n ON n.cluster = c.cluster AND n.topic = c.topic
+       JOIN topics_before o ON o.cluster = c.cluster AND o.topic = c.topic
+       CROSS JOIN kinds k
 ), of_topics AS (
   SELECT p.cluster, 'topic' AS subject, COALESCE(n.topic, o.topic) AS object,
-         CASE WHEN o.topic IS NULL THEN 'created' WHEN n.topic IS NULL THEN 'deleted' ELSE 'partitions' END AS kind,
+         CASE WHEN o.topic IS NULL THEN 'created' WHEN n.topic IS NULL THEN 'deleted'
+              WHEN n.czxid <> o.czxid THEN 'recreated' ELSE 'partitions' END AS kind,
          COALESCE(n.topic, o.topic) AS topic, CAST(NULL AS BIGINT) AS partition, CAST(NULL AS BIGINT) AS broker,
          CAST(NULL AS STRING) AS rack, CAST(o.partitions AS STRING) AS before, CAST(n.partitions AS STRING) AS after,
          CAST(1 AS BIGINT) AS times, p.day, p.run, p.seconds
   FROM topics_now n FULL OUTER JOIN topics_before o ON o.cluster = n.cluster AND o.topic = n.topic
        JOIN pairs p ON p.cluster = COALESCE(n.cluster, o.cluster)
-  WHERE n.topic IS NULL OR o.topic IS NULL OR n.partitions <> o.partitions
+  WHERE n.topic IS NULL OR o.topic IS NULL OR n.partitions <> o.partitions OR n.czxid <> o.czxid
 ), brokers_now AS (
   SELECT b.cluster, b.broker, b.rack, b.broker_epoch,
          CASE WHEN b.registered IS NOT NULL THEN b.registered ELSE b.host IS NOT NULL END AS there
@@ -112,19 +121,22 @@ WITH compared AS (
   SELECT n.cluster, 'cluster' AS subject, n.cluster AS object, 'controller' AS kind,
          CAST(NULL AS STRING) AS topic, CAST(NULL AS BIGINT) AS partition, CAST(NULL AS BIGINT) AS broker,
          CAST(NULL AS STRING) AS rack, CAST(o.controller AS STRING) AS before, CAST(n.controller AS STRING) AS after,
-         CAST(1 AS BIGINT) AS times, p.day, p.run, p.seconds
+         CASE WHEN n.mode = 'zk' AND o.mode = 'zk' AND n.controller_epoch > o.controller_epoch
+              THEN n.controller_epoch - o.controller_epoch ELSE CAST(1 AS BIGINT) END AS times,
+         p.day, p.run, p.seconds
   FROM snapshots n
        JOIN pairs p ON p.cluster = n.cluster
        JOIN old_snapshots o ON o.cluster = n.cluster AND o.day = p.day AND o.run = p.run
-  WHERE n.controller <> o.controller
+  WHERE n.controller <> o.controller OR n.controller_epoch > o.controller_epoch
 )
 SELECT cluster, subject, object, kind, topic, partition, broker, rack, before, after, times,
        day AS previous_day, run AS previous_run, seconds
 FROM (SELECT * FROM of_partitions UNION ALL SELECT * FROM of_topics UNION ALL SELECT * FROM of_brokers
       UNION ALL SELECT * FROM of_groups UNION ALL SELECT * FROM of_clusters) all_of_them
 WHERE times > 0 AND kind IS NOT NULL
-ORDER BY cluster, subject, object, kind
 """
+#: The order of its rows.
+TRANSITIONS_ORDER: Final = ("cluster", "subject", "object", "kind")
 
 #: The episodes after an audit: those that are open, and those that end with it. `found` are its findings,
 #: `open_before` the episodes that were open in the previous audit of each cluster; `known` has a row for each cluster

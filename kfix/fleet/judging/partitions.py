@@ -15,10 +15,10 @@ from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.partitions import LazyRows, Rows
 from kfix.core.derive.predicate import Predicate
 from kfix.core.expected import EXPECTED_TYPES, Expected, values_of
-from kfix.fleet.judging.sieve import Sieve
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.mappings import Raw
 from kfix.fleet.store.schema import SAMPLE
+from kfix.fleet.store.sieve import Sieve
 
 
 class StoredPartitions:

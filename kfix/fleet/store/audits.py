@@ -159,16 +159,18 @@ def write_audit(
     day: date,
     run: str,
     began: float,
-    findings: Sequence[NewFile],
+    files: Mapping[TableSpec, Sequence[NewFile]],
     rows: Mapping[TableSpec, Any],
     manifest: Mapping[str, Any],
 ) -> Audit:
-    """Commits an audit: `findings` are the files written for that table, `rows` the pyarrow tables of all others.
+    """Commits an audit: `files` are those written for some tables, `rows` the pyarrow tables of all others.
 
     Rows are sorted by cluster. `audits` is committed last.
     """
-    StoreTable(root, FINDINGS).replace(day, run, findings)
-    names = {FINDINGS.name: sorted(file.name for file in findings)}
+    names: dict[str, list[str]] = {}
+    for spec, written in files.items():
+        StoreTable(root, spec).replace(day, run, written)
+        names[spec.name] = sorted(file.name for file in written)
     for spec, table in rows.items():
         names[spec.name] = [file.name for file in replace_run(root, spec, day, run, table)]
     whole = {"began": began, "files": names, **manifest}
@@ -178,7 +180,7 @@ def write_audit(
         "ended": datetime.fromtimestamp(manifest["ended"], UTC),
         "kfix": manifest["kfix"],
         "engine": manifest["engine"],
-        "findings": sum(file.rows for file in findings),
+        "findings": sum(file.rows for file in files[FINDINGS]),
         "clusters": rows[CLUSTERS].num_rows,
         "previous_day": date.fromisoformat(earlier["date"]) if earlier else None,
         "previous_run": earlier["run"] if earlier else None,

@@ -13,22 +13,31 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kfix.core.derive.conditions import LEADERLESS, UNDER_MIN_ISR, UNDER_REPLICATED
 from kfix.core.derive.coordinator import partition_of_group
+from kfix.core.derive.predicate import parse
 from kfix.fleet.store.partition_states import counted_states
+from kfix.fleet.store.sieve import Sieve
 from kfix.fleet.store.spec import TableSpec
 
 Row = dict[str, Any]
 #: What the stored document of a cluster lacks: columns have it.
 _LEFT_OUT: Final = frozenset({"by_topic", "file", "size", "failures", "by_state", "offsets_states"})
-_TOPIC: Final = ("partitions", "replicas", "rf_min", "rf_max", "min_isr", "internal", "deleting", "leaderless",
-                 "under_replicated", "under_min_isr")  # fmt: skip
+#: What the partitions of a topic lack, counted as the checks of `kfix diagnose` do.
+_LACKS: Final = {
+    name: parse(text, f"topics.{name}")
+    for name, text in (
+        ("leaderless", LEADERLESS),
+        ("under_replicated", UNDER_REPLICATED),
+        ("under_min_isr", UNDER_MIN_ISR),
+    )
+}
+_TOPIC: Final = ("partitions", "replicas", "rf_min", "rf_max", "min_isr", "internal", "deleting", *_LACKS)
 
 
 def counted(table: Any) -> dict[str, Any]:
     """Returns what the tables `topics` and `brokers` need of all partitions of a cluster, as JSON types."""
-    led = pc.greater_equal(table["leader"], 0)
-    short = pc.and_(led, pc.and_(pc.greater(table["min_isr"], 0), pc.less(table["n_live_isr"], table["min_isr"])))
-    known = pc.greater_equal(table["n_live_isr"], 0)
+    sieve = Sieve(table.column, table.num_rows, {})
     one = pa.table(
         {
             "topic": table["topic"],
@@ -36,9 +45,7 @@ def counted(table: Any) -> dict[str, Any]:
             "min_isr": table["min_isr"],
             "internal": table["internal"],
             "deleting": table["deleting"],
-            "leaderless": pc.cast(table["leaderless"], pa.int64()),
-            "under_replicated": pc.cast(pc.less(table["n_isr"], table["n_replicas"]), pa.int64()),
-            "under_min_isr": pc.cast(pc.and_(known, short), pa.int64()),
+            **{name: pc.cast(sieve.mask(condition), pa.int64()) for name, condition in _LACKS.items()},
         }
     )
     by_topic = one.group_by("topic", use_threads=False).aggregate(
@@ -50,9 +57,7 @@ def counted(table: Any) -> dict[str, Any]:
             ("min_isr", "min"),
             ("internal", "any"),
             ("deleting", "any"),
-            ("leaderless", "sum"),
-            ("under_replicated", "sum"),
-            ("under_min_isr", "sum"),
+            *((name, "sum") for name in _LACKS),
         ]
     )
     columns = [by_topic.column(i).to_pylist() for i in range(1, by_topic.num_columns)]
@@ -75,10 +80,11 @@ def snapshot_row(document: Mapping[str, Any]) -> Row:
     snapshot = document["snapshot"]
     zookeeper = snapshot["zookeeper"]
     quorum = snapshot.get("quorum")
+    controller = epoch = None
     if zookeeper is not None:
-        controller = zookeeper["controller"]["broker"]
-    else:
-        controller = quorum["leader"] if quorum is not None and quorum["leader"] >= 0 else None
+        controller, epoch = (zookeeper["controller"][name] for name in ("broker", "epoch"))
+    elif quorum is not None and quorum["leader"] >= 0:
+        controller, epoch = quorum["leader"], quorum["epoch"]
     failures = document["failures"]
     kept = {key: value for key, value in document.items() if key not in _LEFT_OUT}
     return {
@@ -97,13 +103,24 @@ def snapshot_row(document: Mapping[str, Any]) -> Row:
         "elects_by_record": None if failures is None else failures["elects_by_record"],
         "controller_bit": None if failures is None or failures["states"] is None else failures["controller_bit"],
         "lacks": "\n".join(failures["lacks"]) if failures is not None else None,
+        "controller_epoch": epoch,
     }
 
 
 def unread_row(cluster: str, why: str, seconds: float) -> Row:
     """Returns the row of a cluster that was not read."""
     nothing = dict.fromkeys(
-        ("taken_at", "cluster_id", "mode", "controller", "document", "elects_by_record", "controller_bit", "lacks")
+        (
+            "taken_at",
+            "cluster_id",
+            "mode",
+            "controller",
+            "document",
+            "elects_by_record",
+            "controller_bit",
+            "lacks",
+            "controller_epoch",
+        )
     )
     counts = dict.fromkeys(("brokers", "topics", "partitions"), 0)
     return {"cluster": cluster, "collected": False, "why": why, "seconds": seconds, **nothing, **counts}
@@ -154,7 +171,8 @@ def broker_rows(document: Mapping[str, Any]) -> Iterator[Row]:
 
 def topic_rows(document: Mapping[str, Any]) -> Iterator[Row]:
     snapshot = document["snapshot"]
-    own = {} if snapshot["zookeeper"] is None else snapshot["zookeeper"]["topic_configs"]
+    zookeeper = snapshot["zookeeper"] or {"topic_configs": {}, "topics_created": {}}
+    own, created = zookeeper["topic_configs"], zookeeper["topics_created"]
     for topic, values in sorted(document["by_topic"].items()):
         config = own.get(topic)
         yield {
@@ -162,6 +180,7 @@ def topic_rows(document: Mapping[str, Any]) -> Iterator[Row]:
             "topic": topic,
             **dict(zip(_TOPIC, values, strict=True)),
             "configs": json.dumps(config, sort_keys=True) if config else None,
+            "czxid": created.get(topic),
         }
 
 

@@ -21,7 +21,7 @@ TRANSITIONS: Final = TableSpec(
         Column(
             "kind",
             _TEXT,
-            "the change: of a partition `leader`, `isr`, `replicas` or `recreated`; of a topic `created`, `deleted` or "
+            "the change: of a partition `leader`, `isr` or `replicas`; of a topic `created`, `deleted`, `recreated` or "
             "`partitions`; of a broker `restart`, `gone`, `back` or `new`; of a group `coordinator` or `state`; of a "
             "cluster `controller`",
         ),
@@ -31,7 +31,7 @@ TRANSITIONS: Final = TableSpec(
         Column("rack", _TEXT, "the rack of the broker", "", "not known, or it is no broker"),
         Column("before", _TEXT, "the value in the previous audit", "", "there was none"),
         Column("after", _TEXT, "the value in this audit", "", "there is none"),
-        Column("times", _INT, "how often it changed, at least, by leader epoch and znode version", "changes"),
+        Column("times", _INT, "how often it changed, at least, by what both audits read", "changes"),
         Column("previous_day", pa.date32(), "the run that it is compared with", "UTC date"),
         Column("previous_run", _TEXT, "the name of that run"),
         Column("seconds", _INT, "from the start of that run to the start of this one", "s"),

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.snapshot.snapshot import Assignment, PartitionState, PartitionView, TopicPartition
 from kfix.fleet.store.columns import Columns
-from kfix.fleet.store.schema import FACTS, SEEN, STATE
+from kfix.fleet.store.schema import RAW_NAMES
 
 T = TypeVar("T")
 #: A row that is read by itself is read together with the rows that follow it.
@@ -29,13 +29,13 @@ class Raw:
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
-        self._names = [*STATE.names, *SEEN.names]
+        self._names = RAW_NAMES
         self._rows: dict[TopicPartition, dict[str, Any] | None] = {}
         self._fetched: dict[TopicPartition, int] = {}
 
     def fetch(self, numbers: Sequence[int]) -> list[PartitionFacts]:
         """The facts of these rows of the file. Their raw state is read in one go once that of one is asked for."""
-        facts = list(map(_make, zip(*self._columns.taken(FACTS.names, numbers), strict=True)))
+        facts = list(map(_make, zip(*self._columns.taken(PartitionFacts._fields, numbers), strict=True)))
         self._fetched.update(zip((fact.tp for fact in facts), numbers, strict=True))
         return facts
 

@@ -227,6 +227,11 @@ def exists(place: StoreLocation) -> bool:
         return bool(place.system.get_file_info(place.path).type == fs.FileType.File)
 
 
+def is_folder(place: StoreLocation) -> bool:
+    with readable_errors(place):
+        return bool(place.system.get_file_info(place.path).type == fs.FileType.Directory)
+
+
 @contextlib.contextmanager
 def readable_errors(place: StoreLocation, hint: str = "collect the cluster again") -> Iterator[None]:
     """Turns errors of pyarrow and the file system into one line that names the file.

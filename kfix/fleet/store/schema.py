@@ -12,51 +12,59 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.core.derive.partition_facts import FACT_TYPES, NEWER
+from kfix.core.derive.partition_facts import NEWER, PartitionFacts
 from kfix.core.errors import UsageError
+from kfix.fleet.store.spec import INTS, Column, columns_of
 
 #: The version of a cluster's document.
 VERSION: Final = 1
-_TYPES: Final = {bool: pa.bool_(), int: pa.int64(), str: pa.string()}
-_INTS: Final = pa.list_(pa.int64())
-
-FACTS: Final = pa.schema([pa.field(n, _TYPES[t], nullable=False) for n, t in FACT_TYPES.items()])
-#: `state_*` is ZooKeeper's partition state, null if there is none; `replicas`, `adding`, `removing` its assignment.
-STATE: Final = pa.schema(
-    [
-        pa.field("replicas", _INTS),
-        pa.field("adding", _INTS),
-        pa.field("removing", _INTS),
-        pa.field("state_leader", pa.int64()),
-        pa.field("state_epoch", pa.int64()),
-        pa.field("state_isr", _INTS),
-        pa.field("state_controller_epoch", pa.int64()),
-        pa.field("state_version", pa.int64()),
-        pa.field("state_mzxid", pa.int64()),
-        pa.field("state_mtime_ms", pa.int64()),
-    ]
+_TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
+_NO_RECORD: Final = "ZooKeeper has no record, or was not read"
+_NOT_SEEN: Final = "no broker knows the partition"
+#: ZooKeeper's assignment, and its partition state: `state_*`, null if there is none.
+_STATE: Final = (
+    Column("replicas", INTS, "assigned replicas, the preferred leader first", "broker ids", "no assignment was read"),
+    Column("adding", INTS, "replicas that a reassignment adds", "broker ids", "none"),
+    Column("removing", INTS, "replicas that a reassignment removes", "broker ids", "none"),
+    Column("state_leader", _INT, "the leader in ZooKeeper's record, -1 for none", "broker id", _NO_RECORD),
+    Column("state_epoch", _INT, "the leader epoch in ZooKeeper's record", "epoch", _NO_RECORD),
+    Column("state_isr", INTS, "the ISR in ZooKeeper's record", "broker ids", _NO_RECORD),
+    Column("state_controller_epoch", _INT, "the epoch of the controller that wrote the record", "epoch", _NO_RECORD),
+    Column("state_version", _INT, "the version of the znode", "writes", _NO_RECORD),
+    Column("state_mzxid", _INT, "ZooKeeper's transaction that wrote the record", "zxid", _NO_RECORD),
+    Column("state_mtime_ms", _INT, "when the record was written", "ms since the epoch", _NO_RECORD),
 )
-#: `seen_*` is the view of the first broker that knows the partition: all null if none does; a null list equals
-#: ZooKeeper's. `seen_others` is JSON, the brokers with another view: {broker: null (does not know it) | a row}.
-SEEN: Final = pa.schema(
-    [
-        pa.field("seen_leader", pa.int64()),
-        pa.field("seen_epoch", pa.int64()),
-        pa.field("seen_replicas", _INTS),
-        pa.field("seen_isr", _INTS),
-        pa.field("seen_offline", _INTS),
-        pa.field("seen_error", pa.int64()),
-        pa.field("seen_others", pa.string()),
-    ]
+#: The view of the first broker that knows the partition: all null if none does; a null list equals ZooKeeper's.
+_SEEN: Final = (
+    Column("seen_leader", _INT, "the leader by the first broker that knows the partition", "broker id", _NOT_SEEN),
+    Column("seen_epoch", _INT, "the leader epoch by the same broker", "epoch", _NOT_SEEN),
+    Column("seen_replicas", INTS, "the replicas by the same broker", "broker ids", "as in `replicas`, or not seen"),
+    Column("seen_isr", INTS, "the ISR by the same broker", "broker ids", "as in `state_isr`, or not seen"),
+    Column("seen_offline", INTS, "offline replicas by the same broker", "broker ids", "none"),
+    Column("seen_error", _INT, "the error code in the metadata of the same broker", "Kafka error code", _NOT_SEEN),
+    Column("seen_others", _TEXT, "brokers with another view, JSON: {broker: row, or null}", "", "all agree"),
 )
-#: `sample` is true for the first row with each combination of leader and ISR members. The samples represent all rows
-#: in checks that ask which brokers are in sync with each other.
+#: The samples represent all rows in checks that ask which brokers are in sync with each other.
 SAMPLE: Final = "sample"
-#: The number of its row in `partition_states`: partitions with the same number have the same fate in any failure.
+#: Partitions with the same number have the same fate in any failure.
 FATE_STATE: Final = "state"
-PARTITIONS: Final = pa.schema(
-    [*FACTS, *STATE, *SEEN, pa.field(SAMPLE, pa.bool_(), nullable=False), pa.field(FATE_STATE, pa.int64())]
+#: The columns of the table `partitions` after the cluster's name: the only declaration of what is stored of one.
+PARTITION_COLUMNS: Final = (
+    *columns_of(PartitionFacts),
+    *_STATE,
+    *_SEEN,
+    Column(SAMPLE, _FLAG, "the first row of the cluster with its combination of leader and ISR members"),
+    Column(
+        FATE_STATE,
+        _INT,
+        "its row in `partition_states`; -1 if no source has both leader and ISR",
+        "",
+        "being deleted, or the cluster has no rows there",
+    ),
 )
+PARTITIONS: Final = pa.schema([column.field.remove_metadata() for column in PARTITION_COLUMNS])
+#: The columns that hold the raw state of a partition.
+RAW_NAMES: Final = tuple(column.name for column in (*_STATE, *_SEEN))
 #: Columns that are newer than the first release of the format, with the value that a file without them implies.
 ABSENT: Final[Mapping[str, bool | int | str | None]] = {n: v for n, v in NEWER.items() if not isinstance(v, str)}
 #: Columns that are newer as well, with the older one that has their values in a file without them.

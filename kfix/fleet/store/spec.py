@@ -5,11 +5,15 @@ All tables are partitioned by `day` and `run`: a run is one partition, which a c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, get_args, get_type_hints
 
 import pyarrow as pa
+
+from kfix.core.declared import Mark, Unit
 
 INTS: Final = pa.list_(pa.int64())
 TIME: Final = pa.timestamp("us", "UTC")
@@ -32,6 +36,29 @@ class Column:
         unit = f" ({self.unit})" if self.unit else ""
         comment = self.comment + unit + (f"; null: {self.null}" if self.null else "")
         return pa.field(self.name, self.type, nullable=bool(self.null), metadata={"comment": comment})
+
+
+_TYPES: Final[Mapping[Any, Any]] = {
+    bool: pa.bool_(),
+    int: pa.int64(),
+    str: pa.string(),
+    float: pa.float64(),
+    date: pa.date32(),
+    tuple[str, ...]: pa.list_(pa.string()),
+    tuple[int, ...]: INTS,
+}
+
+
+def columns_of(kind: type) -> tuple[Column, ...]:
+    """Returns the columns of rows that are never null, by their declaration."""
+    return tuple(_column(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items())
+
+
+def _column(name: str, kind: Any, *marks: Any) -> Column:
+    comment = "".join(mark for mark in marks if isinstance(mark, str))
+    unknown = "; -1 if unknown" if Mark.OR_NULL in marks else ""
+    unit = next((mark.name for mark in marks if isinstance(mark, Unit)), "")
+    return Column(name, _TYPES[kind], comment + unknown, unit)
 
 
 @dataclass(frozen=True)

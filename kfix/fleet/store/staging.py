@@ -14,9 +14,11 @@ import json
 import platform
 import secrets
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any, Final, NoReturn
 
 import pyarrow as pa
@@ -40,6 +42,7 @@ from kfix.fleet.store.places import (
     file_name,
     files,
     folders,
+    place_of,
     read_bytes,
     remove_folder,
     run_place,
@@ -205,9 +208,40 @@ def replace_run(
     return new
 
 
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """Writes rows of one run for a table, wherever they are computed; no reader sees them before they are committed."""
+
+    root: str
+    spec: TableSpec
+    day: date
+    run: str
+
+    def __call__(self, batches: Iterator[Any]) -> tuple[NewFile, ...]:
+        """Writes record batches, which are sorted by cluster, as one file; none if they have no rows."""
+        schema = self.spec.file_schema
+        place = StoreTable(place_of(self.root), self.spec).folder(self.day, self.run) / _new_name(self.spec.name)
+        filled = (pa.Table.from_batches([b]).select(schema.names).cast(schema) for b in batches if b.num_rows)
+        first: Any = next(filled, None)
+        if first is None:
+            return ()
+        last, rows = first, 0
+        with writing(place) as out, pq.ParquetWriter(out, schema, compression="zstd", store_schema=False) as file:
+            for last in chain([first], filled):
+                file.write_table(last)
+                rows += last.num_rows
+        size = place.system.get_file_info(place.path).size
+        clusters = (first["cluster"][0].as_py(), last["cluster"][-1].as_py())
+        return (NewFile(place.path.rpartition("/")[2], size, rows, clusters),)
+
+
+def _new_name(table: str) -> str:
+    return f"{table}-{secrets.token_hex(4)}{TABLE}"
+
+
 def write_file(folder: StoreLocation, name: str, rows: Any, *, group: int | None = None) -> NewFile:
     """Writes one file under a name that is used only once; no reader sees it before it is committed."""
-    place = folder / f"{name}-{secrets.token_hex(4)}{TABLE}"
+    place = folder / _new_name(name)
     with writing(place) as out:
         pq.write_table(rows, out, compression="zstd", store_schema=False, row_group_size=group)
     size = place.system.get_file_info(place.path).size

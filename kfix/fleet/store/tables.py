@@ -5,82 +5,26 @@ Columns are added, never renamed, and never change their type. All integers have
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date
-from typing import Any, Final, get_args, get_type_hints
+from typing import Final
 
 import pyarrow as pa
 
-from kfix.core.declared import Mark, Unit
-from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.failures.formulas import MIN_ISR, ORDER
 from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
-from kfix.fleet.store.spec import INTS, TIME, Column, TableSpec
+from kfix.fleet.store.schema import PARTITION_COLUMNS
+from kfix.fleet.store.spec import TIME, Column, TableSpec, columns_of
 
 _TEXT, _INT, _FLAG, _REAL = pa.string(), pa.int64(), pa.bool_(), pa.float64()
-_TYPES: Final[Mapping[Any, Any]] = {
-    bool: _FLAG,
-    int: _INT,
-    str: _TEXT,
-    float: _REAL,
-    date: pa.date32(),
-    tuple[str, ...]: pa.list_(_TEXT),
-    tuple[int, ...]: INTS,
-}
 _CLUSTER: Final = Column("cluster", _TEXT, "the cluster's name in the inventory")
-
-
-def _of_rows(kind: type) -> tuple[Column, ...]:
-    """Returns the columns of rows that are never null, by their declaration."""
-    return tuple(_column(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items())
-
-
-def _column(name: str, kind: Any, *marks: Any) -> Column:
-    comment = "".join(mark for mark in marks if isinstance(mark, str))
-    unknown = "; -1 if unknown" if Mark.OR_NULL in marks else ""
-    unit = next((mark.name for mark in marks if isinstance(mark, Unit)), "")
-    return Column(name, _TYPES[kind], comment + unknown, unit)
-
-
-_NO_RECORD: Final = "ZooKeeper has no record, or was not read"
-_NOT_SEEN: Final = "no broker knows the partition"
-_RAW: Final = (
-    Column("replicas", INTS, "assigned replicas, the preferred leader first", "broker ids", "no assignment was read"),
-    Column("adding", INTS, "replicas that a reassignment adds", "broker ids", "none"),
-    Column("removing", INTS, "replicas that a reassignment removes", "broker ids", "none"),
-    Column("state_leader", _INT, "the leader in ZooKeeper's record, -1 for none", "broker id", _NO_RECORD),
-    Column("state_epoch", _INT, "the leader epoch in ZooKeeper's record", "epoch", _NO_RECORD),
-    Column("state_isr", INTS, "the ISR in ZooKeeper's record", "broker ids", _NO_RECORD),
-    Column("state_controller_epoch", _INT, "the epoch of the controller that wrote the record", "epoch", _NO_RECORD),
-    Column("state_version", _INT, "the version of the znode", "writes", _NO_RECORD),
-    Column("state_mzxid", _INT, "ZooKeeper's transaction that wrote the record", "zxid", _NO_RECORD),
-    Column("state_mtime_ms", _INT, "when the record was written", "ms since the epoch", _NO_RECORD),
-    Column("seen_leader", _INT, "the leader by the first broker that knows the partition", "broker id", _NOT_SEEN),
-    Column("seen_epoch", _INT, "the leader epoch by the same broker", "epoch", _NOT_SEEN),
-    Column("seen_replicas", INTS, "the replicas by the same broker", "broker ids", "as in `replicas`, or not seen"),
-    Column("seen_isr", INTS, "the ISR by the same broker", "broker ids", "as in `state_isr`, or not seen"),
-    Column("seen_offline", INTS, "offline replicas by the same broker", "broker ids", "none"),
-    Column("seen_error", _INT, "the error code in the metadata of the same broker", "Kafka error code", _NOT_SEEN),
-    Column("seen_others", _TEXT, "brokers with another view, JSON: {broker: row, or null}", "", "all agree"),
-    Column("sample", _FLAG, "the first row of the cluster with its combination of leader and ISR members"),
-    Column(
-        "state",
-        _INT,
-        "its row in `partition_states`; -1 if no source has both leader and ISR",
-        "",
-        "being deleted, or the cluster has no rows there",
-    ),
-)
 PARTITIONS: Final = TableSpec(
     "partitions",
     "one row for each partition of a collected cluster",
     (
         _CLUSTER,
-        *_of_rows(PartitionFacts),
-        *_RAW,
+        *PARTITION_COLUMNS,
     ),
 )
 _UNREGISTERED: Final = "not registered, or not known"
@@ -97,7 +41,7 @@ SNAPSHOTS: Final = TableSpec(
         Column("taken_at", TIME, "when reading began, by the clock of the host that read it", "UTC", _NOT_READ),
         Column("seconds", _REAL, "how long reading took", "s"),
         Column("cluster_id", _TEXT, "the cluster's own id", "", "not known"),
-        Column("mode", _TEXT, "zookeeper, kraft or unknown", "", _NOT_READ),
+        Column("mode", _TEXT, "zk, kraft or unknown", "", _NOT_READ),
         Column("controller", _INT, "the controller", "broker id", "not known"),
         Column("brokers", _INT, "brokers that any source names", "brokers"),
         Column("topics", _INT, "topics", "topics"),
@@ -108,6 +52,13 @@ SNAPSHOTS: Final = TableSpec(
             "controller_bit", _INT, "`bit` of the live controller; 0 none, or not known", "mask", f"no masks; {_WIDE}"
         ),
         Column("lacks", _TEXT, "what was not read and could change a forecast, in lines", "", _NO_LIVENESS),
+        Column(
+            "controller_epoch",
+            _INT,
+            "the epoch of the controller, which each election raises; on KRaft that of the quorum",
+            "epoch",
+            "not known",
+        ),
     ),
 )
 SOURCES: Final = TableSpec(
@@ -168,10 +119,17 @@ TOPICS: Final = TableSpec(
         Column("min_isr", _INT, "min.insync.replicas; -1 not read", "replicas"),
         Column("internal", _FLAG, "an internal topic of Kafka"),
         Column("deleting", _FLAG, "it is being deleted"),
-        Column("leaderless", _INT, "partitions without a live leader", "partitions"),
-        Column("under_replicated", _INT, "partitions whose ISR lacks a replica", "partitions"),
+        Column("leaderless", _INT, "partitions that have no leader, or a dead one", "partitions"),
+        Column("under_replicated", _INT, "partitions with a leader whose ISR lacks a replica", "partitions"),
         Column("under_min_isr", _INT, "partitions with a leader and too small an ISR for acks=all", "partitions"),
         Column("configs", _TEXT, "the settings that the topic overrides, JSON", "", "none, or not read"),
+        Column(
+            "czxid",
+            _INT,
+            "the transaction of ZooKeeper that created the topic, another one if it was deleted and created again",
+            "zxid",
+            "ZooKeeper was not read, or the cluster runs on KRaft",
+        ),
     ),
 )
 GROUPS: Final = TableSpec(
@@ -246,12 +204,12 @@ PARTITION_STATES: Final = TableSpec(
 )
 #: The tables that a collected run fills; `runs` is committed last.
 COLLECTED: Final = (PARTITIONS, PARTITION_STATES, TOPICS, BROKERS, GROUPS, QUORUM, SOURCES, SNAPSHOTS)
-FINDINGS: Final = TableSpec("findings", "one row for each finding of an audit", _of_rows(FindingRow))
-CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit, its score", _of_rows(ClusterRow))
+FINDINGS: Final = TableSpec("findings", "one row for each finding of an audit", columns_of(FindingRow))
+CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit, its score", columns_of(ClusterRow))
 SCENARIOS: Final = TableSpec(
     "scenarios",
     "one row for each failure that an audit judged: brokers and racks, and pairs that stop more than each broker alone",
-    _of_rows(ScenarioRow),
+    columns_of(ScenarioRow),
 )
 AUDITS: Final = TableSpec(
     "audits",

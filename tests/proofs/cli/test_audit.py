@@ -102,6 +102,15 @@ def test_a_wrong_word_is_one_line_and_changes_nothing(kfix, demo, tmp_path, args
     assert files_of(demo) == before
 
 
+@pytest.mark.parametrize(
+    "command", [("audit", "--collect", "no"), ("fleet", "prune", "--keep", "1d", "--delete")], ids=["audit", "prune"]
+)
+def test_a_store_that_does_not_exist_is_not_created(kfix, tmp_path, command):
+    done = kfix(*command, "--store", str(tmp_path / "typo"), code=2)
+    assert "typo: there is no fleet store" in done.stderr
+    assert not (tmp_path / "typo").exists()
+
+
 def test_reports_can_be_had_again_in_every_form(kfix, demo, tmp_path):
     names = {
         "html": "<!doctype html>",

@@ -14,6 +14,7 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.tables import ALL, AUDITED
+from kfix.fleet.synthetic import snapshot_of
 from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, reported, statuses
 
 LAGS = "KFX401:broker 6"
@@ -106,3 +107,48 @@ def test_an_audit_that_is_not_there_is_one_line(tmp_path, engine):
         find_audit(place_of(tmp_path), "x")
     with pytest.raises(UsageError, match="no audit of 2026-03-03"):
         find_audit(place_of(tmp_path), day=day_of(0) + timedelta(days=1))
+
+
+def changes_of(root, number):
+    """Returns {(subject, object, kind): (before, after, times)} of the audit of a day."""
+    rows = DeltaTable(str(root / "tables" / "transitions")).to_pyarrow_table().to_pylist()
+    return {
+        (r["subject"], r["object"], r["kind"]): (r["before"], r["after"], r["times"])
+        for r in rows
+        if r["day"] == day_of(number)
+    }
+
+
+def test_a_topic_that_was_created_again_is_one_change_and_none_of_its_partitions(tmp_path, engine):
+    first, then = (snapshot_of(cluster("a", number, partitions=30)) for number in (0, 1))
+    topic = next(iter(first.zookeeper.topics_created))
+    states = {
+        tp: s._replace(
+            leader=s.isr[-1], isr=s.isr[:1], version=s.version + 3, leader_epoch=s.leader_epoch + 1, mzxid=9000
+        )
+        if tp.topic == topic
+        else s
+        for tp, s in then.zookeeper.states.items()
+    }
+    created = {**then.zookeeper.topics_created, topic: 8000}
+    then = replace(then, zookeeper=replace(then.zookeeper, states=states, topics_created=created))
+    audited(tmp_path, [], engine, snapshots={"a": first})
+    audited(tmp_path, [], engine, number=1, snapshots={"a": then})
+    size = str(sum(tp.topic == topic for tp in states))
+    assert changes_of(tmp_path, 1) == {("topic", topic, "recreated"): (size, size, 1)}
+
+
+def test_every_election_of_a_controller_counts_and_a_new_epoch_is_no_new_leader(tmp_path, engine):
+    first, then = (snapshot_of(cluster("a", number, partitions=30)) for number in (0, 1))
+    at = then.zookeeper.controller
+    states = {
+        tp: s._replace(isr=s.isr[:-1], version=s.version + 1, leader_epoch=s.leader_epoch + 1, mzxid=9000)
+        for tp, s in then.zookeeper.states.items()
+    }
+    then = replace(then, zookeeper=replace(then.zookeeper, states=states, controller=replace(at, epoch=at.epoch + 4)))
+    audited(tmp_path, [], engine, snapshots={"a": first})
+    audited(tmp_path, [], engine, number=1, snapshots={"a": then})
+    found = changes_of(tmp_path, 1)
+    assert found.pop(("cluster", "a", "controller")) == (str(at.broker), str(at.broker), 4)
+    assert {(kind, times) for (_, _, kind), (_, _, times) in found.items()} == {("isr", 1)}
+    assert len(found) == 30

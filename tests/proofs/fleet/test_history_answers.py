@@ -72,6 +72,7 @@ def test_changes_are_those_of_the_broker(store, found):
     [bridged] = [r for r in rows if (r["cluster"], r["kind"], r["object"], r["day"]) == ("a", "back", "6", day_of(6))]
     assert (bridged["previous_day"], bridged["seconds"], bridged["rack"]) == (day_of(5), 86_400, "rack-0")
     led = [r for r in rows if r["cluster"] == "a" and r["kind"] == "leader"]
+    assert all(r["before"] != r["after"] and "6" in (r["before"], r["after"]) for r in led)
     assert {r["day"] for r in led} == {day_of(n) for n in (3, 6, 9, 10, 14, 17, 19)}
     assert sum(r["times"] for r in led) == deaths(DAYS - 1) * len({r["object"] for r in led})
     [churn] = [c for c in found.churn if c.cluster == "a"]

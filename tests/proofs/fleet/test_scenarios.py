@@ -17,7 +17,7 @@ from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.diagnose.snapshots import load_snapshot
-from kfix.fleet.audit.scenarios import RunScenarios, row_by_rules
+from kfix.fleet.audit.scenarios import WITHOUT_PAIRS, RunScenarios, row_by_rules
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.model.scenarios import BROKER, PAIR, RACK
 from kfix.fleet.store.places import place_of
@@ -144,7 +144,9 @@ def test_every_row_is_what_whatif_shows_of_the_snapshot(snapshots, run):
     made = {name: [row for row in found.rows if row.cluster == name] for name in snapshots}
     for name, snapshot in snapshots.items():
         assert made[name] == expected(name, snapshot), name
-    assert found.unjudged.keys() == {name for name in snapshots if not made[name]}
+    assert found.unjudged.keys() == {"wide", "deep"} | {name for name in snapshots if not made[name]}
+    assert found.unjudged["wide"] == found.unjudged["deep"] == WITHOUT_PAIRS
+    assert "widest-mask" not in found.unjudged
     seen = {count for row in found.rows for count in COUNTED if getattr(row, count)}
     assert seen == {*COUNTED}, "every column has rows in which it is not 0"
     assert {row.complete for row in found.rows} == {True, False}
@@ -179,7 +181,8 @@ def test_a_damaged_file_of_partitions_spoils_only_its_cluster(snapshots, tmp_pat
         after.callback(path.write_bytes, whole)
         path.write_bytes(whole[:200] + bytes(100) + whole[300:-20] + bytes(20))
         found = RunScenarios(run.root, run, EmbeddedEngine(1)).every()
-    assert [*found.unjudged] == ["widest-mask"]
+    assert found.unjudged.keys() == {*names}
+    assert "cannot be read" in found.unjudged["widest-mask"]
     assert [r for r in found.rows if r.cluster != "widest-mask"] == [
         r for r in sound.rows if r.cluster != "widest-mask"
     ]

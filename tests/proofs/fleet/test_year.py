@@ -188,8 +188,10 @@ def test_every_change_of_many_days_is_that_of_the_generator(engine, zookeeper):
             # Without ZooKeeper only members, epochs and which brokers are alive are known: a lower bound.
             for key, times in found.items():
                 assert times <= max(counted.get(key, 0), 1), key
-            found = {key: n for key, n in found.items() if key[1] != "partition"}
-            counted = {key: n for key, n in counted.items() if key[1] != "partition" and key[3] != "restart"}
+            assert {k for k in found if k[3] == "recreated"} <= counted.keys()
+            unseen = ("restart", "recreated")
+            found = {key: n for key, n in found.items() if key[1] != "partition" and key[3] not in unseen}
+            counted = {key: n for key, n in counted.items() if key[1] != "partition" and key[3] not in unseen}
         assert found == counted, number
         kinds.update(kind for *_, kind in found)
     assert len(kinds) == (14 if zookeeper else 9)

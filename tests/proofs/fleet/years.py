@@ -111,7 +111,8 @@ class ChangingClusters:
         }
         self.brokers = {(c, b): {"there": True, "epoch": 100 + b} for c in CLUSTERS for b in range(1, 5)}
         self.groups = {(c, g): {"coordinator": 1, "state": "Stable"} for c in CLUSTERS for g in ("g", "h")}
-        self.controllers = dict.fromkeys(CLUSTERS, 1)
+        self.controllers = {c: {"broker": 1, "epoch": 1} for c in CLUSTERS}
+        self.created = dict.fromkeys({key[:2] for key in self.partitions}, 0)
 
     def _partition(self):
         self.zxid += 1
@@ -126,41 +127,54 @@ class ChangingClusters:
         for key in [*self.partitions]:
             if self.rng.random() < share:
                 cluster, topic, number = key
-                for kind, times in self._change(key, before[key]).items():
+                for kind, times in self._change(self.partitions[key], before[key]).items():
                     counted[cluster, "partition", f"{topic}-{number}", kind] = times
+        self._recreate(counted)
         self._brokers(counted, share)
         self._groups(counted, share)
+        self._controllers(counted, share)
         self._topics(counted, share)
         return counted
 
-    def _change(self, key, old):
-        """Changes a partition; returns {kind: times}, without the kinds that did not change."""
+    def _change(self, p, old):
+        """Changes a partition; returns {kind: times, at least}, without the kinds that did not change."""
         rng = self.rng
-        if rng.random() < 0.05:
-            self.partitions[key] = self._partition()
-            if old["version"] > 0 or old["epoch"] > 0:
-                return {"recreated": 1}
-        p = self.partitions[key]
-        leaders = writes = 0
+        epochs = writes = 0
         for _ in range(rng.randint(1, 4)):
-            kind = rng.choice(("elect", "isr", "move"))
+            kind = rng.choice(("elect", "isr", "move", "drop"))
             self.zxid += 1
             p["zxid"], p["version"], writes = self.zxid, p["version"] + 1, writes + 1
             if kind == "isr":
                 p["isr"] = rng.sample(p["replicas"], rng.randint(1, 3))
                 continue
-            p["epoch"], leaders = p["epoch"] + 1, leaders + 1
+            p["epoch"], epochs = p["epoch"] + 1, epochs + 1
             if kind == "elect":
                 p["leader"] = rng.choice((*p["replicas"], -1))
+            elif kind == "drop":  # The controller drops a dead follower: a new epoch, and the same leader.
+                p["isr"] = p["isr"][:1]
             else:
                 p["replicas"] = rng.sample(range(1, 5), 3)
                 p["isr"] = list(p["replicas"])
         found = {
-            "leader": leaders or int(old["leader"] != p["leader"]),
-            "isr": writes - leaders or int(sorted(old["isr"]) != sorted(p["isr"])),
+            "leader": int(old["leader"] != p["leader"]),
+            "isr": writes - epochs or int(sorted(old["isr"]) != sorted(p["isr"])),
             "replicas": int(old["replicas"] != p["replicas"]),
         }
         return {kind: times for kind, times in found.items() if times}
+
+    def _recreate(self, counted):
+        """Deletes a topic and creates it again; some of its partitions have as many writes as before, or more."""
+        for cluster, topic in [*self.created]:
+            if self.rng.random() < 0.05:
+                self.zxid += 1
+                self.created[cluster, topic] = self.zxid
+                for key in [k for k in self.partitions if k[:2] == (cluster, topic)]:
+                    self.partitions[key] = self._partition()
+                    if self.rng.random() < 0.5:
+                        self._change(self.partitions[key], self.partitions[key])
+                    for kind in ("leader", "isr", "replicas"):
+                        counted.pop((cluster, "partition", f"{topic}-{key[2]}", kind), None)
+                counted[cluster, "topic", topic, "recreated"] = 1
 
     def _brokers(self, counted, share):
         for (cluster, broker), b in self.brokers.items():
@@ -187,11 +201,14 @@ class ChangingClusters:
                 if value != g[name]:
                     counted[cluster, "group", group, name] = 1
                 g[name] = value
-        for cluster in CLUSTERS:
-            controller = self.rng.choice((1, 2, 3)) if self.rng.random() < share else self.controllers[cluster]
-            if controller != self.controllers[cluster]:
-                counted[cluster, "cluster", cluster, "controller"] = 1
-            self.controllers[cluster] = controller
+
+    def _controllers(self, counted, share):
+        """Each election raises the epoch, also one that elects the same broker."""
+        for cluster, at in self.controllers.items():
+            elections = self.rng.randint(1, 4) if self.rng.random() < share else 0
+            if elections:
+                at |= {"broker": self.rng.choice((1, 2, 3)), "epoch": at["epoch"] + elections}
+                counted[cluster, "cluster", cluster, "controller"] = elections if self.zookeeper else 1
 
     def _topics(self, counted, share):
         for cluster in CLUSTERS:
@@ -200,24 +217,29 @@ class ChangingClusters:
                 topic = f"new-{self.zxid}"
                 for p in range(self.rng.randint(1, 2)):
                     self.partitions[cluster, topic, p] = self._partition()
+                self.created[cluster, topic] = self.zxid
                 counted[cluster, "topic", topic, "created"] = 1
             if mine and self.rng.random() < share / 2:
                 for key in [k for k in self.partitions if k[:2] == (cluster, mine[0])]:
                     del self.partitions[key]
-                    for kind in ("leader", "isr", "replicas", "recreated"):
+                    for kind in ("leader", "isr", "replicas"):
                         counted.pop((cluster, "partition", f"{mine[0]}-{key[2]}", kind), None)
+                del self.created[cluster, mine[0]]
+                counted.pop((cluster, "topic", mine[0], "recreated"), None)
                 counted[cluster, "topic", mine[0], "deleted"] = 1
             elif self.rng.random() < share / 2:
                 number = sum(k[:2] == (cluster, "t-1") for k in self.partitions)
                 self.partitions[cluster, "t-1", number] = self._partition()
-                counted[cluster, "topic", "t-1", "partitions"] = 1
+                if (cluster, "topic", "t-1", "recreated") not in counted or not self.zookeeper:
+                    counted[cluster, "topic", "t-1", "partitions"] = 1
 
     def snapshot(self):
         return {
             "partitions": {key: {**p, "isr": list(p["isr"])} for key, p in self.partitions.items()},
             "brokers": {key: dict(b) for key, b in self.brokers.items()},
             "groups": {key: dict(g) for key, g in self.groups.items()},
-            "controllers": dict(self.controllers),
+            "controllers": {c: dict(at) for c, at in self.controllers.items()},
+            "created": dict(self.created),
         }
 
     def tables(self, taken, day, run="r"):
@@ -237,7 +259,7 @@ class ChangingClusters:
                 [
                     {
                         **key, "cluster": c, "topic": t, "partition": n, "leader": p["leader"],
-                        "leader_epoch": p["epoch"], "replicas": p["replicas"] if zk else None,
+                        "leader_epoch": p["epoch"], "n_views": 3, "replicas": p["replicas"] if zk else None,
                         "seen_replicas": None if zk else p["replicas"],
                         "state_epoch": p["epoch"] if zk else None, "state_version": p["version"] if zk else None,
                         "state_mzxid": p["zxid"] if zk else None, "state_isr": p["isr"] if zk else None,
@@ -246,7 +268,13 @@ class ChangingClusters:
                     for (c, t, n), p in parts.items()
                 ],
             ),
-            "topics": of(TOPICS, [{**key, "cluster": c, "topic": t, "partitions": n} for (c, t), n in sizes.items()]),
+            "topics": of(
+                TOPICS,
+                [
+                    {**key, "cluster": c, "topic": t, "partitions": n, "czxid": taken["created"][c, t] if zk else None}
+                    for (c, t), n in sizes.items()
+                ],
+            ),
             "brokers": of(
                 BROKERS,
                 [
@@ -263,8 +291,14 @@ class ChangingClusters:
                 GROUPS, [{**key, "cluster": c, "group": g, **each} for (c, g), each in taken["groups"].items()]
             ),
             "snapshots": of(
-                [("controller", pa.int64())],
-                [{**key, "cluster": c, "controller": b} for c, b in taken["controllers"].items()],
+                SNAPSHOTS,
+                [
+                    {
+                        **key, "cluster": c, "controller": at["broker"], "controller_epoch": at["epoch"],
+                        "mode": "zk" if zk else "kraft",
+                    }
+                    for c, at in taken["controllers"].items()
+                ],
             ),
         }  # fmt: skip
 
@@ -273,10 +307,12 @@ KEY = [("day", pa.date32()), ("run", pa.string())]
 _LIST = pa.list_(pa.int64())
 PARTITIONS = [
     ("topic", pa.string()), ("partition", pa.int64()), ("leader", pa.int64()), ("leader_epoch", pa.int64()),
+    ("n_views", pa.int64()),
     ("replicas", _LIST), ("seen_replicas", _LIST), ("state_epoch", pa.int64()), ("state_version", pa.int64()),
     ("state_mzxid", pa.int64()), ("state_isr", _LIST), ("seen_isr", _LIST),
 ]  # fmt: skip
-TOPICS = [("topic", pa.string()), ("partitions", pa.int64())]
+TOPICS = [("topic", pa.string()), ("partitions", pa.int64()), ("czxid", pa.int64())]
+SNAPSHOTS = [("controller", pa.int64()), ("controller_epoch", pa.int64()), ("mode", pa.string())]
 BROKERS = [
     ("broker", pa.int64()), ("rack", pa.string()), ("registered", pa.bool_()), ("host", pa.string()),
     ("broker_epoch", pa.int64()),

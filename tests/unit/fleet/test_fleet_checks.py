@@ -42,7 +42,10 @@ def test_stuck_partitions_are_reported_once_per_cluster():
     stuck = {"a": (Stuck("KFX302", ("x-10", "x-9"), DAY), Stuck("KFX301", ("x-9",), date(2026, 3, 1)))}
     [(name, finding)] = found("KFX702", case([digest("a"), digest("b")], stuck=stuck)).items()
     assert (name, [str(tp) for tp in finding.partitions]) == ("a", ["x-9", "x-10"])
-    assert "2 partitions have had KFX301 and KFX302 since 2026-03-01" in finding.summary
+    assert finding.summary == (
+        "2 partitions have the same finding as in the previous audit: KFX302 since 2026-03-02: x-9, x-10; "
+        "KFX301 since 2026-03-01: x-9"
+    )
     assert not found("KFX702", case([digest("a")], stuck={"a": ()}))
 
 

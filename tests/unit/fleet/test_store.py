@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from datetime import date
 
 import pyarrow as pa
@@ -19,13 +20,16 @@ from kfix.core.errors import UsageError
 from kfix.core.expected import EXPECTED, values_of
 from kfix.core.snapshot.snapshot import TopicPartition as At
 from kfix.fleet.engines import judge_stored
-from kfix.fleet.judging.sieve import Sieve
 from kfix.fleet.store import schema
 from kfix.fleet.store.columns import Columns
+from kfix.fleet.store.flat import _TOPIC, counted
 from kfix.fleet.store.places import StoreLocation, file_name, place_of
+from kfix.fleet.store.rows import stored
 from kfix.fleet.store.runs import read_run, runs
+from kfix.fleet.store.sieve import Sieve
 from kfix.fleet.store.staging import RunWriter, new_id
 from kfix.fleet.store.tables import PARTITIONS
+from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import predicates
 from tests.each import for_each
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
@@ -56,7 +60,7 @@ def test_the_layout_is_the_documented_one(run, tmp_path):
     file = pq.ParquetFile(run.stored()["sick"].partitions)
     assert file.schema_arrow.names == PARTITIONS.file_schema.names == ["cluster", *schema.PARTITIONS.names]
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
-    assert schema.FACTS.names == [*FACT_TYPES]
+    assert schema.PARTITIONS.names[: len(FACT_TYPES)] == [*FACT_TYPES]
 
 
 def test_a_run_that_is_not_committed_does_not_count_and_can_be_resumed(tmp_path):
@@ -141,7 +145,7 @@ def test_any_name_of_a_cluster_is_one_file_and_comes_back(name, tmp_path):
 @given(papers())
 def test_the_sieve_picks_what_the_loop_picks(paper):
     rows = derive(paper.snapshot())
-    columns = {n: pa.array([getattr(r, n) for r in rows], schema.FACTS.field(n).type) for n in FACT_TYPES}
+    columns = {n: pa.array([getattr(r, n) for r in rows], schema.PARTITIONS.field(n).type) for n in FACT_TYPES}
     more = (
         "False",
         "True",
@@ -156,6 +160,20 @@ def test_the_sieve_picks_what_the_loop_picks(paper):
         assert [rows[i] for i in sieve.rows_of([predicate])] == hits, predicate.text
         assert sieve.count(predicate) == len(hits), predicate.text
     assert sieve.rows_of([]) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(papers())
+def test_the_topics_count_what_the_checks_of_diagnose_pick(paper):
+    """A topic with partitions under min.insync.replicas in the history has a row for KFX301 or KFX304, and so on."""
+    snapshot = paper.snapshot()
+    checks = {"leaderless": ["KFX112"], "under_min_isr": ["KFX301", "KFX304"]}
+    document = counted(stored(snapshot, "a")[0])["by_topic"]
+    rows = {check.code: parse(check.rows, check.code) for check in ALL if check.rows}
+    for name, codes in checks.items():
+        found = Counter(r.topic for hits in compile_all([rows[c] for c in codes])(derive(snapshot)) for r in hits)
+        told = {topic: dict(zip(_TOPIC, values, strict=True))[name] for topic, values in document.items()}
+        assert told == {topic: found[topic] for topic in document}, name
 
 
 def test_rows_are_found_by_halving_where_partitions_are_missing(tmp_path):

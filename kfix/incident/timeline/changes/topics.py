@@ -1,4 +1,4 @@
-"""Topics that were created, deleted or expanded, and changed replica assignments, from the record."""
+"""Topics that were created, deleted, created again or expanded, and changed replica assignments, from the record."""
 
 from __future__ import annotations
 
@@ -23,10 +23,21 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         yield Event(at, Theme.CONFIG, Tone.NOTE, text, where(after), since)
     for topic in sorted(was.keys() - now.keys()):
         yield Event(at, Theme.CONFIG, Tone.ACT, f"topic {topic} was deleted", where(after), since)
-    for topic in sorted(t for t in was.keys() & now.keys() if now[t] > was[t]):
+    again = _created_again(before, after)
+    for topic in sorted(again & was.keys() & now.keys()):
+        text = f"topic {topic} was deleted and created again, {several(now[topic], 'partition')}"
+        yield Event(at, Theme.CONFIG, Tone.ACT, text, where(after), since)
+    for topic in sorted(t for t in was.keys() & now.keys() if now[t] > was[t] and t not in again):
         text = f"topic {topic} was expanded, partitions {was[topic]} \N{RIGHTWARDS ARROW} {now[topic]}"
         yield Event(at, Theme.CONFIG, Tone.ACT, text, where(after), since)
     for tp in sorted(old.keys() & new.keys()):
-        if old[tp].replicas != new[tp].replicas:
+        if old[tp].replicas != new[tp].replicas and tp.topic not in again:
             text = f"assignment {list(old[tp].replicas)} \N{RIGHTWARDS ARROW} {list(new[tp].replicas)}"
             yield Event(at, Theme.REASSIGNMENT, Tone.ACT, text, where(after), since, tp)
+
+
+def _created_again(before: Snapshot, after: Snapshot) -> frozenset[str]:
+    if before.zookeeper is None or after.zookeeper is None:
+        return frozenset()
+    old, new = before.zookeeper.topics_created, after.zookeeper.topics_created
+    return frozenset(topic for topic, zxid in new.items() if old.get(topic, zxid) != zxid)

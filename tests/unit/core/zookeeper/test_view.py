@@ -30,7 +30,7 @@ LISTS = {"/brokers/ids": ("1",), "/brokers/topics": ("t",), "/config/topics": ()
 
 
 def read(root: str = "", *, read_only: bool = False) -> ZooKeeperView:
-    times = stat(ctime=CREATED, mtime=WRITTEN)
+    times = stat(czxid=77, ctime=CREATED, mtime=WRITTEN)
     server = ZooKeeperServer(
         {root + path: json.dumps(data).encode() for path, data in NODES.items()},
         {root + path: names for path, names in LISTS.items()},
@@ -54,6 +54,10 @@ def test_a_state_is_as_old_as_its_last_writing_and_a_registration_as_its_znode(
     assert found.states[TP].mtime_ms == WRITTEN + shift
     assert found.registrations[1].registered_ms == CREATED + shift
     assert found.clock_ahead == ahead
+
+
+def test_a_topic_has_the_transaction_that_created_it() -> None:
+    assert read().topics_created == {"t": 77}
 
 
 @pytest.mark.parametrize("root", ["", "/kafka"])

@@ -13,6 +13,7 @@ from tests.proofs.fleet.years import finding
 
 DAY = date(2026, 3, 2)
 BEFORE = DAY - timedelta(days=1)
+FIRST = BEFORE - timedelta(days=6)
 
 
 def mute(pattern, until=DAY):
@@ -79,6 +80,11 @@ def test_partitions_in_trouble_since_an_earlier_audit_are_stuck_unless_they_are_
 
     now, before = [troubled(DAY, "t-1", "t-2")], [troubled(BEFORE, "t-2", "t-3")]
     assert stuck(now, before, rules=Rules(DAY)) == (Stuck("KFX101", ("t-2",), BEFORE),)
+    older = replace(troubled(FIRST, "t-1"), key="KFX101:y")
+    assert stuck(now, [*before, older], rules=Rules(DAY)) == (
+        Stuck("KFX101", ("t-1",), FIRST),
+        Stuck("KFX101", ("t-2",), BEFORE),
+    )
     assert stuck(now, before, rules=Rules(DAY, (mute("KFX101"),))) == ()
     assert stuck(now, [replace(before[0], code="KFX201", key="KFX201:x")], rules=Rules(DAY)) == ()
 

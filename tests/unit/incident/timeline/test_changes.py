@@ -76,6 +76,24 @@ def test_epochs_that_no_snapshot_has_are_stated_and_the_time_is_only_bounded():
     assert (event.at, event.not_before) == (BEGAN + 100, BEGAN)
 
 
+def test_a_topic_that_was_created_again_is_one_event():
+    before, after = two(lambda _paper: None)
+
+    def created(snapshot, zxid, replicas):
+        view = replace(
+            snapshot.zookeeper,
+            topics_created={"orders": zxid},
+            assignments=snapshot.zookeeper.assignments | {ORDERS: Assignment(replicas)},
+        )
+        return replace(snapshot, zookeeper=view)
+
+    first, again = created(before, 7, (1, 2, 3)), created(after, 9, (2, 3, 1))
+    [event] = events_of(first, again)
+    assert event.text.startswith("topic orders was deleted and created again, ")
+    assert [e.theme for e in events_of(first, created(after, 7, (2, 3, 1)))] == [Theme.REASSIGNMENT]
+    assert events_of(before, created(after, 9, (1, 2, 3))) == []
+
+
 def test_a_partition_made_since_that_has_no_leader_is_reported():
     paper = cluster()
     before = at(paper, 0, "a")

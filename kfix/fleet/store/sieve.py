@@ -40,13 +40,16 @@ class Sieve:
         """Returns the ascending numbers of the rows that meet at least one of the conditions."""
         if not conditions or not self._rows:
             return []
-        mask = reduce(pc.or_, (self._array(self._value(c.tree)) for c in conditions))
-        found: list[int] = pc.indices_nonzero(mask).to_pylist()
+        found: list[int] = pc.indices_nonzero(reduce(pc.or_, map(self.mask, conditions))).to_pylist()
         return found
 
     def count(self, condition: Predicate) -> int:
         """Returns the number of rows that meet the condition."""
-        return int(pc.sum(self._array(self._value(condition.tree))).as_py() or 0) if self._rows else 0
+        return int(pc.sum(self.mask(condition)).as_py() or 0) if self._rows else 0
+
+    def mask(self, condition: Predicate) -> Any:
+        """Returns whether each row meets the condition, as a pyarrow array."""
+        return self._array(self._value(condition.tree))
 
     def _array(self, value: Any) -> Any:
         """A condition without any fact, such as `True`, is one value for all rows."""
