@@ -33,7 +33,7 @@ class Unit:
     name: str
 
 
-class Mark(Enum):
+class FieldMark(Enum):
     """What holds for a field. A plain text in an annotation is the meaning of the field.
 
     UNSTORED: no file and no output has it. OPTIONAL: an output may lack it. OR_NULL: a negative number stands for
@@ -58,6 +58,6 @@ Moment = Annotated[float, Range(0, LAST_MOMENT)]
 #: Seconds since the epoch, UTC, of an output.
 Seconds = Annotated[float, "seconds since the epoch, UTC"]
 Count = Annotated[int, Range(0, LARGEST_INT64)]
-OrNull = Annotated[T, Mark.OR_NULL]
-Unstored = Annotated[T, Mark.UNSTORED]
-Shared = Annotated[T, Mark.SHARED]
+OrNull = Annotated[T, FieldMark.OR_NULL]
+Unstored = Annotated[T, FieldMark.UNSTORED]
+Shared = Annotated[T, FieldMark.SHARED]

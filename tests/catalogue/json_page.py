@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspect import cleandoc
 from typing import Any, get_args
 
-from kfix.core.declared import Mark
+from kfix.core.declared import FieldMark
 from kfix.core.documents.outputs import is_object, keys_of, marks_of, name_of
 from kfix.diagnose.report.group_story import GroupJson
 from kfix.diagnose.report.json_findings import DiagnosisJson
@@ -72,5 +72,5 @@ def _section(kind: Any) -> Iterator[str]:
     yield from ("", "| key | value | meaning |", "|---|---|---|")
     for name, hint in keys_of(kind).items():
         meaning = "; ".join(mark for mark in marks_of(hint) if isinstance(mark, str))
-        optional = "may be missing; " if Mark.OPTIONAL in marks_of(hint) else ""
+        optional = "may be missing; " if FieldMark.OPTIONAL in marks_of(hint) else ""
         yield f"| `{name.rstrip('_')}` | {value_of(hint)} | {optional}{meaning} |"

@@ -11,7 +11,7 @@ from inspect import cleandoc
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from kfix.core.declared import Int16, Int32, Mark, Moment, Port
+from kfix.core.declared import FieldMark, Int16, Int32, Moment, Port
 from kfix.core.documents.declared import stored_fields
 from kfix.core.documents.outputs import is_object, name_of, plain
 from kfix.core.snapshot.naming import TopicPartition
@@ -95,8 +95,8 @@ def value_of(hint: Any) -> str:  # noqa: PLR0911 - one return a kind
     if hint in _RANGES:
         return _RANGES[hint]
     if origin is Annotated:
-        known = value_of(args[0]) + (", or the broker with the same" if Mark.SHARED in args else "")
-        return f"{known} or null" if Mark.OR_NULL in args else known
+        known = value_of(args[0]) + (", or the broker with the same" if FieldMark.SHARED in args else "")
+        return f"{known} or null" if FieldMark.OR_NULL in args else known
     if origin is Literal:
         return " or ".join(f"`{each}`" for each in args)
     if origin in {Union, UnionType}:

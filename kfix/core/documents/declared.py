@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_ori
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from kfix.core.declared import Int32, Int64, Mark, Range
+from kfix.core.declared import FieldMark, Int32, Int64, Range
 from kfix.core.documents.checked import read_json
 from kfix.core.snapshot.naming import TopicPartition
 
@@ -59,7 +59,7 @@ def schema_of(kind: type) -> dict[str, Any]:
 def stored_fields(kind: type) -> dict[str, Any]:
     """Returns {field: its declared type} of the fields of a dataclass or NamedTuple that a file has."""
     hints = get_type_hints(kind, include_extras=True)
-    return {name: hint for name, hint in hints.items() if Mark.UNSTORED not in getattr(hint, "__metadata__", ())}
+    return {name: hint for name, hint in hints.items() if FieldMark.UNSTORED not in getattr(hint, "__metadata__", ())}
 
 
 @cache
@@ -91,7 +91,7 @@ def _annotated(base: Any, marks: tuple[Any, ...]) -> JsonShape:
     if bounds is not None:
         return JsonShape(Annotated[base, bounds])
     shape = shape_of(base)
-    return _alternatives(shape, shape_of(Int32).wire, int) if Mark.SHARED in marks else shape
+    return _alternatives(shape, shape_of(Int32).wire, int) if FieldMark.SHARED in marks else shape
 
 
 def _optional(hint: Any) -> JsonShape:

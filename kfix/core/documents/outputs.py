@@ -16,7 +16,7 @@ from inspect import getdoc
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from kfix.core.declared import Mark, Pattern, Range
+from kfix.core.declared import FieldMark, Pattern, Range
 
 _PLAIN: Final[Mapping[Any, Mapping[str, Any]]] = {
     int: {"type": "integer"},
@@ -41,7 +41,7 @@ def keys_of(kind: Any) -> Mapping[str, Any]:
     for each in reversed(kind.__mro__[:-1]):
         hints = get_type_hints(each, include_extras=True)
         own = ((name, hints[name]) for name in vars(each).get("__annotations__", ()))
-        found |= {name: hint for name, hint in own if Mark.UNSTORED not in marks_of(hint)}
+        found |= {name: hint for name, hint in own if FieldMark.UNSTORED not in marks_of(hint)}
     return found
 
 
@@ -92,7 +92,7 @@ def _keys(kind: Any) -> tuple[_Key, ...]:
     for name, hint in keys_of(kind).items():
         marks, args = marks_of(hint), get_args(hint)
         only = args if get_origin(hint) is Literal and len(args) == 1 else ()
-        found.append(_Key(name, name.rstrip("_"), only, Mark.OPTIONAL in marks, Mark.OR_NULL in marks))
+        found.append(_Key(name, name.rstrip("_"), only, FieldMark.OPTIONAL in marks, FieldMark.OR_NULL in marks))
     return tuple(found)
 
 
@@ -128,7 +128,7 @@ def _schema(hint: Any, defs: dict[str, Any]) -> Mapping[str, Any]:  # noqa: PLR0
     """Returns the schema of a value; those of objects are added to `defs`."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        base = _schema(args[0] | None if Mark.OR_NULL in args else args[0], defs)
+        base = _schema(args[0] | None if FieldMark.OR_NULL in args else args[0], defs)
         return {**base, **_bounds(args[1:])}
     if origin is Literal:
         return {"const": args[0]} if len(args) == 1 else {"enum": list(args)}
@@ -169,6 +169,6 @@ def _object(kind: Any, defs: dict[str, Any]) -> Mapping[str, Any]:
         defs[name] = {}
         keys = {key.rstrip("_"): hint for key, hint in keys_of(kind).items()}
         properties = {key: _schema(hint, defs) for key, hint in keys.items()}
-        required = [key for key, hint in keys.items() if Mark.OPTIONAL not in marks_of(hint)]
+        required = [key for key, hint in keys.items() if FieldMark.OPTIONAL not in marks_of(hint)]
         defs[name] = {"type": "object", "properties": properties, "required": required}
     return {"$ref": f"#/$defs/{name}"}

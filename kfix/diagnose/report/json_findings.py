@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from kfix.core.declared import Count, Mark, Pattern, Seconds
+from kfix.core.declared import Count, FieldMark, Pattern, Seconds
 from kfix.core.derive.vantage import reach_of
 from kfix.core.diagnosis.finding import Blocked, Cause, Diagnosis, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.core.documents.outputs import written
@@ -45,7 +45,7 @@ class LookedAtJson:
     """How much was read."""
 
     brokers: Count
-    registered: Annotated[Count, Mark.OPTIONAL, "only if known"]
+    registered: Annotated[Count, FieldMark.OPTIONAL, "only if known"]
     topics: Count
     partitions: Count
     groups: Count

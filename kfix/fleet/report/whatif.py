@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 from rich.console import Console
 
-from kfix.core.declared import Mark
+from kfix.core.declared import FieldMark
 from kfix.core.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
@@ -48,7 +48,7 @@ class FleetForecastJson:
     scenarios: Annotated[tuple[ScenarioRowJson, ...], "worst first"]
     absent: Annotated[tuple[str, ...], "clusters that have no such rack or live broker"]
     unjudged: Annotated[Mapping[str, str], "by cluster: why nothing, or not everything, is known of it"]
-    totals: Annotated[ScenarioTotalsJson, Mark.OPTIONAL, "with `down`"]
+    totals: Annotated[ScenarioTotalsJson, FieldMark.OPTIONAL, "with `down`"]
 
 
 def exit_code(found: FleetForecast) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 import pyarrow as pa
 
-from kfix.core.declared import Mark, Unit
+from kfix.core.declared import FieldMark, Unit
 
 INTS: Final = pa.list_(pa.int64())
 TIME: Final = pa.timestamp("us", "UTC")
@@ -56,7 +56,7 @@ def columns_of(kind: type) -> tuple[Column, ...]:
 
 def _column(name: str, kind: Any, *marks: Any) -> Column:
     comment = "".join(mark for mark in marks if isinstance(mark, str))
-    unknown = "; -1 if unknown" if Mark.OR_NULL in marks else ""
+    unknown = "; -1 if unknown" if FieldMark.OR_NULL in marks else ""
     unit = next((mark.name for mark in marks if isinstance(mark, Unit)), "")
     return Column(name, _TYPES[kind], comment + unknown, unit)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import jsonschema
 import pytest
 
-from kfix.core.declared import Mark, OrNull, Pattern, Range, Unstored
+from kfix.core.declared import FieldMark, OrNull, Pattern, Range, Unstored
 from kfix.core.documents.outputs import schema_of, written
 from kfix.core.snapshot.naming import TopicPartition
 
@@ -55,7 +55,7 @@ class ThingJson(Base, _First):
     colour: Colour | None
     parts: tuple[Part, ...]
     from_: Annotated[int, Range(1, 9), Pattern("x")]
-    more: Annotated[Mapping[str, date], Mark.OPTIONAL]
+    more: Annotated[Mapping[str, date], FieldMark.OPTIONAL]
     nest: NestJson | None
     raw: Any
 
