@@ -103,7 +103,8 @@ def test_every_further_rung_heals_by_itself_and_loses_nothing(kfix, lab, tmp_pat
     assert kfix.run("runbook", "validate", "--runbooks", folder).code == 0
     path, plan = planned(kfix, tmp_path, f"only-{only}", "--runbooks", str(folder))
     short = plan["plan_id"][:8]
-    said = kfix.on("runbook", "apply", "--plan", path, "--approve", f"step:{short}", "--approve", f"plan:{short}")
+    approved = ("--approve", f"step:{short}", "--approve", f"plan:{short}")
+    said = kfix.on("runbook", "apply", "--plan", path, *approved, "--runbooks", folder)
     assert said.code == 0, said.out + said.err
     assert f"by {only}" in said.out
     partition = TopicPartition(OFFSETS_TOPIC, broken.partitions[0][1])

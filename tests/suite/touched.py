@@ -16,6 +16,8 @@ from tests.places import ROOT
 #: Folders on the path of imports, the longest first.
 _TOPS = ("diagnostics/", "spark/", "")
 _PACKAGES = ("kfix", "kfix_diagnostics", "kfix_spark", "tests")
+#: Packages that import all of their modules by name.
+_BY_NAME = ("kfix_diagnostics", "kfix.lab.incidents")
 
 
 def changed_files(base: str) -> list[str]:
@@ -26,6 +28,9 @@ def changed_files(base: str) -> list[str]:
 
 def tests_that_reach(paths: Iterable[str]) -> list[str]:
     graph = grimp.build_graph(*_PACKAGES, cache_dir=str(ROOT / ".import_linter_cache"))
+    for package in _BY_NAME:
+        for module in graph.find_descendants(package):
+            graph.add_import(importer=package, imported=module)
     found: set[str] = set()
     for module in filter(None, map(module_of, paths)):
         if module in graph.modules:
