@@ -71,7 +71,7 @@ def asked(run):
 @pytest.fixture(scope="session")
 def judged(run):
     """{cluster: diagnosis}, by the embedded engine."""
-    done = EmbeddedEngine(1).each(partial(wiring.judge_stored, prevention=True), run.stored())
+    done = EmbeddedEngine(1).each(wiring.judge_stored, run.stored())
     return {d.name: d.value() for d in done}
 
 

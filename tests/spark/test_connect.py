@@ -20,7 +20,7 @@ def engine(connect, shared, request):
 
 def test_it_judges_the_same(engine, connect, run, judged):
     assert engine.name.endswith(connect.url)
-    done = engine.each(partial(judge_stored, prevention=True), run.stored())
+    done = engine.each(judge_stored, run.stored())
     assert {d.name: d.value() for d in done} == judged
 
 

@@ -82,7 +82,7 @@ def test_every_case_of_the_catalogue_on_kraft_is_judged_the_same(spark, tmp_path
     writer = RunWriter(place_of(tmp_path), day_of(0), "r")
     for name, snapshot in kraft_cases().items():
         writer.write(name, snapshot)
-    work = partial(judge_stored, prevention=True)
+    work = judge_stored
     found = {d.name: d.value() for d in spark.each(work, writer.finish().stored())}
     assert found == {n: diagnose(snapshot, criteria=Criteria(prevention=True)) for n, snapshot in kraft_cases().items()}
     codes = {finding.code for result in found.values() for finding in result.walk()}

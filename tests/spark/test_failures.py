@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 from datetime import date
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,7 +49,7 @@ def test_a_damaged_file_is_a_row_that_names_it(local, run, judged, tmp_path):
     file = Path(stored[hurt].partitions)
     assert tmp_path in file.parents
     file.write_bytes(file.read_bytes()[:-100])
-    found = {d.name: d for d in local.each(partial(judge_stored, prevention=True), stored)}
+    found = {d.name: d for d in local.each(judge_stored, stored)}
     assert f"{file}: is damaged" in found[hurt].error
     assert {n: d.result for n, d in found.items() if n != hurt} == {n: judged[n] for n in stored if n != hurt}
 
