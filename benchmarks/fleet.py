@@ -28,6 +28,7 @@ RUN = "r"
 _AUDIT = """
 import json, resource, sys, time
 from functools import partial
+from kfix.core.criteria import Criteria
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
 from kfix.fleet.pool import each
@@ -38,7 +39,7 @@ if __name__ == "__main__":
     place, processes, prevention = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "1"
     began = time.perf_counter()
     findings = rows = failed = 0
-    work = partial(judge_stored, prevention=prevention)
+    work = partial(judge_stored, criteria=Criteria(prevention=prevention))
     for done in each(work, newest_run(place_of(place)).stored(), processes=processes):
         failed += bool(done.error)
         if done.result:

@@ -67,7 +67,7 @@ ONLY_ANSI = pytest.mark.parametrize("spark", ["true"], ids=["ansi"], indirect=Tr
 @pytest.mark.parametrize("prevention", [False, True])
 def test_every_cluster_is_judged_the_same(spark, run, snapshots, prevention):
     """With ZooKeeper and on KRaft: as by the embedded engine, and as the snapshot itself, which was never stored."""
-    work = partial(judge_stored, prevention=prevention)
+    work = partial(judge_stored, criteria=Criteria(prevention=prevention))
     found = [(d.name, d.result, d.error) for d in spark.each(work, run.stored())]
     assert found == [(d.name, d.result, d.error) for d in EmbeddedEngine(1).each(work, run.stored())]
     assert {error for *_, error in found} == {""}
@@ -82,8 +82,7 @@ def test_every_case_of_the_catalogue_on_kraft_is_judged_the_same(spark, tmp_path
     writer = RunWriter(place_of(tmp_path), day_of(0), "r")
     for name, snapshot in kraft_cases().items():
         writer.write(name, snapshot)
-    work = judge_stored
-    found = {d.name: d.value() for d in spark.each(work, writer.finish().stored())}
+    found = {d.name: d.value() for d in spark.each(judge_stored, writer.finish().stored())}
     assert found == {n: diagnose(snapshot, criteria=Criteria(prevention=True)) for n, snapshot in kraft_cases().items()}
     codes = {finding.code for result in found.values() for finding in result.walk()}
     # What only KRaft has, all of it.
