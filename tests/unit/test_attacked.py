@@ -211,7 +211,7 @@ def test_a_refused_incident_leaves_the_lab_without_one(monkeypatch: pytest.Monke
     def refuse(_: object) -> None:
         raise UsageError("no such partition")
 
-    incident = SimpleNamespace(name="it", run=refuse)
+    incident = SimpleNamespace(name="it", make=refuse)
     lab: Any = SimpleNamespace(store=Store(), access=Access, broker_ids=(1,))
     for name, stub in (
         ("incident_named", lambda _: incident),
