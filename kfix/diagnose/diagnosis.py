@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,7 +132,8 @@ def judge_once(snapshot: Snapshot, judged: DiagnosisTimes) -> Diagnosis:
     """Returns the diagnosis of this snapshot alone; no change may rest on it."""
     from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
 
-    return diagnose(snapshot, criteria=Criteria(**asdict(judged)))
+    criteria = Criteria(judged.debounce, judged.restart_grace, judged.transaction_grace)
+    return diagnose(snapshot, criteria=criteria)
 
 
 def combined(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:

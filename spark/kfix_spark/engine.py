@@ -209,6 +209,6 @@ def open_engine(master: str, settings: Mapping[str, str]) -> Iterator[SparkEngin
         with open_connected(master, settings) as (session, cluster):
             yield SparkEngine(session, cluster, f"spark {session.version} {masters.shown(master)}")
         return
-    with open_session(master, settings) as session:
+    with open_session(master, settings) as (session, java):
         context = session.sparkContext
-        yield SparkEngine(session, RddCluster(context), f"spark {version()} {context.master}")
+        yield SparkEngine(session, RddCluster(context, java), f"spark {version()} {context.master}")

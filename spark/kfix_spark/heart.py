@@ -23,15 +23,16 @@ ENDED: Final = "Spark's Java process has ended: out of memory, or killed"
 
 
 class Heart:
-    """The Java process that was started for a session. That of spark-submit or of a Connect server is not watched."""
+    """Watches `java`, the process that kfix started for a session. None, which is a caller's session, spark-submit or a
+    Connect server, is neither watched nor ended.
+    """
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Any, java: subprocess.Popen[bytes] | None) -> None:
         self._context = context
         self._heap = str(context.getConf().get(_MEMORY, "1g"))
         self._asked_at = 0.0
         self._samples: list[tuple[float, float]] = []
-        gateway = getattr(context, "_gateway", None)
-        self._java: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+        self._java = java
 
     def watch(self) -> None:
         """Is called every few seconds during a job. Raises KfixError if Java stands still, and ends it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from subprocess import Popen
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
@@ -26,14 +27,17 @@ _PYTHON_FAILED: Final = "org.apache.spark.api.python.PythonException"
 
 
 class RddCluster:
-    """A cluster with RDDs. `patience` is the time in seconds to wait for an executor of a standalone master."""
+    """A cluster with RDDs; `java` is the process that kfix started for it, if any.
 
-    def __init__(self, context: Any, patience: float = _PATIENCE) -> None:
+    `patience` is the time in seconds to wait for an executor of a standalone master.
+    """
+
+    def __init__(self, context: Any, java: Popen[bytes] | None = None, patience: float = _PATIENCE) -> None:
         self._context = context
         self._group = f"kfix-{uuid4().hex}"
         self._patience = patience
         self._alone_since: float | None = None
-        self._heart = Heart(context)
+        self._heart = Heart(context, java)
 
     def cores(self) -> int:
         return max(1, int(self._context.defaultParallelism))

@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -55,8 +56,12 @@ _REASON: Final = re.compile(r"(?:Exception|Error)(?: in [^:]*)?: (.+)|^error: (.
 
 
 @contextlib.contextmanager
-def open_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Opens a session; `settings` override kfix's own. Whatever was started is stopped at the end.
+def open_session(
+    master: str, settings: Mapping[str, str]
+) -> Iterator[tuple[SparkSession, subprocess.Popen[bytes] | None]]:
+    """Opens a session, and returns with it the Java process that was started for it, None if it is another's.
+
+    `settings` override kfix's own. Whatever was started is stopped at the end.
 
     Raises UsageError and UnreachableError with one line each.
     """
@@ -67,16 +72,16 @@ def open_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSess
         session = SparkSession(active).newSession()
         for name, value in settings.items():
             session.conf.set(name, value)
-        yield session
+        yield session, None
         return
     before = signal.getsignal(signal.SIGINT)
     try:
         if "PYSPARK_GATEWAY_PORT" in os.environ:
             with _context(_conf(master, settings, ""), None) as context:
-                yield SparkSession(context)
+                yield SparkSession(context), None
         else:
-            with _own_java(master, settings) as context:
-                yield SparkSession(context)
+            with _own_java(master, settings) as (context, java):
+                yield SparkSession(context), java
     finally:
         with contextlib.suppress(ValueError, TypeError):
             signal.signal(signal.SIGINT, before)
@@ -106,7 +111,7 @@ def _conf(master: str, settings: Mapping[str, str], options: str) -> SparkConf:
 
 
 @contextlib.contextmanager
-def _own_java(master: str, settings: Mapping[str, str]) -> Iterator[SparkContext]:
+def _own_java(master: str, settings: Mapping[str, str]) -> Iterator[tuple[SparkContext, subprocess.Popen[bytes]]]:
     java = find_java(newest=NEWEST_JAVA if version() < "4.2" else None)
     archive = archive_for(java, Path(_find_spark_home()))
     with tempfile.TemporaryFile(prefix="kfix-spark-") as said:
@@ -122,7 +127,7 @@ def _own_java(master: str, settings: Mapping[str, str]) -> Iterator[SparkContext
             gateway = _launched(conf, said)
         try:
             with _context(conf, gateway) as context:
-                yield context
+                yield context, gateway.proc
         finally:
             _end(gateway, archive)
 

@@ -92,6 +92,29 @@ def test_java_without_memory_and_one_that_stands_still_are_named(program, said):
     assert done.stdout.startswith(f"the work on Spark was lost: {said}"), done.stderr
 
 
+#: The session is the caller's, and its Java stands still for longer than kfix waits for its own.
+OF_A_CALLER = """
+import os, signal, threading
+from pyspark.sql import SparkSession
+from kfix.fleet import engines as wiring
+from kfix_spark import heart
+heart.STILL_FOR = 1.0
+settings = {'spark.driver.host': '127.0.0.1', 'spark.driver.bindAddress': '127.0.0.1', 'spark.ui.enabled': 'false'}
+session = SparkSession.builder.master('local[1]').config(map=settings).getOrCreate()
+java = session.sparkContext._gateway.proc.pid
+with wiring.engine('local[1]') as e:
+    threading.Timer(1, os.kill, (java, signal.SIGSTOP)).start()
+    threading.Timer(8, os.kill, (java, signal.SIGCONT)).start()
+    print(e.query('SELECT sum(id % 7) AS n FROM range(1000000000)', {}).to_pylist())
+"""
+
+
+def test_java_of_a_caller_is_never_ended():
+    command = [sys.executable, "-c", OF_A_CALLER]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds(120))
+    assert done.stdout == "[{'n': 2999999997}]\n", done.stderr
+
+
 def test_an_archive_is_made_once_taken_then_and_never_in_the_way(tmp_path):
     cache = tmp_path / "cache"
     start(XDG_CACHE_HOME=str(cache))

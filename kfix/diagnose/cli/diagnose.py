@@ -168,7 +168,12 @@ def diagnose(
         if not is_given(ctx, "restart_grace"):
             restart_grace = own.restart_grace
         options = DiagnoseOptions(
-            *(debounce, restart_grace, transaction_grace, choice.prevention, own.expected, own.zones),
+            debounce=debounce,
+            restart_grace=restart_grace,
+            transaction_grace=transaction_grace,
+            prevention=choice.prevention,
+            expected=own.expected,
+            zones=own.zones,
             groups=(group,) if group else (),
             keep=keep,
             before=before,

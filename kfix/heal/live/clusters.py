@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kfix.core.access import Access
@@ -45,7 +45,7 @@ class LiveClusters:
             return found.findings
         # However short the wait was for the plan: nothing that passes by itself may refuse it.
         judged = replace(judged, debounce=max(judged.debounce, TIMING.debounce))
-        again = DiagnoseOptions(**asdict(judged), keep=False)
+        again = DiagnoseOptions(judged.debounce, judged.restart_grace, judged.transaction_grace, keep=False)
         return diagnose_live(target, again, unfinished_runs)[0].findings
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:
