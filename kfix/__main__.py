@@ -43,4 +43,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if not __package__ and not sys.flags.safe_path:
+        # Run as a file, as spark-submit does: Python would look in this folder for its own modules, such as `inspect`.
+        del sys.path[0]
     main()

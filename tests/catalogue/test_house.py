@@ -1,5 +1,6 @@
 """Rules over the whole repository: what starts light, what ships, what stays small, what must not be written down."""
 
+import os
 import re
 import subprocess
 import sys
@@ -49,6 +50,15 @@ def test_a_diagnosis_of_a_file_loads_neither_the_wire_protocol_nor_the_readers_o
     wire = ("kfix.core.collect.collector", "kfix.core.kafka.connection", "kfix.core.zookeeper.view")
     words = ["diagnose", "--from", str(snapshot)]
     assert loaded(words, (*wire, "kfix.diagnose.pasted.reader", "pydantic", "yaml")) == "[]"
+
+
+def test_the_folders_of_commands_hide_no_module_of_python_from_the_file_that_spark_submit_runs(tmp_path):
+    path = os.pathsep.join(str(ROOT / each) for each in ("", "diagnostics"))
+    command = [sys.executable, str(ROOT / "kfix" / "__main__.py"), "--version"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_no_python_file_stands_directly_in_the_folders_that_are_on_the_path():
