@@ -21,7 +21,7 @@ EXPECTED = {
     "snapshots/offsets-rf1.json.gz": (21, ["KFX104", "KFX303"]),
     "snapshots/broker-ids-gone.json.gz": (21, ["KFX105"]),
     "snapshots/isr-gone.json.gz": (21, ["KFX103"]),
-    "snapshots/link-to-controller-cut.json.gz": (20, ["KFX802"]),
+    "snapshots/link-to-controller-cut.json.gz": (21, ["KFX802"]),
     "snapshots/zone-isolated-with-leader.json.gz": (21, ["KFX803"]),
     "snapshots/controller-zone-isolated-with-leader.json.gz": (21, ["KFX804"]),
     "describe/stuck.txt": (21, ["KFX107"]),
