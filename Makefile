@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 setup:
 	@bash .ci/setup $(VENV)
 
-# What the tests need, too: Spark, an object store, a browser. About 1.3 GB.
+# What the tests need, too: Spark, an object store, a browser. About 1.6 GB, with the jars of each line of Kafka.
 setup-dev:
 	@bash .ci/setup $(VENV) dev
 

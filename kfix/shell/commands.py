@@ -204,6 +204,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         "Disposable clusters of real Kafka brokers, with incidents on demand.",
         {
             "up": Command("kfix.lab.cli.clusters:up", "Start a cluster of real brokers on this machine."),
+            "fetch": Command(
+                "kfix.lab.cli.clusters:fetch",
+                "Download what labs of these versions of Kafka need: they start at once then, and offline.",
+            ),
             "status": Command(
                 "kfix.lab.cli.clusters:status",
                 "Show the processes (alive, stopped, dead), the incident and the network faults.",

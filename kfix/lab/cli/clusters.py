@@ -23,8 +23,9 @@ from kfix.lab.cli.console import (
     process_named,
     progress,
 )
-from kfix.lab.definition.recipes import ON, ZK
+from kfix.lab.definition.recipes import ON, ZK, recipe_of, versions
 from kfix.lab.definition.spec import parse_sasl, parse_settings
+from kfix.lab.nodes.classpath import fetch as fetch_jars
 
 Process = Annotated[list[str], typer.Argument(metavar="PROCESS", help=PROCESS_HELP)]
 
@@ -167,6 +168,19 @@ def up(
     if not spec.is_secured and lab.sasl_bootstrap_servers:
         say(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
     say(f"  {_keeper(lab.status())}")
+
+
+def fetch(
+    kafka: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="VERSION", help="Versions of Kafka.", show_default="all that the lab runs"),
+    ] = None,
+) -> None:
+    """Download what labs of these versions of Kafka need: they start at once then, and offline."""
+    chosen = [recipe_of(each) for each in dict.fromkeys(kafka or versions())]
+    with progress() as report:
+        fetch_jars(chosen, report)
+    say(f"ready: Kafka {', '.join(each.kafka for each in chosen)}")
 
 
 def status(name: Name = None, as_json: Json = False) -> None:

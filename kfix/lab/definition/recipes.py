@@ -87,17 +87,17 @@ def recipe_of(kafka: str, mode: str | None = None) -> Recipe:
     """Returns the recipe of a version, in its default mode where none is given. Raises UsageError."""
     modes = [each.mode for each in RECIPES.values() if each.kafka == kafka]
     if not modes:
-        raise UsageError(f"the lab cannot run Kafka {kafka}", hint=f"it runs: {', '.join(_versions())}")
+        raise UsageError(f"the lab cannot run Kafka {kafka}", hint=f"it runs: {', '.join(versions())}")
     chosen = mode or modes[0]
     if chosen not in KEEPER:
         raise UsageError(f"--mode {chosen}: no such mode", hint=" or ".join(KEEPER))
     if chosen not in modes:
         raise UsageError(
             f"the lab runs Kafka {kafka} {' or '.join(ON[each] for each in modes)} only",
-            hint=f"omit --mode, or choose for {KEEPER[chosen]}: --kafka {' or '.join(_versions(chosen))}",
+            hint=f"omit --mode, or choose for {KEEPER[chosen]}: --kafka {' or '.join(versions(chosen))}",
         )
     return RECIPES[kafka, chosen]
 
 
-def _versions(mode: str | None = None) -> list[str]:
+def versions(mode: str | None = None) -> list[str]:
     return list(dict.fromkeys(each.kafka for each in RECIPES.values() if mode in {None, each.mode}))

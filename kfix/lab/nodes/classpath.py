@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from kfix.core.private import make_folders, write_private
 from kfix.lab.process.host import program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kfix.lab.definition.recipes import Recipe
 
@@ -55,6 +56,12 @@ def class_path(recipe: Recipe, kafka_home: str | None, progress: Callable[[str],
     make_folders(cached.parent)
     write_private(cached, text.encode())
     return text
+
+
+def fetch(recipes: Iterable[Recipe], progress: Callable[[str], None]) -> None:
+    """Downloads the jars of all `recipes` at the same time, so that their labs start at once and offline."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda recipe: class_path(recipe, None, progress), recipes))
 
 
 def _of_distribution(recipe: Recipe, home: Path) -> str:

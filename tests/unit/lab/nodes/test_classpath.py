@@ -6,7 +6,7 @@ import pytest
 
 from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.recipes import RECIPES
-from kfix.lab.nodes.classpath import class_path, resource_text
+from kfix.lab.nodes.classpath import class_path, fetch, resource_text
 
 RECIPE = RECIPES["2.7.1", "zk"]
 
@@ -64,6 +64,22 @@ def test_each_version_has_an_answer_of_its_own(maven, tmp_path):
     resolve()
     resolve(recipe=replace(RECIPE, kafka="9.9.9"))
     assert calls(tmp_path) == 2
+
+
+def test_several_versions_are_fetched_at_the_same_time(maven, tmp_path):
+    # Each call of Maven waits until the other one has begun.
+    meeting = f'while [ "$(wc -l < "{tmp_path}/calls")" -lt 2 ]; do sleep 0.01; done\n'
+    maven.write_text(maven.read_text() + meeting)
+    fetch([RECIPE, replace(RECIPE, kafka="9.9.9")], lambda _: None)
+    assert calls(tmp_path) == 2
+    fetch([RECIPE], lambda _: None)
+    assert calls(tmp_path) == 2
+
+
+def test_a_version_that_cannot_be_fetched_is_named(maven):
+    maven.write_text(FAILING)
+    with pytest.raises(LabError, match=r"Kafka 2\.7\.1: Could not transfer"):
+        fetch([RECIPE], lambda _: None)
 
 
 def test_what_maven_says_is_wrong_is_told(maven):
