@@ -14,7 +14,7 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.diagnosis.finding import ChangeKind, Finding, Remedy
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
-from kfix_diagnostics._words import are, has, per_topic
+from kfix_diagnostics._words import are, has, per_topic, topics
 from kfix_diagnostics.leadership._unclean import set_to_false
 
 
@@ -61,5 +61,5 @@ def _with_note(remedy: Remedy, case: CaseFile) -> Iterator[Remedy]:
     if risky and not remedy.after:
         after = ", since another replica, which may lack records, is elected meanwhile otherwise"
         yield from set_to_false(risky, case, before=f"Before {who} {verb} stopped", after=after)
-    note = f"{per_topic(tps)} {has(len(tps))} no leader meanwhile: only {who} {verb} in sync"
+    note = f"{per_topic(tps)} {has(topics(tps))} no leader meanwhile: only {who} {verb} in sync"
     yield replace(remedy, text=f"{remedy.text}. {note}")

@@ -65,8 +65,17 @@ def per_topic(tps: Iterable[TopicPartition], shown: int = 4, *, counted: bool = 
     return f"{', '.join(names[:shown])} and {len(names) - shown} more topics{total}"
 
 
+def topics(tps: Iterable[TopicPartition]) -> int:
+    """Returns the number of topics, with which a verb after `per_topic` agrees: `orders (64 partitions) has`."""
+    return len({tp.topic for tp in tps})
+
+
 def has(n: int) -> str:
     return "has" if n == 1 else "have"
+
+
+def waits(n: int) -> str:
+    return "waits" if n == 1 else "wait"
 
 
 def does(n: int) -> str:

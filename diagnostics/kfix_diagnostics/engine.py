@@ -20,7 +20,7 @@ from kfix.core.timing import PACE
 from kfix.core.wording import brokers_named, several
 from kfix_diagnostics import ALL
 from kfix_diagnostics._only_copy import named
-from kfix_diagnostics._words import are, per_topic
+from kfix_diagnostics._words import are, per_topic, topics
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
 from kfix_diagnostics.holding import held_back
@@ -103,7 +103,7 @@ def diagnose(
 def _notes(case: CaseFile) -> Iterator[str]:
     moved = case.being_moved
     if moved:
-        yield f"{per_topic(moved)} {are(len(moved))} being reassigned"
+        yield f"{per_topic(moved)} {are(topics(moved))} being reassigned"
     quorum = case.snapshot.quorum
     if quorum is not None and quorum.ignored_zookeeper:
         yield f"ZooKeeper at {quorum.ignored_zookeeper} was ignored: this cluster runs on KRaft"

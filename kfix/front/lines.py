@@ -48,6 +48,11 @@ def lines_text(lines: Iterable[Line], width: int = 100) -> str:
     return "".join(f"{for_terminal(text)}\n" for text in shown)
 
 
+def height(lines: Iterable[Line], width: int) -> int:
+    """Returns the rows of a terminal that the lines take, where it breaks those that are too long."""
+    return sum(max(-(-len(text) // width), 1) for text in lines_text(lines, width).splitlines())
+
+
 def _wrapped(line: Line, width: int) -> list[str]:
     shown = one_line(line.text)
     if line.verbatim or not shown:

@@ -23,6 +23,7 @@ class PlainConsole:
     def __init__(self, file: TextIO) -> None:
         self._file = beneath(file)
         self._coloured = _takes_colours(self._file)
+        self.is_terminal = self._file.isatty()
         self.width = _width(self._file)
 
     def write(self, lines: Iterable[tuple[str, str]]) -> None:
@@ -38,6 +39,11 @@ class PlainConsole:
     def clear(self) -> None:
         """Clears the screen, so that the next lines begin at its top. Only for a terminal."""
         self._file.write("\x1b[H\x1b[2J\x1b[3J")
+
+    def erase(self, rows: int) -> None:
+        """Erases the last `rows` rows, so that the next lines take their place. Only for a terminal."""
+        self._file.write(f"\x1b[{rows}A\r\x1b[J")
+        self._file.flush()
 
     def _styled(self, text: str, style: str) -> str:
         if not (self._coloured and style and text):

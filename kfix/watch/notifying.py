@@ -131,6 +131,6 @@ def _notice(turn: Turn, cluster: str, state: WatchState) -> Notice:
         return notice
     every = state.diagnosis or Diagnosis(cluster, turn.at, (finding,))
     triage = triage_of(finding, every)
-    remedy = triage.remedy
+    remedy = triage.next
     step = "" if remedy is None else remedy.command or sentence(remedy.text)
-    return replace(notice, blocked=triage.blocked, why=triage.why, next=step)
+    return replace(notice, blocked="; ".join(triage.blocked), why=sentence(finding.summary), next=step)

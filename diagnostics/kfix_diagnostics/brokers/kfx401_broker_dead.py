@@ -10,7 +10,8 @@ How kfix knows
     it does not respond to kfix either. Other brokers' restarts rewrite the records that lack it, so these show only the
     least time for which it has been out of sync. When it left is bounded by the last change of /brokers/ids and by the
     last snapshot that had its answer. A broker that a witness shows to be gone for less than the restart grace, while
-    no client is blocked, may be restarting: that is advice, not an alarm. A broker whose address accepts connections
+    no client is blocked, may be restarting: that is advice, not an alarm. If several are down and a partition has one
+    in-sync replica left, the cluster is degraded: a warning at once. A broker whose address accepts connections
     but never answers is frozen: its session has ended, its process has not. A broker whose address answers for another
     cluster was started there as a broker of that cluster (KFX817).
 
@@ -30,6 +31,7 @@ Sources
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
@@ -60,9 +62,12 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     gone = been_gone(dead, case, calm=calm)
     when = f" and {has(len(dead))} {gone}" if gone else ""
     tail = ". This may be a restart, and no client is blocked" if calm else ""
+    last = sum(row.n_live_isr == 1 < row.n_replicas for row in rows)
+    # One broker at a time restarts; with several, a partition on its last replica is at the next failure.
+    severity = Severity.INFO if calm and not (last and len(dead) > 1) else Severity.WARNING
     yield Finding(
         code=CODE,
-        severity=Severity.INFO if calm else Severity.WARNING,
+        severity=severity,
         obj=brokers_named(dead),
         about=f"broker {dead[0]}",
         summary=f"{brokers_named(dead)} {are(len(dead))} {not_alive(case)}{when}: {several(holding, 'partition')} "
@@ -75,16 +80,27 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
         ),
         follows=_explained(dead, case),
-        headline=f"{brokers_named(dead)} {has(len(dead))} {gone}{_alarm_in(dead, case)}" if calm else "",
+        headline=_headline(dead, case, last) if calm else "",
     )
     for broker in dead[1:]:
-        yield _one_more(broker, dead, case, calm=calm)
+        yield replace(_one_more(broker, dead, case, calm=calm), severity=severity)
 
 
 def _explained(dead: tuple[int, ...], case: CaseFile) -> tuple[str, ...]:
     """Returns the key of the finding that names the other cluster, if all of them were started there."""
     clusters = {case.strayed[b][1] if b in case.strayed else "" for b in dead}
     return tuple(f"KFX817:cluster {cluster}" for cluster in clusters if cluster and len(clusters) == 1)
+
+
+def _headline(dead: tuple[int, ...], case: CaseFile, last: int) -> str:
+    """Returns which brokers may be restarting, since when, and how many partitions have one in-sync replica left."""
+    if len(dead) == 1:
+        text = f"{brokers_named(dead)} has {been_gone(dead, case, calm=True)}"
+    else:
+        each = (f"{b} ({been_gone((b,), case, calm=True).removeprefix('been gone for ')})" for b in dead)
+        text = f"{len(dead)} of {len(case.assigned | (case.live or frozenset()))} brokers are down: {', '.join(each)}"
+    left = f"; {several(last, 'partition')} {has(last)} one in-sync replica left" if last else ""
+    return f"{text}{left}{_alarm_in(dead, case)}"
 
 
 def _alarm_in(brokers: tuple[int, ...], case: CaseFile) -> str:
@@ -98,7 +114,7 @@ def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool)
     gone = been_gone((broker,), case, calm=calm)
     return Finding(
         code=CODE,
-        severity=Severity.INFO if calm else Severity.WARNING,
+        severity=Severity.WARNING,
         obj=f"broker {broker}",
         summary=f"broker {broker} is {not_alive(case)}{f', and has {gone}' if gone else ''}{_frozen((broker,), case)}",
         cause=_cause((broker,) if broker in case.frozen or broker in case.strayed else dead, case, calm=calm),
@@ -169,7 +185,10 @@ def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple
         text = f"{start(first, case)}, first: only {they} in sync for partitions without a leader. "
         yield starts(Remedy(f"{text}Then {continued(start(rest, case))}"), dead)
     else:
-        text = f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action"
+        begin = start(dead, case)
+        if set(dead) & set(case.lost):
+            begin = f"If {'it still exists' if len(dead) == 1 else 'they still exist'}, {continued(begin)}"
+        text = f"{begin}. Replicas catch up and rejoin the ISR without further action"
         yield starts(Remedy(text), dead)
     text = f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
     yield moves_from(Remedy(text), dead)

@@ -40,7 +40,7 @@ from kfix_diagnostics._advice import blocked, diagnose_again, start
 from kfix_diagnostics._bans import no_election, no_move_of, restart, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row, view_rows
 from kfix_diagnostics._failed_dirs import STORAGE_ERROR, waits_for_disk
-from kfix_diagnostics._words import has, per_topic
+from kfix_diagnostics._words import has, per_topic, topics
 
 CODE = "KFX406"
 _SHOWN = 3
@@ -73,8 +73,8 @@ def _failed(
     refused: Sequence[TopicPartition],
     case: CaseFile,
 ) -> Finding:
-    offline = f"{per_topic(tps)} {has(len(tps))} an offline replica there"
-    stuck = f". {per_topic(down)} {has(len(down))} no leader: no in-sync replica is online" if down else ""
+    offline = f"{per_topic(tps)} {has(topics(tps))} an offline replica there"
+    stuck = f". {per_topic(down)} {has(topics(down))} no leader: no in-sync replica is online" if down else ""
     shown = (*down, *(tp for tp in tps if tp not in down))[:_SHOWN]
     return Finding(
         code=CODE,

@@ -79,7 +79,9 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         f"minimum {', '.join(map(str, wanted))})",
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first.tp),
-        blocked=Blocked("" if unsure else f"producers of {per_topic(tps)} with acks=all; consumers are not affected"),
+        blocked=Blocked()
+        if unsure
+        else Blocked(f"producers of {per_topic(tps)} with acks=all", unaffected=f"consumers of {per_topic(tps)}"),
         remedies=tuple(_remedies(missing, rows, case)),
         never=(
             (

@@ -33,7 +33,7 @@ from kfix.core.diagnosis.finding import Finding, Remedy, Severity
 from kfix.core.wording import ago, at_least, brokers_named
 from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics._words import are, has, per_topic
+from kfix_diagnostics._words import are, has, per_topic, topics
 from kfix_diagnostics.durability._missing import (
     NO_RESTART,
     Missing,
@@ -74,7 +74,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
         code=CODE,
         severity=Severity.INFO if case.calm(missing) else Severity.WARNING,
         obj=f"without {brokers_named(missing)}",
-        summary=f"{per_topic(tps)} {are(len(tps))} under-replicated: {brokers_named(missing)} "
+        summary=f"{per_topic(tps)} {are(topics(tps))} under-replicated: {brokers_named(missing)} "
         f"{has(len(missing)) if since else are(len(missing))} {'been ' if since else ''}out of sync{since}",
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first),

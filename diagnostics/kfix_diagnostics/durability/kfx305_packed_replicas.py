@@ -30,7 +30,7 @@ from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.core.wording import several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import has, ids, per_topic
+from kfix_diagnostics._words import has, ids, per_topic, topics
 
 CODE = "KFX305"
 NEVER = ("Do not move everything at once: throttle, move in batches, and remove the throttle afterwards",)
@@ -64,7 +64,7 @@ def _one_rack(rack: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"rack {rack}",
-        summary=f"{per_topic(tps)} {has(len(tps))} all replicas in rack {case.rack_named(rack)}, although there are "
+        summary=f"{per_topic(tps)} {has(topics(tps))} all replicas in rack {case.rack_named(rack)}, although there are "
         f"{rows[0].cluster_racks} racks",
         cause=Cause("the topic was created or moved without regard to racks", Confidence.LIKELY),
         evidence=(_first(rows, case),),
@@ -83,7 +83,7 @@ def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.INFO,
         obj=f"replication factor {factor}",
-        summary=f"{per_topic(tps)} {has(len(tps))} {several(factor, 'replica')} although there are {bound}"
+        summary=f"{per_topic(tps)} {has(topics(tps))} {several(factor, 'replica')} although there are {bound}"
         f"{several(len(case.assigned | (case.live or frozenset())), 'broker')}: the loss of {lost} can leave none",
         cause=Cause("the topic was created with this replication factor", Confidence.LIKELY),
         evidence=(_first(rows, case),),

@@ -20,7 +20,7 @@ from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running_and_dead, runs_but
-from kfix_diagnostics._words import are, has, per_topic
+from kfix_diagnostics._words import are, has, per_topic, topics
 from kfix_diagnostics.leadership._eligible import not_read
 from kfix_diagnostics.leadership._unclean import (
     before_any_start,
@@ -50,8 +50,8 @@ def _finding(code: str, tps: list[TopicPartition], case: CaseFile, setting: str)
         code=code,
         severity=Severity.CRITICAL,
         obj="eligible replicas not read",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader: the ISR is empty, and it was not read which replicas may "
-        f"lead without a loss. {_who(dead, up, replicas, case)}",
+        summary=f"{per_topic(tps)} {has(topics(tps))} no leader: the ISR is empty, and it was not read which replicas "
+        f"may lead without a loss. {_who(dead, up, replicas, case)}",
         cause=Cause(
             "the ISR shrank below min.insync.replicas, and then the last in-sync replica left", Confidence.LIKELY
         ),

@@ -21,7 +21,7 @@ from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running_and_dead, runs_but
-from kfix_diagnostics._words import are, has, per_topic
+from kfix_diagnostics._words import are, has, per_topic, topics
 from kfix_diagnostics.leadership._unclean import (
     IS_TRUE,
     before_any_start,
@@ -50,7 +50,7 @@ def _finding(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
         code=code,
         severity=Severity.CRITICAL,
         obj="empty ISR",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader: the ISR is empty, and Kafka knows no replica that is "
+        summary=f"{per_topic(tps)} {has(topics(tps))} no leader: the ISR is empty, and Kafka knows no replica that is "
         f"eligible to lead. {_states(alive, dead, up, case)}",
         cause=Cause(
             "Kafka forgot the eligible replicas, as it does when min.insync.replicas is set on the topic, or "

@@ -48,7 +48,7 @@ from kfix_diagnostics._bans import starts, unclean_election
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
-from kfix_diagnostics._words import are, has, ids, per_topic, start_any
+from kfix_diagnostics._words import are, has, ids, per_topic, start_any, topics
 from kfix_diagnostics.leadership._eligible import forgotten, with_isr
 from kfix_diagnostics.leadership._eligible_unread import describe_unread
 from kfix_diagnostics.leadership._forgotten import describe_forgotten
@@ -88,7 +88,7 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"ISR on {brokers_named(isr)}" if isr else "empty ISR",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader: {state}. "
+        summary=f"{per_topic(tps)} {has(topics(tps))} no leader: {state}. "
         f"{brokers_named(alive).capitalize()} {are(len(alive))} alive, but out of sync",
         cause=_cause(isr, case),
         evidence=_evidence(tps, case),

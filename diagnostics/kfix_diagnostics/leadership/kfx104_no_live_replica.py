@@ -42,7 +42,7 @@ from kfix_diagnostics._bans import moves, no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
-from kfix_diagnostics._words import either, has, per_topic, start_any
+from kfix_diagnostics._words import either, has, per_topic, start_any, topics
 from kfix_diagnostics.leadership._eligible import forgotten, with_isr
 from kfix_diagnostics.leadership._eligible_unread import describe_unread
 from kfix_diagnostics.leadership._forgotten import describe_forgotten
@@ -75,7 +75,7 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"replicas on {brokers_named(replicas)}",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader and no live replica: all replicas are on "
+        summary=f"{per_topic(tps)} {has(topics(tps))} no leader and no live replica: all replicas are on "
         f"{brokers_named(replicas)}{which_runs(replicas, running(replicas, case), case)}",
         cause=_cause(replicas, tps, case),
         evidence=(

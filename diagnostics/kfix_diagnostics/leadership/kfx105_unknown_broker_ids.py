@@ -37,7 +37,7 @@ from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._bans import CHANGES_OF, no_election
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import either, has, per_topic
+from kfix_diagnostics._words import either, has, per_topic, topics
 
 CODE = "KFX105"
 
@@ -58,7 +58,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         f"{brokers_named(lost)} {gone}, but {several(len(rows), 'partition')} still {has(len(rows))} replicas there"
     )
     if down:
-        summary += f". {per_topic(down)} {has(len(down))} replicas only on lost broker ids, so no election can help"
+        summary += f". {per_topic(down)} {has(topics(down))} replicas only on lost broker ids, so no election can help"
     yield Finding(
         code=CODE,
         severity=severity,

@@ -36,7 +36,7 @@ from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._advice import blocked, diagnose_again
 from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._evidence import assignment_row, state_row, view_words
-from kfix_diagnostics._words import are, because, either, has, ids, per_topic
+from kfix_diagnostics._words import are, because, either, has, ids, per_topic, topics
 
 CODE = "KFX107"
 _STARTS_SHOWN = 5
@@ -95,7 +95,7 @@ def _finding(kind: _Kind, tps: tuple[TopicPartition, ...], case: CaseFile) -> Fi
         severity=Severity.CRITICAL,
         obj=named[kind],
         about="" if kind is _Kind.UNKNOWN else kind.value,
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader. {summary}",
+        summary=f"{per_topic(tps)} {has(topics(tps))} no leader. {summary}",
         cause=cause,
         evidence=tuple(_evidence(tps, able, case)),
         blocked=blocked(case, tps),

@@ -46,7 +46,7 @@ from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._failed_dirs import waits_for_disk
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
-from kfix_diagnostics._words import are, has, ids, per_topic
+from kfix_diagnostics._words import are, has, ids, per_topic, topics, waits
 from kfix_diagnostics.leadership._eligible import waits_for
 from kfix_diagnostics.leadership._unclean import (
     allowed,
@@ -109,7 +109,7 @@ def _trapped(
     firsts = set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas")
     return replace(
         finding,
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
+        summary=f"{per_topic(tps)} {has(topics(tps))} no leader, and {waits(topics(tps))} for {whom}, "
         f"which {are(len(dead))} dead. {is_set(setting)}: once {them} {'starts' if len(dead) == 1 else 'start'}, "
         f"{winner}",
         remedies=(*firsts, diagnose_again(case, "Then diagnose again: KFX119 names the broker to start")),
@@ -132,7 +132,7 @@ def _trapped_while_running(
     rest = f"; {brokers_named(dead)} {are(len(dead))} dead" if dead else ""
     return replace(
         finding,
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader, and {'waits' if len(tps) == 1 else 'wait'} for {whom}, "
+        summary=f"{per_topic(tps)} {has(topics(tps))} no leader, and {waits(topics(tps))} for {whom}, "
         f"which {'runs, but is' if one else 'run, but are'} fenced{rest}. {is_set(setting)}: once "
         f"{'it registers' if one else 'they register'} again, {winner}",
         remedies=(
@@ -192,18 +192,18 @@ def _split(wanted: tuple[int, ...], case: CaseFile) -> tuple[tuple[int, ...], tu
 
 def _summary(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> str:
     up, dead = _split(wanted, case)
-    none = f"{per_topic(tps)} {has(len(tps))} no leader"
+    none = f"{per_topic(tps)} {has(topics(tps))} no leader"
     one = len(wanted) == 1
     if not up and not dead:
         lead = f"{'is' if one else 'are'} alive and may lead without data loss"
         return f"{none}, although {brokers_named(wanted)} {lead}"
-    waits = f"{none}, and {'waits' if len(tps) == 1 else 'wait'} for {brokers_named(wanted)}"
+    waiting = f"{none}, and {waits(topics(tps))} for {brokers_named(wanted)}"
     if up:
         return (
-            f"{waits}{which_runs(wanted, up, case)}{f'; {brokers_named(dead)} {are(len(dead))} dead' if dead else ''}"
+            f"{waiting}{which_runs(wanted, up, case)}{f'; {brokers_named(dead)} {are(len(dead))} dead' if dead else ''}"
         )
     leads = "it leads" if one else "one of them leads"
-    return f"{waits}, which {are(len(wanted))} dead. Once started, {leads} without data loss"
+    return f"{waiting}, which {are(len(wanted))} dead. Once started, {leads} without data loss"
 
 
 def _cause(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Cause:

@@ -37,7 +37,7 @@ from kfix_diagnostics._advice import NEVER_EDIT, blocked, runbook
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import are, has, per_topic, start_any
+from kfix_diagnostics._words import are, has, per_topic, start_any, topics
 
 CODE = "KFX121"
 
@@ -80,7 +80,7 @@ def _finding(dead: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"replicas on {brokers_named(dead)}" if dead else "topics in ZooKeeper",
-        summary=f"{per_topic(tps)} {has(len(tps))} replicas in ZooKeeper, but the controller has never created "
+        summary=f"{per_topic(tps)} {has(topics(tps))} replicas in ZooKeeper, but the controller has never created "
         f"{'it' if len(tps) == 1 else 'them'}{why if len(tps) == 1 else why.replace('its', 'their')}",
         cause=_cause(dead),
         evidence=(
@@ -105,7 +105,7 @@ def _untold(tps: list[TopicPartition], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.CRITICAL,
         obj="leaders in ZooKeeper",
-        summary=f"{per_topic(tps)} {has(len(tps))} {'a leader' if one else 'leaders'} in ZooKeeper "
+        summary=f"{per_topic(tps)} {has(topics(tps))} {'a leader' if one else 'leaders'} in ZooKeeper "
         f"({brokers_named(leaders)}), but no broker knows {'it' if one else 'them'}: producers and consumers time out",
         cause=Cause(
             "the controller has not told the brokers: it failed while it created the topic, or it does not act",

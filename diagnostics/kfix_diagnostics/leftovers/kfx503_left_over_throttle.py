@@ -75,7 +75,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         remedies=(
             runbook(case, "sweep-throttles", "Remove the throttles. The runbook refuses while anything is being moved"),
         ),
-        headline="replication throttles are left over",
+        headline="" if rates and lists else "replication throttles are left over",
         never=("Do not remove throttles while replicas are being moved: the copy takes the bandwidth of the clients",),
     )
 

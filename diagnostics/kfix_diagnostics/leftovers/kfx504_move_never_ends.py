@@ -84,7 +84,6 @@ def _never_ends(topic: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> 
             "Do not cancel where the original replicas are dead: the partition is left without a leader",
         ),
         partitions=tps,
-        headline=f"the reassignment of {per_topic(tps)} never ends",
     )
 
 

@@ -54,6 +54,7 @@ class CutWords:
     cause: str = ""
     never: tuple[str, ...] = ()
     foretells_loss: bool = True
+    unaffected: str = ""
 
 
 def cut_finding(code: str, case: CaseFile, cut: Cut, words: CutWords) -> Finding:
@@ -72,7 +73,7 @@ def cut_finding(code: str, case: CaseFile, cut: Cut, words: CutWords) -> Finding
             *partition_rows(case, cut),
             *vantage_rows(case),
         ),
-        blocked=Blocked(words.blocked),
+        blocked=Blocked(words.blocked, unaffected=words.unaffected),
         remedies=remedies(cut, words.where),
         never=(*NEVER, *words.never),
         forbids=(NO_CHANGES,),

@@ -8,7 +8,7 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.cuts import Cut
 from kfix.core.diagnosis.finding import Confidence, Finding
 from kfix.core.wording import several
-from kfix_diagnostics._words import are, has, per_topic
+from kfix_diagnostics._words import are, has, per_topic, topics
 from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, forecast, place_of
 
 
@@ -17,7 +17,7 @@ def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Findin
     here = place_of(case, cut.brokers)
     clients = clients_of(case, cut.brokers)
     twice = (
-        f". {per_topic(cut.pairs)} {has(len(cut.pairs))} two leaders: {forecast(cut)}"
+        f". {per_topic(cut.pairs)} {has(topics(cut.pairs))} two leaders: {forecast(cut)}"
         if cut.pairs
         else ". It leads no partition that clients use"
     )
@@ -30,6 +30,7 @@ def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Findin
         signs=_signs(case, cut, nodes),
         ruled_out=_neighbours(case, cut),
         blocked=_who(cut, clients),
+        unaffected="all other clients",
         never=("Do not restart the brokers that are registered: they work",),
         partitions=cut.pairs,
         facts={"zone": case.racks.get(cut.brokers[0], ""), "two_leaders": len(cut.pairs)},
@@ -74,9 +75,9 @@ def _neighbours(case: CaseFile, cut: Cut) -> dict[str, str]:
 
 def _who(cut: Cut, clients: str) -> str:
     if not cut.pairs:
-        return f"{clients}, which reach no leader; all other clients work"
+        return f"{clients}, which reach no leader"
     return (
         f"{clients}: for {several(len(cut.pairs), 'partition')} they still use the old leader, where writes with "
         "acks=0 or 1 will be lost, and writes with acks=all time out, each retry being appended again. All other "
-        "partitions time out. Clients elsewhere work"
+        "partitions time out"
     )

@@ -32,7 +32,7 @@ from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Confidence, Finding, Severity
 from kfix.core.wording import several
-from kfix_diagnostics._words import has, per_topic
+from kfix_diagnostics._words import has, per_topic, topics
 from kfix_diagnostics.network._cut import CutWords, cut_finding, forecast, gap_words, place_of
 
 CODE = "KFX802"
@@ -50,7 +50,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         return
     here, there = place_of(case, cut.brokers), f"broker {cut.peers[0]}"
     old = sorted({tp for tps in cut.stale.values() for tp in tps})
-    twice = f". {per_topic(cut.pairs)} {has(len(cut.pairs))} two leaders: {forecast(cut)}" if cut.pairs else ""
+    twice = f". {per_topic(cut.pairs)} {has(topics(cut.pairs))} two leaders: {forecast(cut)}" if cut.pairs else ""
     stuck = f". The high watermark of {per_topic(cut.stuck)} does not move" if cut.stuck else ""
     also = (
         f"{gap_words(cut)}: replication between them is cut too"

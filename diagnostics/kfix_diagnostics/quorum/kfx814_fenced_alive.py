@@ -40,7 +40,7 @@ from kfix.core.wording import several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import no_start, no_unclean_election, restart
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import has, per_topic
+from kfix_diagnostics._words import has, per_topic, topics
 from kfix_diagnostics.leadership._unclean import allowed, set_to_false
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
 
@@ -77,7 +77,7 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
     if quorum.follows(broker):
         responds = "it responds and follows the metadata" if broker in case.views else "it fetches the metadata"
     effect = f": {several(holding, 'replica')} there {'is' if holding == 1 else 'are'} in no ISR" if holding else ""
-    effect += f". {per_topic(held)} {has(len(held))} no leader, and broker {broker} has all records" if held else ""
+    effect += f". {per_topic(held)} {has(topics(held))} no leader, and broker {broker} has all records" if held else ""
     return Finding(
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,

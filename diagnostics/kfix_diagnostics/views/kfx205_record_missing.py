@@ -41,7 +41,7 @@ from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._bans import NO_OTHER_CONTROLLER, no_election, no_restart
 from kfix_diagnostics._evidence import assignment_row, live_row, view_rows
 from kfix_diagnostics._unrecorded import is_served
-from kfix_diagnostics._words import are, ids, per_topic
+from kfix_diagnostics._words import are, ids, per_topic, topics
 
 CODE = "KFX205"
 _CAUSE = Cause("something else has changed ZooKeeper: a person, a script, or a restored backup", Confidence.LIKELY)
@@ -81,7 +81,7 @@ def _served(rows: list[PartitionFacts], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj="served without a record",
-        summary=f"{per_topic(tps)} {are(len(tps))} not in ZooKeeper, and {_knowing(tps, case)} still serve {them}. "
+        summary=f"{per_topic(tps)} {are(topics(tps))} not in ZooKeeper, and {_knowing(tps, case)} still serve {them}. "
         f"Clients work until a leader fails ({brokers_named(leaders)}): then no leader is elected for {them} again",
         cause=_CAUSE,
         evidence=_evidence(tps, case),

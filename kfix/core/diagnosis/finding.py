@@ -55,11 +55,15 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Which clients cannot work. `groups` are known by name; with `others_unknown` there may be groups not listed."""
+    """Which clients cannot work. `groups` are known by name; with `others_unknown` there may be groups not listed.
+
+    `unaffected` are clients of the same partitions or brokers that work.
+    """
 
     who: str = ""
     groups: tuple[str, ...] = ()
     others_unknown: bool = False
+    unaffected: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.who or self.groups or self.others_unknown)
@@ -124,7 +128,7 @@ class Finding:
     - `token` distinguishes one fault from the next with the same symptom (a leader epoch, a czxid): two snapshots must
       agree on it.
     - `headline` replaces "healthy" in the first line while this finding is only advice, such as that a broker may be
-      restarting.
+      restarting. In a warning it says that the cluster is degraded and what is left.
     - `prevention` is set by the engine for a latent risk: nothing is broken today.
     - `forbids` lists the changes that `never` warns of, so that the engine holds them back in other findings' remedies.
     """
@@ -251,6 +255,11 @@ class Diagnosis:
         if any(f.unsettled for f in self.walk()):
             found["something has just changed"] = None
         return tuple(found | dict.fromkeys(self.left_out))
+
+    @property
+    def degraded(self) -> str:
+        """Returns what is left of a cluster that one more failure would stop, or ""."""
+        return next((f.headline for f in self.walk() if f.headline and f.severity is Severity.WARNING), "")
 
     @property
     def worst(self) -> Severity | None:

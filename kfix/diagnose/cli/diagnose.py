@@ -29,12 +29,12 @@ from kfix.diagnose.diagnosis import (
     require_topics,
 )
 from kfix.diagnose.report.formats import Format, document, exit_code_of
-from kfix.diagnose.report.screen import print_first, print_screen
+from kfix.diagnose.report.screen import first_lines, print_screen
 from kfix.diagnose.report.table import print_findings
 from kfix.diagnose.report.traffic import traffic_lines
 from kfix.front import completion
 from kfix.front.failing import DOCUMENT, OutputDocument
-from kfix.front.lines import print_lines
+from kfix.front.lines import Line, height, print_lines
 from kfix.front.naming import NAMED
 from kfix.front.options import (
     BootstrapController,
@@ -167,6 +167,7 @@ def diagnose(
         own = access.criteria
         if not is_given(ctx, "restart_grace"):
             restart_grace = own.restart_grace
+        first_verdict = _FirstVerdict()
         options = DiagnoseOptions(
             debounce=debounce,
             restart_grace=restart_grace,
@@ -178,15 +179,14 @@ def diagnose(
             keep=keep,
             before=before,
             # If errors are piped, only the confirmed verdict counts.
-            first=partial(_first_verdict, choice, access) if sys.stderr.isatty() else None,
+            first=partial(first_verdict.show, choice, access) if sys.stderr.isatty() else None,
             interrupted=_not_confirmed(
                 choice, access, verbose=verbose, machine=kind is not Format.TEXT or group is not None
             ),
-            waiting=lambda seconds: say(
-                f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
-            ),
+            waiting=first_verdict.wait,
         )
         diagnosis, snapshot = the_app(ctx).clusters.diagnose(access, options)
+        first_verdict.erase()
         if group is None:
             diagnosis = as_the_inventory_says(diagnosis, access)
     if stats:
@@ -217,8 +217,27 @@ def _placed(ctx: typer.Context, output: str | None, cluster: str) -> OutputDocum
     return placed
 
 
-def _first_verdict(choice: Choice, access: Access, diagnosis: Diagnosis) -> None:
-    print_first(chosen(as_the_inventory_says(diagnosis, access), choice), PlainConsole(sys.stderr))
+class _FirstVerdict:
+    """What a terminal shows until the second snapshot decides; the verdict then takes its place."""
+
+    def __init__(self) -> None:
+        self._console = PlainConsole(sys.stderr)
+        self._shown: list[Line] = []
+
+    def show(self, choice: Choice, access: Access, diagnosis: Diagnosis) -> None:
+        self._print(first_lines(chosen(as_the_inventory_says(diagnosis, access), choice)))
+
+    def wait(self, seconds: float) -> None:
+        text = f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)"
+        self._print([Line(text)])
+
+    def _print(self, lines: list[Line]) -> None:
+        print_lines(lines, self._console)
+        self._shown += lines
+
+    def erase(self) -> None:
+        if self._shown and self._console.is_terminal and sys.stdout.isatty():
+            self._console.erase(height(self._shown, self._console.width))
 
 
 def _not_confirmed(choice: Choice, access: Access, *, verbose: bool, machine: bool) -> Callable[[Diagnosis], None]:

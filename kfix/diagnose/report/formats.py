@@ -8,7 +8,7 @@ from enum import StrEnum
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.diagnosis.rule import JudgedRule
 from kfix.diagnose.report.json_findings import findings_json
-from kfix.diagnose.report.screen import screen_lines
+from kfix.diagnose.report.screen import NO_LIMIT, screen_lines
 from kfix.diagnose.report.table import findings_text
 from kfix.diagnose.report.verdict import exit_code, nagios_exit_code, nagios_line
 from kfix.front.lines import lines_text
@@ -47,7 +47,9 @@ def document(
         return findings_json(diagnosis)
     if kind is Format.NAGIOS:
         return nagios_line(diagnosis)
-    return findings_text(diagnosis, _WIDTH) if verbose else lines_text(screen_lines(diagnosis, _WIDTH), _WIDTH)
+    return (
+        findings_text(diagnosis, _WIDTH) if verbose else lines_text(screen_lines(diagnosis, _WIDTH, NO_LIMIT), _WIDTH)
+    )
 
 
 def exit_code_of(kind: Format, diagnosis: Diagnosis) -> int:

@@ -1,4 +1,4 @@
-"""A diagnosis on one screen: who is blocked, why, and the next command; then each finding with its cause and remedy.
+"""A diagnosis on one screen: what is broken for whom, its cause, and the next command; then each finding.
 
 The full report (`kfix diagnose --verbose`) has the rest, above all the evidence.
 """
@@ -6,8 +6,9 @@ The full report (`kfix diagnose --verbose`) has the rest, above all the evidence
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from textwrap import shorten
 from typing import TYPE_CHECKING, Final
 
@@ -36,10 +37,12 @@ from kfix.diagnose.report.table import (
 )
 from kfix.diagnose.report.unfinished_runs import unfinished_lines
 from kfix.diagnose.report.verdict import UNREAD
-from kfix.front.lines import NARROWEST, Line, lines_text, print_lines
+from kfix.front.lines import NARROWEST, Line, height, print_lines
 
 #: The most lines that a diagnosis may take, apart from sources that were not read and unfinished runs.
 MOST_LINES: Final = 40
+#: For pipes and files, where no line is cut.
+NO_LIMIT: Final = 1_000_000
 _CONSEQUENCES_SHOWN: Final = 3
 _BLOCKED_SHOWN: Final = 3
 _GROUPS_SHOWN: Final = 6
@@ -50,40 +53,56 @@ _CODES_SHOWN: Final = 6
 
 def print_screen(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
     width = max(console.width, NARROWEST)
-    print_lines(screen_lines(diagnosis, width), console)
+    print_lines(screen_lines(diagnosis, width, MOST_LINES if console.is_terminal else NO_LIMIT), console)
 
 
-def print_first(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
-    """Prints the first lines for a first snapshot that shows something wrong, marked as not confirmed."""
-    if lines := [*_triage(diagnosis)]:
-        print_lines([Line("confirming a first verdict:", style="bold yellow"), *lines], console)
+def first_lines(diagnosis: Diagnosis) -> list[Line]:
+    """Returns the first lines for a first snapshot that shows something wrong, marked as not confirmed."""
+    lines = [*_triage_lines(_triage(grouped(diagnosis), diagnosis))]
+    return [Line("confirming a first verdict:", style="bold yellow"), *lines] if lines else []
 
 
 @dataclass(frozen=True, slots=True)
 class Triage:
-    """One finding's first lines: who is blocked, why, what to do. `blocked` is empty if unknown or if no client is."""
+    """What the first lines say about `head`, a finding with its consequences.
 
-    blocked: str
-    why: str
-    remedy: Remedy | None
+    `what` is the worst of them, `head` its cause; they may be the same. `blocked` and `unaffected` have one entry for
+    each kind of client. `then` is what `what` needs once `next` is done, if that is a command.
+    """
+
+    head: Finding
+    what: Finding
+    blocked: tuple[str, ...]
+    unaffected: tuple[str, ...]
+    next: Remedy | None
+    then: Remedy | None
+
+    @property
+    def never(self) -> str:
+        return next(iter((*self.what.never, *self.head.never)), "")
 
 
-def triage_of(finding: Finding, every: Diagnosis) -> Triage:
-    """Returns the first lines about a finding of the diagnosis `every`."""
-    urgent = [f.blocked for f in finding.walk() if f.severity is Severity.CRITICAL] or [finding.blocked]
-    return Triage("; ".join(_blocked(urgent)), sentence(finding.summary), _first_step(finding, every))
+def triage_of(head: Finding, every: Diagnosis, blocked: Sequence[Blocked] | None = None) -> Triage:
+    """Returns the first lines about a finding of the diagnosis `every`; `blocked` replaces its own blocked clients."""
+    what = max(head.walk(), key=lambda f: f.severity)
+    blocked = blocked or [f.blocked for f in head.walk() if f.severity is Severity.CRITICAL] or [head.blocked]
+    step = _first_step(head, every)
+    then = next((r for r in what.remedies if r.command), None) if what is not head else None
+    unaffected = dict.fromkeys(b.unaffected for b in blocked if b.unaffected)
+    return Triage(head, what, tuple(_blocked(blocked)), tuple(unaffected), step, None if then == step else then)
 
 
-def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
-    """Yields the lines; `width` is the terminal's, since wrapped lines count."""
-    triage, diagnosis = [*_triage(diagnosis)], grouped(diagnosis)
+def screen_lines(diagnosis: Diagnosis, width: int, most: int = MOST_LINES) -> Iterator[Line]:
+    """Yields at most about `most` lines; `width` is the terminal's, since wrapped lines count."""
+    every, diagnosis = diagnosis, grouped(diagnosis)
+    triage = _triage(diagnosis, every)
     heads = [finding for finding in diagnosis.findings if finding.code != UNREAD]
-    top = [headline(diagnosis), *triage, *note_lines(diagnosis)]
+    top = [headline(diagnosis), *_triage_lines(triage), *note_lines(diagnosis)]
     bottom = [looked_at_line(diagnosis, probes=False), *([_more(heads, diagnosis.profile)] if heads else [])]
     muted = [*muted_lines(diagnosis.muted, shown=_MUTED_SHOWN, profile=diagnosis.profile)]
-    left = MOST_LINES - _height([*top, *muted, *bottom], width) - 2  # empty lines
+    left = most - height([*top, *muted, *bottom], width) - 2  # empty lines
     body = [*reach_lines(diagnosis.vantages)]
-    body += [Line(""), *_heads(heads, left, width, urgent=_most_urgent(diagnosis))] if heads else []
+    body += [Line(""), *_heads(heads, left, width, triage)] if heads else []
     body += [*not_read_lines(diagnosis), *muted, *unfinished_lines(diagnosis.unfinished)]
     yield from [*top, *body]
     if len(top) > 1 or body:
@@ -91,17 +110,33 @@ def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     yield from bottom
 
 
-def _triage(diagnosis: Diagnosis) -> Iterator[Line]:
-    """Yields who is blocked, the reason, and the next command, but only if something is broken today."""
-    every, diagnosis = diagnosis, grouped(diagnosis)
-    head = _most_urgent(diagnosis)
+def _triage(diagnosis: Diagnosis, every: Diagnosis) -> Triage | None:
+    """Returns the first lines about the most urgent finding, with all blocked clients; None if nothing is broken."""
+    head = next((f for f in diagnosis.findings if f.code != UNREAD and f.worst > Severity.INFO), None)
     if head is None:
+        return None
+    return triage_of(head, every, [f.blocked for f in diagnosis.walk() if f.severity is Severity.CRITICAL])
+
+
+def _triage_lines(triage: Triage | None) -> Iterator[Line]:
+    """Yields what is broken and for whom, the cause, the next step, the one after it, and what not to do."""
+    if triage is None:
         return
-    if parts := _blocked([f.blocked for f in diagnosis.walk() if f.severity is Severity.CRITICAL] or [head.blocked]):
-        yield Line(f"blocked: {'; '.join(parts)}", style="bold", hang=STEP)
-    yield Line(f"why: {sentence(head.summary)}", hang=STEP)
-    if remedy := _first_step(head, every):
-        yield next_line(remedy, 0)
+    what, head = triage.what, triage.head
+    yield Line(f"what: {what.summary} ({what.code}).", style="bold", hang=STEP)
+    yield from (Line(f"blocked: {each}", style="bold", hang=STEP) for each in triage.blocked)
+    yield from (Line(f"not affected: {each}", hang=STEP) for each in triage.unaffected)
+    yield Line(f"cause: {head.summary} ({head.code}).", hang=STEP) if head is not what else cause_line(head, 0)
+    if triage.next:
+        yield step_line(triage.next)
+    if triage.then:
+        yield step_line(triage.then, "then")
+    if triage.never:
+        yield Line(f"don't: {sentence(_forbidden(triage.never))}", hang=STEP)
+
+
+def _forbidden(never: str) -> str:
+    return never.removeprefix("Do not ")
 
 
 def _first_step(head: Finding, every: Diagnosis) -> Remedy | None:
@@ -144,25 +179,25 @@ def _more(heads: Iterable[Finding], profile: str) -> Line:
     return Line(text, style="dim", hang=STEP)
 
 
-def _most_urgent(diagnosis: Diagnosis) -> Finding | None:
-    return next((f for f in diagnosis.findings if f.code != UNREAD and f.worst > Severity.INFO), None)
-
-
-def _heads(heads: Sequence[Finding], left: int, width: int, urgent: Finding | None) -> Iterator[Line]:
+def _heads(heads: Sequence[Finding], left: int, width: int, triage: Triage | None) -> Iterator[Line]:
     """Yields the details of findings as long as each further finding still gets one line."""
     named = heads[:_NAMED]
     left -= len(named) < len(heads)
     for number, head in enumerate(named):
-        whole = [Line(title(head), 0, STYLES[head.worst], hang=STEP), *_details(head, width, urgent=head is urgent)]
-        if (height := _height(whole, width)) + len(named) - number - 1 > left:
-            whole = [_in_one_line(head, 0, width)]
-            height = 1
-        yield from whole
-        left -= height
+        first = triage if triage is not None and head is triage.head else None
+        room = left - (len(named) - number - 1)
+        ways = ([*_details(head, first, _consequence)], [*_details(head, first, partial(_in_one_line, width=width))])
+        shown = next((way for way in ways if height(way, width) <= room), [_in_one_line(head, 0, width)])
+        yield from shown
+        left -= height(shown, width)
     if rest := heads[len(named) :]:
         yield Line(
             f"and {several(len(rest), 'more finding')}: {_codes(rest)}", 0, STYLES[worst_of(rest).severity], STEP
         )
+
+
+def _consequence(finding: Finding, indent: int) -> Line:
+    return Line(f"{title(finding)}: {sentence(finding.summary)}", indent, STYLES[finding.worst], hang=STEP)
 
 
 def _in_one_line(finding: Finding, indent: int, width: int) -> Line:
@@ -170,33 +205,39 @@ def _in_one_line(finding: Finding, indent: int, width: int) -> Line:
     return Line(text, indent, STYLES[finding.worst], verbatim=True)
 
 
-def _details(finding: Finding, width: int, *, urgent: bool) -> Iterator[Line]:
-    """Yields cause, remedy and what not to do, without repeating the first lines of the screen."""
-    if not urgent:
+def _details(finding: Finding, triage: Triage | None, consequence: Callable[[Finding, int], Line]) -> Iterator[Line]:
+    """Yields cause, remedy, what not to do and consequences, without repeating the first lines of the screen."""
+    yield Line(title(finding), 0, STYLES[finding.worst], hang=STEP)
+    if triage is None:
         yield Line(sentence(finding.summary), STEP, hang=STEP)
-    yield cause_line(finding, STEP)
-    if finding.remedies and not urgent:
-        yield next_line(finding.remedies[0], STEP)
-    if finding.never and finding.worst > Severity.INFO:
-        more = f" ({len(finding.never) - 1} more)" if len(finding.never) > 1 else ""
-        yield Line(f"{finding.never[0]}{more}", STEP, hang=STEP)
-    yield from _consequences(finding, width)
+    if triage is None or triage.what is not finding:
+        yield cause_line(finding, STEP)
+    if finding.remedies and triage is None:
+        yield step_line(finding.remedies[0], indent=STEP)
+    never = [each for each in finding.never if triage is None or each != triage.never]
+    if never and finding.worst > Severity.INFO:
+        more = f" ({len(never) - 1} more)" if len(never) > 1 else ""
+        yield Line(f"{never[0]}{more}", STEP, hang=STEP)
+    yield from _consequences(finding, triage, consequence)
 
 
-def _consequences(finding: Finding, width: int) -> Iterator[Line]:
-    children = [f for child in finding.folded for f in child.walk() if f.code != UNREAD]
+def _consequences(
+    finding: Finding, triage: Triage | None, consequence: Callable[[Finding, int], Line]
+) -> Iterator[Line]:
+    every = [f for child in finding.folded for f in child.walk() if f.code != UNREAD]
+    children = [child for child in every if triage is None or child is not triage.what]
     shown = children if len(children) <= _CONSEQUENCES_SHOWN else children[: _CONSEQUENCES_SHOWN - 1]
     for child in shown:
-        yield _in_one_line(replace(child, folded=()), STEP, width)
+        yield consequence(replace(child, folded=()), STEP)
     if rest := [replace(child, folded=()) for child in children[len(shown) :]]:
         yield Line(f"and {several(len(rest), 'more consequence')}: {_codes(rest)}", STEP, hang=STEP)
 
 
-def next_line(remedy: Remedy, indent: int) -> Line:
+def step_line(remedy: Remedy, label: str = "next", indent: int = 0) -> Line:
     if remedy.command:
         # One line to paste; the full report has its sentence.
-        return Line(f"next: {remedy.command}", indent, "green", verbatim=True)
-    return Line(f"next: {sentence(remedy.text)}", indent, hang=STEP)
+        return Line(f"{label}: {remedy.command}", indent, "green", verbatim=True)
+    return Line(f"{label}: {sentence(remedy.text)}", indent, hang=STEP)
 
 
 def _codes(findings: Iterable[Finding]) -> str:
@@ -204,7 +245,3 @@ def _codes(findings: Iterable[Finding]) -> str:
     return some(
         [f"{code} {word} ({n})" if n > 1 else f"{code} {word}" for (word, code), n in counted.items()], _CODES_SHOWN
     )
-
-
-def _height(lines: Iterable[Line], width: int) -> int:
-    return lines_text(lines, width).count("\n")

@@ -25,7 +25,7 @@ from kfix.core.diagnosis.finding import (
 from kfix.core.wording import ago, several, some, utc_text
 from kfix.diagnose.report.reach import reach_lines
 from kfix.diagnose.report.unfinished_runs import unfinished_lines
-from kfix.diagnose.report.verdict import UNREAD, counts, cut_short, held_back
+from kfix.diagnose.report.verdict import UNREAD, counts_text, cut_short, held_back
 from kfix.front.lines import Line, lines_text, print_lines
 
 STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
@@ -64,7 +64,7 @@ def _top(diagnosis: Diagnosis) -> Iterator[Line]:
 
 def headline(diagnosis: Diagnosis) -> Line:
     """Returns the first line: the cluster and its verdict, or the number of findings by severity."""
-    numbers = ", ".join(f"{n} {severity.word}" for severity, n in counts(diagnosis).items() if n)
+    numbers = counts_text(diagnosis)
     worst = diagnosis.worst
     if worst is None or worst is Severity.INFO:
         verdict = "healthy" if not diagnosis.could_not_read else "nothing found, but some sources were not read"
@@ -75,6 +75,8 @@ def headline(diagnosis: Diagnosis) -> Line:
         if (muted := held_back(diagnosis)) and not diagnosis.could_not_read:
             verdict = f"no alarm, but {muted}" if verdict == "healthy" else f"{verdict}; {muted}"
         numbers = f"{verdict}{', with advice' if worst is not None and verdict == 'healthy' else ''}"
+    elif diagnosis.degraded and worst is Severity.WARNING:
+        numbers = f"DEGRADED ({numbers}): {diagnosis.degraded}"
     style = "bold green" if numbers.startswith("healthy") else STYLES.get(worst or Severity.INFO, "")
     if diagnosis.maintenance:
         numbers = f"in maintenance ({diagnosis.maintenance}): {numbers}"
@@ -177,6 +179,8 @@ def blocked_lines(blocked: Blocked, indent: int) -> Iterator[Line]:
         parts.append(f"{which}; `kfix inspect log-dir DIR --groups all` lists them from the disk of a replica")
     if parts:
         yield Line(f"blocked: {'; '.join(parts)}", indent, hang=STEP)
+    if blocked.unaffected:
+        yield Line(f"not affected: {blocked.unaffected}", indent, hang=STEP)
 
 
 def evidence_lines(evidence: tuple[Evidence, ...], indent: int) -> Iterator[Line]:

@@ -51,6 +51,12 @@ def counts(diagnosis: Diagnosis) -> dict[Severity, int]:
     return {severity: found[severity] for severity in sorted(Severity, reverse=True)}
 
 
+def counts_text(diagnosis: Diagnosis) -> str:
+    """Returns `1 critical, 2 warnings`, or "" if nothing was found."""
+    found = {s: n for s, n in counts(diagnosis).items() if n}
+    return ", ".join(several(n, s.word) if s is Severity.WARNING else f"{n} {s.word}" for s, n in found.items())
+
+
 def known_counts(diagnosis: Diagnosis) -> dict[Severity, int | None]:
     """Returns `counts`, with None for an uncertain zero: a source was not read, or findings are not shown."""
     hidden = {f.severity for f in diagnosis.hidden.findings}

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from kfix.core.diagnosis.finding import Severity
 from kfix.core.wording import ago, several, size_text
-from kfix.diagnose.report.screen import next_line, triage_of
+from kfix.diagnose.report.screen import step_line, triage_of
 from kfix.diagnose.report.table import STYLES, sentence
-from kfix.diagnose.report.verdict import counts
+from kfix.diagnose.report.verdict import counts_text
 from kfix.front.lines import Line
 from kfix.watch.model import Turn, TurnKind, WatchState
 
@@ -53,10 +53,9 @@ def turn_lines(turn: Turn, state: WatchState) -> Iterator[Line]:
     if turn.kind.over or turn.kind is TurnKind.EXPLAINED or turn.finding is None or state.diagnosis is None:
         return
     triage = triage_of(turn.finding, state.diagnosis)
-    if triage.blocked:
-        yield Line(f"blocked: {triage.blocked}", TIME, "bold", hang=2)
-    if triage.remedy is not None:
-        yield next_line(triage.remedy, TIME)
+    yield from (Line(f"blocked: {each}", TIME, "bold", hang=2) for each in triage.blocked)
+    if triage.next is not None:
+        yield step_line(triage.next, indent=TIME)
 
 
 def verdict_line(state: WatchState) -> Line:
@@ -66,8 +65,7 @@ def verdict_line(state: WatchState) -> Line:
         since = f" for {ago(lasted)}" if lasted >= 1 else ""
         return Line(f"{state.name}: unknown, the cluster has not answered{since}", style=STYLES[Severity.CRITICAL])
     unread = len(state.diagnosis.could_not_read)
-    found = ", ".join(f"{n} {severity.word}" for severity, n in counts(state.diagnosis).items() if n)
-    what = found or ("healthy" if not unread else "nothing found")
+    what = counts_text(state.diagnosis) or ("healthy" if not unread else "nothing found")
     if unread:
         what = f"{what}, {several(unread, 'source')} not read"
     if not state.confirmed:

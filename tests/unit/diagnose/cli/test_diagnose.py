@@ -9,7 +9,7 @@ import pytest
 from kfix.core.access import Access
 from kfix.core.diagnosis.finding import Severity
 from kfix.diagnose.cli import diagnose as module
-from kfix.diagnose.cli.diagnose import _first_verdict
+from kfix.diagnose.cli.diagnose import _FirstVerdict
 from kfix.diagnose.diagnosis import choice_of, chosen, group_story
 from kfix.diagnose.report.formats import Format
 from kfix.diagnose.report.metrics import findings_metrics
@@ -24,12 +24,13 @@ from tests.unit.diagnostics.clusters import base, coordinator_stuck, metadata_di
 def test_the_first_verdict_is_of_the_findings_that_were_asked_for(
     capsys: pytest.CaptureFixture[str], only: list[str], why: str
 ) -> None:
-    _first_verdict(
-        choice_of(only, [], "info", prevention=False), Access("localhost:1"), diagnose(coordinator_stuck().snapshot())
-    )
+    first, choice = _FirstVerdict(), choice_of(only, [], "info", prevention=False)
+    first.show(choice, Access("localhost:1"), diagnose(coordinator_stuck().snapshot()))
+    first.erase()
     said = capsys.readouterr()
     assert said.out == ""
-    assert next(line for line in said.err.splitlines() if line.startswith("why: ")).count(why) == 1
+    assert next(line for line in said.err.splitlines() if line.startswith("what: ")).count(why) == 1
+    assert "\x1b" not in said.err
 
 
 @pytest.mark.parametrize(

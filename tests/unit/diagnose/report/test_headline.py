@@ -8,8 +8,10 @@ from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.diagnose.report.json_findings import as_dict
+from kfix.diagnose.report.screen import screen_lines
 from kfix.diagnose.report.table import findings_text
 from kfix.diagnose.report.verdict import exit_code, nagios_line
+from kfix.front.lines import lines_text
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base, deleting, stuck_reassignment
@@ -50,6 +52,18 @@ def test_the_first_line_states_what_is_missing_and_when_it_becomes_an_alarm(pape
         assert as_dict(diagnosis)["headlines"] == list(diagnosis.headlines)
 
 
+def test_a_cluster_that_one_more_failure_would_stop_is_degraded_during_restarts() -> None:
+    paper = base().kill(3, 95).kill(2, 12)
+    paper.min_isr = 1
+    diagnosis = diagnose(paper.snapshot())
+    first, what, *_ = lines_text(screen_lines(diagnosis, 400), 400).splitlines()
+    left = "62 partitions have one in-sync replica left, an alarm in 10 s"
+    down = "2 of 3 brokers are down: 2 (at most 27 s), 3 (at most 110 s)"
+    assert f"DEGRADED (1 warning, 2 info): {down}; {left}" in first
+    assert what.startswith("what: brokers 2, 3 are not registered")
+    assert exit_code(diagnosis) == 20
+
+
 def test_a_healthy_cluster_with_advice_is_called_healthy() -> None:
     assert "healthy, with advice" in findings_text(diagnose(few().snapshot())).splitlines()[0]
     assert "healthy (" in findings_text(diagnose(base().snapshot())).splitlines()[0]
@@ -71,8 +85,8 @@ def test_a_running_reassignment_is_mentioned() -> None:
     paper.part("orders", 0).adding = (3,)
     paper.part("orders", 1).adding = (3,)
     diagnosis = diagnose(paper.snapshot())
-    assert "orders (2 partitions) are being reassigned." in findings_text(diagnosis, width=400).splitlines()[2]
-    assert as_dict(diagnosis)["notes"] == ["orders (2 partitions) are being reassigned"]
+    assert "orders (2 partitions) is being reassigned." in findings_text(diagnosis, width=400).splitlines()[2]
+    assert as_dict(diagnosis)["notes"] == ["orders (2 partitions) is being reassigned"]
 
 
 def test_no_other_factor_is_advised_for_a_topic_that_is_being_reassigned() -> None:
