@@ -71,7 +71,7 @@ def save_from_disk(tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Ite
         yield Remedy(
             f"If it cannot start: save the committed offsets from the disk of {some([f'broker {b}' for b in ids])}; "
             f"run this there, with its log directory as DIR. Once a leader is back, kfix offsets restore commits them",
-            f"kfix offsets save {partition_options(numbers)} --log-dir DIR -o offsets.json",
+            f"kfix offsets save {partition_options(numbers)} --log-dir DIR --output-file offsets.json",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,21 @@ def find(name: str) -> Check:
     found = find_page(name)
     if not isinstance(found, PartitionCheck | ClusterCheck):
         raise UsageError(f"{found.code} is a check over a fleet, not over one cluster", hint="kfix audit reports it")
+    return found
+
+
+def find_all(pattern: str) -> tuple[Check, ...]:
+    """Returns the checks of a single cluster that a code, a slug or a pattern such as KFX1* names.
+
+    Raises UsageError if there is none.
+    """
+    if not set(pattern) & set("*?["):
+        return (find(pattern),)
+    checks = (check for check in pages() if isinstance(check, PartitionCheck | ClusterCheck))
+    wanted = pattern.lower()
+    found = tuple(c for c in checks if any(fnmatchcase(name, wanted) for name in (c.code.lower(), c.slug)))
+    if not found:
+        raise UsageError(f"no code matches {pattern!r}", hint="kfix explain lists all codes")
     return found
 
 

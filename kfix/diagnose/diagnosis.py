@@ -181,7 +181,7 @@ SEVERITIES = ("info", "warning", "critical")
 
 
 def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, prevention: bool) -> Choice:
-    """Returns the choice; each item of `only` is a code, or several separated by commas.
+    """Returns the choice; each item of `only` is a code or a pattern, or several separated by commas.
 
     A code of a latent risk implies `prevention`. Raises UsageError for an unknown code.
     """
@@ -189,9 +189,9 @@ def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, 
         raise UsageError(f"--min-severity: {min_severity!r} is not one of {', '.join(SEVERITIES)}")
     codes: tuple[str, ...] = ()
     if only:
-        from kfix_diagnostics.catalogue import find  # noqa: PLC0415 - the catalogue is loaded while the cluster answers
+        from kfix_diagnostics.catalogue import find_all  # noqa: PLC0415 - the catalogue is loaded while the cluster answers
 
-        checks = [find(name.strip()) for given in only for name in given.split(",")]
+        checks = [check for given in only for name in given.split(",") for check in find_all(name.strip())]
         codes = tuple(check.code for check in checks)
         prevention = prevention or any(check.prevention for check in checks)
     return Choice(codes, tuple(topics), SEVERITIES.index(min_severity), prevention)

@@ -27,7 +27,7 @@ class Machine(Enum):
 
 
 _SHORT: Final = {"--nagios": Machine.NAGIOS, "--json": Machine.JSON}
-_FORMAT: Final = "--format"
+_FORMAT: Final = ("--format", "-o")
 
 
 def machine_output(args: Sequence[str]) -> Machine:
@@ -37,8 +37,9 @@ def machine_output(args: Sequence[str]) -> Machine:
         if short in options:
             return machine
     values = {machine.value: machine for machine in Machine}
-    named = [after for option, after in pairwise(options) if option == _FORMAT]
-    named += [option.removeprefix(f"{_FORMAT}=") for option in options if option.startswith(f"{_FORMAT}=")]
+    named = [after for option, after in pairwise(options) if option in _FORMAT]
+    named += [option.partition("=")[2] for option in options if option.startswith(tuple(f"{f}=" for f in _FORMAT))]
+    named += [option[2:] for option in options if option.startswith("-o") and "=" not in option]
     return values.get(named[-1], Machine.NONE) if named else Machine.NONE
 
 

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from kfix.core.args import parse_duration
 from kfix.front import completion
 
 BootstrapServer = Annotated[
     str | None,
     typer.Option(
         "--bootstrap-server",
+        "-b",
         envvar="KFIX_BOOTSTRAP_SERVER",
         metavar="HOST:PORT,...",
         help="Brokers for the initial connection.",
@@ -32,6 +34,7 @@ ZooKeeper = Annotated[
     str | None,
     typer.Option(
         "--zookeeper",
+        envvar="KFIX_ZOOKEEPER",
         metavar="HOST:PORT,.../CHROOT",
         help="ZooKeeper, if the address in the brokers' own settings is not reachable from here.",
     ),
@@ -40,24 +43,56 @@ BootstrapController = Annotated[
     str | None,
     typer.Option(
         "--bootstrap-controller",
+        envvar="KFIX_BOOTSTRAP_CONTROLLER",
         metavar="HOST:PORT,...",
         help="KRaft controllers, if the addresses in the brokers' own settings are not reachable from here.",
     ),
 ]
 CommandConfig = Annotated[
     Path | None,
-    typer.Option("--command-config", metavar="FILE", help="Client properties for TLS and SASL, as for Kafka's tools."),
+    typer.Option(
+        "--command-config",
+        envvar="KFIX_COMMAND_CONFIG",
+        metavar="FILE",
+        help="Client properties for TLS and SASL, as for Kafka's tools.",
+    ),
 ]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Timeout for reading all sources.")]
+
+
+def duration(text: str) -> float:
+    """Returns a duration in seconds: `10s`, `2m`, `500ms`; a number without a unit is one of seconds."""
+    try:
+        return float(text)
+    except ValueError:
+        try:
+            return parse_duration(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+
+Timeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout", envvar="KFIX_TIMEOUT", parser=duration, metavar="TIME", help="Timeout for reading all sources."
+    ),
+]
 Debounce = Annotated[
-    float, typer.Option("--debounce", metavar="SECONDS", help="How long a transient state must last to be reported.")
+    float,
+    typer.Option(
+        "--debounce", parser=duration, metavar="TIME", help="How long a transient state must last to be reported."
+    ),
 ]
 RestartGrace = Annotated[
-    float, typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left counts as restarting.")
+    float,
+    typer.Option(
+        "--restart-grace", parser=duration, metavar="TIME", help="How long a broker that left counts as restarting."
+    ),
 ]
 TransactionGrace = Annotated[
     float,
-    typer.Option("--transaction-grace", metavar="SECONDS", help="How long an open transaction counts as running."),
+    typer.Option(
+        "--transaction-grace", parser=duration, metavar="TIME", help="How long an open transaction counts as running."
+    ),
 ]
 FromFiles = Annotated[
     list[Path] | None,
@@ -72,7 +107,7 @@ Vantage = Annotated[
     str | None,
     typer.Option("--vantage", metavar="NAME", help="Vantage name (default: the host name)."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, as -o json does.")]
 
 
 RunbookName = Annotated[
@@ -122,8 +157,10 @@ RunId = Annotated[
         autocompletion=completion.runs,
     ),
 ]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file, written by kfix runbook plan -o.")]
-PlanOut = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the plan to a new file.")]
+PlanFile = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="A plan file, written by kfix runbook plan --output-file.")
+]
+PlanOut = Annotated[Path | None, typer.Option("--output-file", metavar="FILE", help="Write the plan to a new file.")]
 Approve = Annotated[
     list[str] | None,
     typer.Option("--approve", metavar="LEVEL:ID", help="plan:<plan-id-8> or step:<plan-id-8>, for this plan only."),

@@ -29,4 +29,4 @@ def require_plain_file(path: str) -> None:
     check_outputs([path], json=False)
     place = Path(path)
     if place.exists() and not place.is_file():
-        raise UsageError(f"{path}: is not a plain file", hint="leave out --output to print on standard output")
+        raise UsageError(f"{path}: is not a plain file", hint="leave out --output-file to print on standard output")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import typer
 
 from kfix.core.access import Access
 from kfix.core.errors import UsageError
+from kfix.front import options
 from kfix.front.naming import NAMED, VARIABLE, GivenName
 from kfix.front.seam import the_app
 from kfix.front.terminal import say
@@ -25,75 +30,125 @@ def named_outright(ctx: typer.Context, cluster: str | None) -> GivenName | None:
     return before if cluster is None else GivenName(cluster)
 
 
-def typed(ctx: typer.Context, bootstrap_server: str | None) -> bool:
-    """Whether the address was given on the command line, and not by KFIX_BOOTSTRAP_SERVER."""
-    source = ctx.get_parameter_source("bootstrap_server")
-    return bootstrap_server is not None and (source is None or source.name != _ENVIRONMENT)
-
-
 def is_given(ctx: typer.Context, option: str) -> bool:
     source = ctx.get_parameter_source(option)
     return source is not None and source.name != "DEFAULT"
 
 
-def access_of(
-    ctx: typer.Context,
-    bootstrap_server: str | None,
-    cluster: str | None,
-    zookeeper: str | None,
-    command_config: Path | None,
-    timeout: float,
-    controllers: str | None = None,
-    *,
-    of_a_plan: bool = False,
-) -> Access:
-    """Returns the access that the options of a command describe.
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """The connection options of a command, as `@reaches` gives them to its parameter of this type."""
 
-    The first of these counts: a name or an address on the command line, KFIX_CLUSTER, KFIX_BOOTSTRAP_SERVER, and the
-    choice of `kfix context use`. With `of_a_plan`, the plan's own cluster takes precedence over that choice. Client
-    properties that kfix does not use are named on standard error.
+    ctx: typer.Context
+    bootstrap_server: str | None = None
+    cluster: str | None = None
+    zookeeper: str | None = None
+    bootstrap_controller: str | None = None
+    command_config: Path | None = None
+    timeout: float = 5.0
 
-    Raises UsageError if both a name and an address are given, or no inventory has this name.
+    @property
+    def address(self) -> str:
+        return self.bootstrap_server or self.zookeeper or ""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the command line names a cluster or an address; variables of the environment do not count."""
+        options = ("bootstrap_server", "zookeeper", "bootstrap_controller")
+        return named_outright(self.ctx, self.cluster) is not None or any(map(self._typed, options))
+
+    def access(self, *, of_a_plan: bool = False) -> Access:
+        """Returns the access that the options describe.
+
+        The first of these counts: a name or an address on the command line, KFIX_CLUSTER, KFIX_BOOTSTRAP_SERVER, and
+        the choice of `kfix context use`. Other variables belong to an address and never to a name. With `of_a_plan`,
+        the plan's own cluster takes precedence over that choice. Client properties that kfix does not use are named on
+        standard error.
+
+        Raises UsageError if both a name and an address are given, or no inventory has this name.
+        """
+        found = self._access(of_a_plan=of_a_plan)
+        for note in found.notes():
+            say_note(note)
+        return found
+
+    def _access(self, *, of_a_plan: bool) -> Access:
+        by_address = Access(
+            self.bootstrap_server,
+            self.zookeeper,
+            self.command_config,
+            self.timeout,
+            controllers=self.bootstrap_controller,
+        )
+        name = named_outright(self.ctx, self.cluster)
+        if name is not None and self._typed("bootstrap_server"):
+            raise UsageError("--cluster names a cluster of the inventory; leave out --bootstrap-server")
+        if name is None:
+            # Client properties may contain bootstrap.servers; the cluster chosen by `kfix context use` is then not
+            # meant.
+            if any(map(self._typed, ("bootstrap_server", "zookeeper", "bootstrap_controller", "command_config"))):
+                return by_address
+            name = self.ctx.meta.get(NAMED) or _chosen(self.ctx, ask=not self.address and not of_a_plan)
+        if name is None:
+            return by_address
+        from kfix.core.contexts.profiles import named  # noqa: PLC0415 - only who names a cluster needs the inventory
+
+        given = Access(
+            None,
+            self.zookeeper if self._typed("zookeeper") else None,
+            self.command_config if self._typed("command_config") else None,
+            self.timeout,
+            controllers=self.bootstrap_controller if self._typed("bootstrap_controller") else None,
+        )
+        return named(name.name, given, the_app(self.ctx).environ, name.by)
+
+    def _typed(self, option: str) -> bool:
+        source = self.ctx.get_parameter_source(option)
+        return getattr(self, option) is not None and (source is None or source.name != _ENVIRONMENT)
+
+
+_OPTIONS: Final = {
+    "bootstrap_server": (options.BootstrapServer, None),
+    "cluster": (options.ClusterName, None),
+    "zookeeper": (options.ZooKeeper, None),
+    "bootstrap_controller": (options.BootstrapController, None),
+    "command_config": (options.CommandConfig, None),
+    "timeout": (options.Timeout, 5.0),
+}
+
+
+def reaches(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the connection options; its parameter `reach` receives them as a `ClusterOptions`.
+
+    Another command calls it with its own `reach`.
     """
-    found = _access(
-        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, controllers, of_a_plan=of_a_plan
-    )
-    for note in found.notes():
-        say_note(note)
-    return found
+    signature = inspect.signature(command, eval_str=True)
+    asks = "ctx" in signature.parameters
+    parameters: list[inspect.Parameter] = []
+    if not asks:
+        parameters.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
+    for each in signature.parameters.values():
+        if each.annotation is ClusterOptions:
+            parameters += (
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+                for name, (annotation, default) in _OPTIONS.items()
+            )
+        else:
+            parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def call(ctx: typer.Context, **given: Any) -> None:
+        if "reach" not in given:
+            given["reach"] = ClusterOptions(ctx, **{name: given.pop(name) for name in _OPTIONS})
+        command(**({"ctx": ctx} if asks else {}), **given)
+
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return call
 
 
 def say_note(note: str) -> None:
     say(f"kfix: note: {note}", err=True)
-
-
-def _access(
-    ctx: typer.Context,
-    bootstrap_server: str | None,
-    cluster: str | None,
-    zookeeper: str | None,
-    command_config: Path | None,
-    timeout: float,
-    controllers: str | None,
-    *,
-    of_a_plan: bool,
-) -> Access:
-    address = typed(ctx, bootstrap_server)
-    by_address = Access(bootstrap_server, zookeeper, command_config, timeout, controllers=controllers)
-    name = named_outright(ctx, cluster)
-    if name is not None and address:
-        raise UsageError("--cluster names a cluster of the inventory; leave out --bootstrap-server")
-    if name is None:
-        # Client properties may contain bootstrap.servers; the cluster chosen by `kfix context use` is then not meant.
-        if address or zookeeper or controllers or command_config:
-            return by_address
-        name = ctx.meta.get(NAMED) or _chosen(ctx, ask=not bootstrap_server and not of_a_plan)
-    if name is None:
-        return by_address
-    from kfix.core.contexts.profiles import named  # noqa: PLC0415 - only who names a cluster needs the inventory
-
-    given = Access(None, zookeeper, command_config, timeout, controllers=controllers)
-    return named(name.name, given, the_app(ctx).environ, name.by)
 
 
 def _chosen(ctx: typer.Context, *, ask: bool) -> GivenName | None:

@@ -90,7 +90,7 @@ def _check(lab: LabHandle, incident: Incident) -> None:
             f"{incident.name} cuts zones from each other, lab {lab.name!r} has none", hint="kfix lab up --zones 3"
         )
     if state.network is not None and (cut := sentences(state.network)):
-        raise UsageError(f"the network of lab {lab.name!r} has a fault: {cut[0]}", hint="kfix lab heal first")
+        raise UsageError(f"the network of lab {lab.name!r} has a fault: {cut[0]}", hint="kfix lab mend --network first")
     if unfit := incident.suits([broker for broker in state.brokers if not broker.retired]):
         raise UsageError(f"{incident.name} does not suit lab {lab.name!r}: {unfit}")
     nodes = lab.nodes

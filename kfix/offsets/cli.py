@@ -15,16 +15,10 @@ from kfix.core.numbers import broker_id
 from kfix.front import completion
 from kfix.front.options import (
     AsJson,
-    BootstrapController,
-    BootstrapServer,
-    ClusterName,
-    CommandConfig,
     PlanOut,
     PolicyFile,
-    Timeout,
-    ZooKeeper,
 )
-from kfix.front.reaching import access_of, named_outright, typed
+from kfix.front.reaching import ClusterOptions, reaches
 from kfix.front.terminal import say, say_json
 from kfix.heal.cli.plan import apply, plan
 from kfix.offsets.offsets import Wanted, encode_offsets, save_from_disks, save_live, write_offsets
@@ -35,15 +29,10 @@ _INCOMPLETE = 22
 _RUNBOOK = "restore-offsets"
 
 
+@reaches
 def save(
-    ctx: typer.Context,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the offsets to a new file.")],
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
+    output: Annotated[Path, typer.Option("--output-file", metavar="FILE", help="Write the offsets to a new file.")],
+    reach: ClusterOptions,
     partition: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,11 +71,11 @@ def save(
     selection = _wanted(partition or [], group or [], disks=bool(log_dir))
     now, access = time.time(), None
     if log_dir:
-        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper or bootstrap_controller:
+        if reach.is_given:
             raise UsageError("--log-dir reads this machine's disks: leave out --bootstrap-server, -c and --zookeeper")
         rescued = save_from_disks(log_dir, selection, now)
     else:
-        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+        access = reach.access()
         rescued = save_live(access, selection, now)
     write_offsets(rescued.saved, output)
     if json_output:
@@ -125,15 +114,11 @@ def _number(text: str) -> int:
     return found
 
 
+@reaches
 def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that kfix offsets save wrote.")],
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
+    reach: ClusterOptions,
     group: Annotated[
         str | None,
         typer.Option(
@@ -154,22 +139,12 @@ def restore(
     """Commit saved offsets again with the runbook restore-offsets: show the plan, ask, commit, and prove.
 
     Only for groups without members, only if no offset or an older one is committed, and only within the log. With
-    --dry-run or -o nothing is changed; kfix runbook apply --plan carries a stored plan out.
+    --dry-run or --output-file nothing is changed; kfix runbook apply --plan carries a stored plan out.
     """
     params = [f"group={group}"] if group is not None else []
     params += [f"{name}=true" for name, wanted in (("back", back), ("outside", outside)) if wanted]
-    where = (bootstrap_server, cluster, zookeeper, bootstrap_controller, command_config, timeout)
+    wanted = {"param": params, "policy": policy, "offsets": file, "json_output": json_output}
     if dry_run or output is not None:
-        plan(
-            ctx,
-            _RUNBOOK,
-            *where,
-            debounce=0,
-            param=params,
-            policy=policy,
-            offsets=file,
-            output=output,
-            json_output=json_output,
-        )
+        plan(ctx, name=_RUNBOOK, reach=reach, debounce=0, output=output, **wanted)
     else:
-        apply(ctx, _RUNBOOK, *where, debounce=0, param=params, policy=policy, offsets=file, json_output=json_output)
+        apply(ctx, name=_RUNBOOK, reach=reach, debounce=0, **wanted)

@@ -63,7 +63,8 @@ def save_live(access: Access, selection: Wanted, now: float) -> Rescued:
             unread.append(str(error))
     if not found:
         raise UnreachableError(
-            lines(*unread), hint="on a broker with a replica: kfix offsets save --partition P --log-dir DIR -o FILE"
+            lines(*unread),
+            hint="on a broker with a replica: kfix offsets save --partition P --log-dir DIR --output-file FILE",
         )
     return _rescued(found, snapshot.cluster.id, now, selection.groups, unread)
 

@@ -20,6 +20,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         "Explain a finding: why it matters, how kfix knows, the remedies, and what not to do.",
         prints=True,
     ),
+    "completion": Command(
+        "kfix.shell.completion:completion", "Print the completion script of a shell: bash, zsh or fish.", prints=True
+    ),
     "schema": Command(
         "kfix.shell.schema:schema",
         "Print the JSON Schema of a JSON output or of a file that kfix reads: kfix schema diagnosis.",
@@ -242,7 +245,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "mend": Command(
                 "kfix.lab.cli.clusters:mend",
-                "Undo the incident: restore brokers, replicas, topics and settings.",
+                "Undo the incident: restore brokers, replicas, topics, settings and the network.",
             ),
             "grow": Command(
                 "kfix.lab.cli.grow:grow",
@@ -266,7 +269,6 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "kfix.lab.cli.network:isolate", "Cut a zone off from all other zones, in both directions."
             ),
             "slow": Command("kfix.lab.cli.network:slow", "Slow down the link of a zone, in both directions."),
-            "heal": Command("kfix.lab.cli.network:heal", "Remove all cuts and slow links."),
             "power-off": Command(
                 "kfix.lab.cli.network:power_off",
                 "Send SIGKILL to all processes of a zone at once, as a power failure does.",
@@ -274,10 +276,6 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "power-on": Command(
                 "kfix.lab.cli.network:power_on",
                 "Start the dead processes of a zone: ZooKeeper, then brokers; wait until they serve.",
-            ),
-            "pause": Command(
-                "kfix.lab.cli.clusters:stop",
-                "Stop a process (SIGSTOP): it keeps its connections and does not answer.",
             ),
             "zones": Command(
                 "kfix.lab.cli.network:zones", "Print each zone with its address and namespace, as JSON.", prints=True

@@ -8,14 +8,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+import typer
 
 from kfix.core.contexts.pins import Contexts
 from kfix.core.documents.opening import read_file, unpacked
+from kfix.core.errors import UsageError
 from kfix.core.inventory.finding import find_inventory
 from kfix.core.inventory.places import FILE, properties_in
 from kfix.core.places import config_home, state_home
+from kfix.front.terminal import say_document
 
+#: The shells that typer has a script for, and that a container or a server has.
+SHELLS: Final = ("bash", "zsh", "fish")
 #: A larger snapshot would take longer to read than a person waits for a word: that of about 40 000 partitions, packed
 #: and unpacked.
 _LARGEST: Final = 1 << 20
@@ -87,3 +93,17 @@ def _of_cluster(environ: Mapping[str, str], cluster: str) -> Path:
 
         return SnapshotStore(home).folder(cluster_id) or home
     return max((each for each in (home / "clusters").iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
+
+
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help=f"{', '.join(SHELLS)}.")],
+) -> None:
+    """Print the completion script of a shell: bash, zsh or fish.
+
+    For bash: kfix completion bash > ~/.local/share/bash-completion/completions/kfix
+    """
+    if shell not in SHELLS:
+        raise UsageError(f"no completion for {shell!r}", hint=f"one of {', '.join(SHELLS)}")
+    from typer._completion_shared import get_completion_script  # noqa: PLC0415 - typer has no public name
+
+    say_document(get_completion_script(prog_name="kfix", complete_var="_KFIX_COMPLETE", shell=shell))

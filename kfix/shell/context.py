@@ -18,7 +18,7 @@ from kfix.core.errors import UsageError
 from kfix.front import completion
 from kfix.front.console import console_on
 from kfix.front.naming import NAMED
-from kfix.front.options import AsJson
+from kfix.front.options import AsJson, duration
 from kfix.front.reaching import say_note
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_json
@@ -76,7 +76,8 @@ def reach(
     ctx: typer.Context,
     name: _NameOrUsed = None,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="Default: the inventory's.")
+        float | None,
+        typer.Option("--timeout", parser=duration, metavar="TIME", help="Default: the inventory's."),
     ] = None,
     accept: Annotated[
         bool, typer.Option("--accept-new-id", help="Accept the cluster that answers now under this name.")
@@ -103,7 +104,7 @@ def add(
     ctx: typer.Context,
     name: _Name,
     bootstrap: Annotated[
-        str | None, typer.Option("--bootstrap-server", metavar="HOST:PORT,...", help="Its brokers.")
+        str | None, typer.Option("--bootstrap-server", "-b", metavar="HOST:PORT,...", help="Its brokers.")
     ] = None,
     zookeeper: Annotated[
         str | None, typer.Option("--zookeeper", metavar="HOST:PORT,.../CHROOT", help="Its ZooKeeper.")

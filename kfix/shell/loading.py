@@ -15,7 +15,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
+from kfix.front.formatted import FormattedCommand
 from kfix.front.terminal import run_on
 
 #: Packages that are not installed with kfix itself, and the extra that brings each.
@@ -57,6 +59,12 @@ class LazyGroup(TyperGroup):
             return None
         return grouped(cmd_name, entry) if isinstance(entry, CommandGroup) else _loaded(cmd_name, entry)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0] if args else ""
+        if name and name not in self.table and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {name[:80]!r}{did_you_mean(name, self.table) or '.'}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.table.items()])
@@ -79,7 +87,7 @@ def _loaded(name: str, command: Command) -> Any:
         made = typer.main.get_command(found)
     else:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        alone.command(name)(found)
+        alone.command(name, cls=FormattedCommand)(found)
         made = typer.main.get_command(alone)
     made.name = name
     if not command.prints:

@@ -17,18 +17,13 @@ from kfix.core.timing import TIMING
 from kfix.diagnose.diagnosis import as_the_inventory_says
 from kfix.diagnose.rounds import JudgeOptions
 from kfix.front.options import (
-    BootstrapController,
-    BootstrapServer,
-    ClusterName,
-    CommandConfig,
     Debounce,
     RestartGrace,
-    Timeout,
     TransactionGrace,
-    ZooKeeper,
+    duration,
 )
 from kfix.front.plain import PlainConsole
-from kfix.front.reaching import access_of, is_given, named_outright, typed
+from kfix.front.reaching import ClusterOptions, is_given, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import reader_is_gone, say, say_json
 from kfix.front.times import moment
@@ -45,14 +40,13 @@ _SIZE = re.compile(r"(\d{1,6})(?:\.\d+)? ?(MB|GB)")
 _BYTES = {"MB": 1_000_000, "GB": 1_000_000_000}
 
 
+@reaches
 def watch(
     ctx: typer.Context,
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    every: Annotated[float, typer.Option("--every", metavar="SECONDS", help="Pause between two snapshots.")] = 15.0,
+    reach: ClusterOptions,
+    every: Annotated[
+        float, typer.Option("--every", parser=duration, metavar="TIME", help="Pause between two snapshots.")
+    ] = 15.0,
     recorder: Annotated[
         Path | None,
         typer.Option("--recorder", metavar="DIR", help="Record in this folder; it is created if it does not exist."),
@@ -73,7 +67,8 @@ def watch(
         ),
     ] = None,
     within: Annotated[
-        float | None, typer.Option("--within", metavar="SECONDS", help="End after this time at the latest.")
+        float | None,
+        typer.Option("--within", parser=duration, metavar="TIME", help="End after this time at the latest."),
     ] = None,
     snapshots: Annotated[
         int | None, typer.Option("--snapshots", metavar="N", help="End after this number of snapshots.")
@@ -98,7 +93,6 @@ def watch(
         list[str] | None, typer.Option("--group", metavar="GROUP", help="Also read this consumer group in depth.")
     ] = None,
     prevention: Annotated[bool, typer.Option("--prevention", help="Also report latent risks.")] = False,
-    timeout: Timeout = 5.0,
     debounce: Debounce = TIMING.debounce,
     restart_grace: RestartGrace = TIMING.restart_grace,
     transaction_grace: TransactionGrace = TIMING.transaction_grace,
@@ -125,16 +119,14 @@ def watch(
         raise UsageError(f"--keep-hours must be greater than 0 and at most {_MOST_HOURS}")
     view = _view(lines=lines, json=json_output, drawn=from_recorder is None)
     if from_recorder is not None:
-        live = (zookeeper, bootstrap_controller, recorder, exporter, notify)
-        # Ignores the environment variables that are for other commands.
-        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or any(live):
+        if reach.is_given or any((recorder, exporter, notify)):
             raise UsageError("--from-recorder reads a recording; leave out the options for a live cluster")
         period = (moment("--since", since), moment("--until", until))
         judging = JudgeOptions(debounce, restart_grace, transaction_grace, prevention, every=every)
         raise typer.Exit(replay(from_recorder, WatchOptions(judging), [view.show], period))
     if since:
         raise UsageError("--since is for --from-recorder")
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+    access = reach.access()
     own = access.criteria
     if not is_given(ctx, "restart_grace"):
         restart_grace = own.restart_grace
@@ -144,7 +136,7 @@ def watch(
         until_healthy=until is not None,
         within=within,
         most=snapshots,
-        name=access.name or bootstrap_server or zookeeper or "",
+        name=access.name or reach.address,
     )
     request = WatchRequest(options, recorder, size_of(keep_size), keep_hours, exporter, notify)
     # A script that requested this reads 0 as healthy.

@@ -13,17 +13,11 @@ from kfix.core.timing import TIMING
 from kfix.front.console import console_on
 from kfix.front.options import (
     AsJson,
-    BootstrapController,
-    BootstrapServer,
-    ClusterName,
-    CommandConfig,
     Debounce,
     FromFiles,
-    Timeout,
-    ZooKeeper,
 )
 from kfix.front.pasting import ask_for_paste
-from kfix.front.reaching import access_of, named_outright, typed
+from kfix.front.reaching import ClusterOptions, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document
 from kfix.whatif.forecast import forecast_live, forecast_saved
@@ -33,8 +27,10 @@ from kfix.whatif.table import exit_code, print_forecast
 _LONGEST = 86_400
 
 
+@reaches
 def whatif(
     ctx: typer.Context,
+    reach: ClusterOptions,
     down: Annotated[
         str | None,
         typer.Option(
@@ -43,13 +39,7 @@ def whatif(
             help="Only this failure: broker=3, broker=3,4 or rack=b. Its partitions and groups are named.",
         ),
     ] = None,
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
     from_files: FromFiles = None,
-    timeout: Timeout = 5.0,
     debounce: Debounce = TIMING.debounce,
     json_output: AsJson = False,
 ) -> None:
@@ -60,7 +50,7 @@ def whatif(
     if not 0 <= debounce <= _LONGEST:
         raise UsageError(f"--debounce must be 0 to {_LONGEST} seconds")
     if from_files:
-        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper or bootstrap_controller:
+        if reach.is_given:
             raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server, --cluster and --zookeeper")
         ask_for_paste(from_files)
         found = forecast_saved(from_files, down, lambda sentence: say(sentence, err=True))
@@ -71,7 +61,7 @@ def whatif(
                 f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
         )
-        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+        access = reach.access()
         found = forecast_live(the_app(ctx), access, down, options)
     if json_output:
         say_document(forecast_json(found))

@@ -53,7 +53,7 @@ def reading(lab, folder, group):
         ("whatif",),
         ("whatif", "--down", f"broker={lab.broker_ids[0]}"),
         ("snapshot", "save", folder / "s.json"),
-        ("offsets", "save", "--partition", "all", "-o", folder / "offsets.json"),
+        ("offsets", "save", "--partition", "all", "--output-file", folder / "offsets.json"),
         ("watch", "--every", "1", "--snapshots", "3", "--recorder", folder / "ring", "--group", group),
         ("fleet", "collect", "-i", fleet, "--store", folder / "store", "-q"),
     )

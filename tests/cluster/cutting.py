@@ -42,7 +42,7 @@ def refused(kfix, tmp_path, code, wishes=WISHES):
     """Whatever a person asks for is refused, with that reason; nothing is written."""
     plan = tmp_path / "wrong.json"
     for wish in wishes:
-        said = kfix.on("runbook", "plan", *wish, "--debounce", "0", "-o", plan)
+        said = kfix.on("runbook", "plan", *wish, "--debounce", "0", "--output-file", plan)
         assert (said.code, plan.exists()) == (3, False), said.out + said.err
         assert code in said.err
         assert "the network" in said.err

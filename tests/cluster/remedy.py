@@ -131,7 +131,7 @@ class Operator(Kfix):
         self._plans += 1
         path = self.folder / f"{self.name}-{self._plans}-{runbook}.json"
         given = [word for name, value in (params or {}).items() for word in ("-p", f"{name}={value}")]
-        more = ("--debounce", "1", "-o", path, *given, *more)
+        more = ("--debounce", "1", "--output-file", path, *given, *more)
         if printed:
             return self.paste(printed.replace("kfix runbook apply", "kfix runbook plan", 1), *more), path
         return self.on("runbook", "plan", runbook, *more), path
@@ -189,7 +189,7 @@ class Operator(Kfix):
     def plan_back(self, ran, *more):
         """`rollback` into a plan."""
         path = self.folder / f"{self.name}-undo-{time.monotonic_ns()}.json"
-        said = self.on("runbook", "rollback", ran.id, "-o", path, *more)
+        said = self.on("runbook", "rollback", ran.id, "--output-file", path, *more)
         assert said.code == 0, said.out + said.err
         return Planned(path, json.loads(path.read_text()))
 

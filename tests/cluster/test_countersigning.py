@@ -43,14 +43,14 @@ class Person:
     def plans(self, policy):
         path = self.home / f"plan-{len(list(self.home.glob('*.json')))}.json"
         where = ("--bootstrap-server", self.lab.bootstrap_servers)
-        said = self.runbook("plan", "controller-reelect", "--policy", policy, "-o", path, *where)
+        said = self.runbook("plan", "controller-reelect", "--policy", policy, "--output-file", path, *where)
         assert said.code == 0, said.out + said.err
         path.chmod(0o644)
         return path
 
     def signs(self, plan, code=0, late=0):
         path = self.home / f"signed-{len(list(self.home.glob('*.json')))}.json"
-        said = self.runbook("countersign", plan, "-o", path, "--reason", "the controller hangs", late=late)
+        said = self.runbook("countersign", plan, "--output-file", path, "--reason", "the controller hangs", late=late)
         assert said.code == code, said.out + said.err
         return said if code else path
 

@@ -89,7 +89,7 @@ def test_a_cut_is_one_finding_that_refuses_every_plan(lab, kfix, tmp_path, incid
 def test_a_plan_made_before_the_cut_is_refused_under_it(lab, kfix, tmp_path):
     lab.break_("healthy")
     plan = tmp_path / "plan.json"
-    assert kfix.on("runbook", "plan", "controller-reelect", "-o", plan).code == 0
+    assert kfix.on("runbook", "plan", "controller-reelect", "--output-file", plan).code == 0
     approval = f"plan:{json.loads(plan.read_text())['plan_id'][:8]}"
     lab.mend()
     lab.break_("zone-isolated")

@@ -27,7 +27,7 @@ def looked_at_while_well(kfix, lab):
 def apply(kfix, runbook, finding, tmp_path):
     """Plans, reads the approval that the plan names, and applies with exactly that."""
     plan = tmp_path / f"{runbook}.json"
-    planned = kfix.on("runbook", "plan", runbook, "--finding", finding, "-o", plan)
+    planned = kfix.on("runbook", "plan", runbook, "--finding", finding, "--output-file", plan)
     assert planned.code == 0, planned.err
     approval = f"plan:{json.loads(plan.read_text())['plan_id'][:8]}"
     return kfix.on("runbook", "apply", "--plan", plan, "--approve", approval)
@@ -146,7 +146,7 @@ def test_a_partition_that_no_broker_knows_is_named_and_another_controller_inform
         assert found["partitions"] == ["untold-0"]
         assert found["severity"] == "critical"
         plan = tmp_path / "reelect.json"
-        assert kfix.on("runbook", "plan", "controller-reelect", "-o", plan).code == 0
+        assert kfix.on("runbook", "plan", "controller-reelect", "--output-file", plan).code == 0
         approval = f"step:{json.loads(plan.read_text())['plan_id'][:8]}"
         done = kfix.on("runbook", "apply", "--plan", plan, "--approve", approval)
         assert done.code == 0, done.err

@@ -75,7 +75,7 @@ def test_offsets_of_a_leaderless_partition_come_from_a_replica_and_after_a_crash
     [(_, number)] = broken.partitions
     [survivor] = cluster.access.state(OFFSETS_TOPIC, number).isr
     served = operator.folder / "replica.json"
-    said = operator.on("offsets", "save", "--partition", number, "-o", served)
+    said = operator.on("offsets", "save", "--partition", number, "--output-file", served)
     assert said.code == 0, said.out + said.err
     assert f"read from replica broker {survivor}" in said.out
     assert saved_offsets(served)
@@ -87,11 +87,11 @@ def test_offsets_of_a_leaderless_partition_come_from_a_replica_and_after_a_crash
     (disk_of(cluster.lab, behind) / "replication-offset-checkpoint").unlink()
     cluster.lab.restart(behind)
     path = operator.folder / "disk.json"
-    said = operator.on("offsets", "save", "--partition", number, "-o", path)
+    said = operator.on("offsets", "save", "--partition", number, "--output-file", path)
     assert (said.code, path.exists()) == (22, False)
     assert f"broker {behind}: serves no records after a crash: its log ends at offset" in said.err
     assert "--log-dir" in said.err
     disk = ("--partition", number, "--log-dir", disk_of(cluster.lab, survivor))
-    said = operator.run("offsets", "save", *disk, "-o", path)
+    said = operator.run("offsets", "save", *disk, "--output-file", path)
     assert said.code == 0, said.out + said.err
     assert saved_offsets(path) == saved_offsets(served)

@@ -110,7 +110,9 @@ def test_a_member_that_holds_a_rebalance_is_removed_and_the_others_get_records(o
         said, path = operator.planning("evict-member", params=params)
         assert (said.code, path.exists()) == (0, False)
         assert f"group {broken.group} is Stable" in said.out
-        assert operator.on("runbook", "rollback", operator.ran(planned).id, "-o", operator.folder / "undo.json").code
+        assert operator.on(
+            "runbook", "rollback", operator.ran(planned).id, "--output-file", operator.folder / "undo.json"
+        ).code
 
 
 def test_a_member_that_joins_again_in_time_is_not_removed(operator, cluster):

@@ -58,7 +58,7 @@ def test_a_weak_topic_is_raised_made_durable_and_all_is_taken_back(operator, clu
     assert cluster.access.configs("topics")[LEDGER] == weak
 
     raising = operator.ran(planned)
-    kept = operator.on("runbook", "rollback", raising.id, "-o", operator.folder / "kept.json")
+    kept = operator.on("runbook", "rollback", raising.id, "--output-file", operator.folder / "kept.json")
     assert "--all" in kept.out + kept.err
     operator.take_back(raising, "--all")
     assert cluster.access.assignment(LEDGER) == before

@@ -38,7 +38,7 @@ def incident(shared_lab, tmp_path_factory):
         snapshot("10-broken")
         operator.diagnose()
         plan = operator.folder / "plan.json"
-        result = operator.on("runbook", "plan", "coordinator-stuck", "-o", plan)
+        result = operator.on("runbook", "plan", "coordinator-stuck", "--output-file", plan)
         assert result.code == 0, result.err
         snapshot("20-still-broken")
         approval = f"plan:{json.loads(plan.read_text())['plan_id'][:8]}"

@@ -18,7 +18,7 @@ from tests.cluster.test_incidents import apply, states, wait_until_gone
 
 def planned(kfix, tmp_path, name="coordinator-stuck", *more):
     path = tmp_path / f"{name}.json"
-    said = kfix.on("runbook", "plan", name, "-o", path, *more)
+    said = kfix.on("runbook", "plan", name, "--output-file", path, *more)
     assert said.code == 0, said.err
     return path, json.loads(path.read_text())
 

@@ -48,7 +48,7 @@ def offsets_to_restore(scene: Scene) -> Words:
     """Saves the offsets of the group and sets them back to 0 since."""
     operator, group = scene.operator, scene.broken.group
     path = operator.folder / f"{operator.name}-offsets.json"
-    said = operator.on("offsets", "save", "--partition", "all", "-o", path)
+    said = operator.on("offsets", "save", "--partition", "all", "--output-file", path)
     assert said.code == 0, said.out + said.err
     assert group is not None
     with scene.lab.access() as access:

@@ -107,7 +107,7 @@ class Desk:
 
     def planned(self, way: Way) -> Plan:
         params = [word for param in way.params for word in ("-p", param)]
-        result = self.kfix(["plan", way.runbook, *params, "-o", str(self.plan_path)])
+        result = self.kfix(["plan", way.runbook, *params, "--output-file", str(self.plan_path)])
         assert result.exit_code == 0, result.output
         return read(self.plan_path)
 

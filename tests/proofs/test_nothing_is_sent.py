@@ -93,7 +93,7 @@ def test_printing_needs_no_cluster_at_all(home: Path, capsys: pytest.CaptureFixt
 
 LOOKS = [
     ["runbook", "plan", "coordinator-stuck"],
-    ["runbook", "plan", "coordinator-stuck", "-o", "PLAN"],
+    ["runbook", "plan", "coordinator-stuck", "--output-file", "PLAN"],
     ["runbook", "plan", "coordinator-stuck", "--json"],
     ["runbook", "plan", "coordinator-stuck", "--exit-code"],
     ["runbook", "apply", "coordinator-stuck"],

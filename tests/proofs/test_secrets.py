@@ -69,7 +69,7 @@ def test_nothing_of_a_password_is_left_anywhere(home: Path, config: Path, tmp_pa
     reach = ["--bootstrap-server", "localhost:9092", "--command-config", str(config)]
     told = []
     for words in (
-        ["plan", "coordinator-stuck", *reach, "-o", str(plan), "--json"],
+        ["plan", "coordinator-stuck", *reach, "--output-file", str(plan), "--json"],
         ["apply", "--plan", str(plan), *reach],
         ["apply", "coordinator-stuck", *reach],
     ):

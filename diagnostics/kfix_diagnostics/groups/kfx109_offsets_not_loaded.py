@@ -115,7 +115,10 @@ def _remedies(broker: int, group: str, tps: tuple[TopicPartition, ...], case: Ca
     yield Remedy("Stop the consumers of these groups before they commit new positions")
     chosen = partition_options([tp.partition for tp in tps])
     file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
-    yield Remedy("Save the offsets that the log holds", f"kfix offsets save {cluster_options(case)} {chosen} -o {file}")
+    yield Remedy(
+        "Save the offsets that the log holds",
+        f"kfix offsets save {cluster_options(case)} {chosen} --output-file {file}",
+    )
     yield Remedy(
         "Commit the saved offsets again (a gated runbook). Then start the consumers",
         f"kfix offsets restore {file} {cluster_options(case)}",

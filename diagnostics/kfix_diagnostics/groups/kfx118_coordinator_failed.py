@@ -105,7 +105,10 @@ def _leads(leader: int, tp: TopicPartition, case: CaseFile) -> Iterator[Evidence
 def _remedies(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
     chosen = partition_options([tp.partition for tp in tps])
     file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
-    yield Remedy("Save the offsets that the log holds", f"kfix offsets save {cluster_options(case)} {chosen} -o {file}")
+    yield Remedy(
+        "Save the offsets that the log holds",
+        f"kfix offsets save {cluster_options(case)} {chosen} --output-file {file}",
+    )
     if _compactable(tps, case):
         yield runbook(
             case,

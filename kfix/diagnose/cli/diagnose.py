@@ -37,21 +37,15 @@ from kfix.front.failing import DOCUMENT, OutputDocument
 from kfix.front.lines import Line, height, print_lines
 from kfix.front.naming import NAMED
 from kfix.front.options import (
-    BootstrapController,
-    BootstrapServer,
-    ClusterName,
-    CommandConfig,
     Debounce,
     FromFiles,
     RestartGrace,
-    Timeout,
     TransactionGrace,
-    ZooKeeper,
 )
 from kfix.front.output_files import require_plain_file
 from kfix.front.pasting import ask_for_paste
 from kfix.front.plain import PlainConsole
-from kfix.front.reaching import access_of, is_given, named_outright, typed
+from kfix.front.reaching import ClusterOptions, is_given, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document
 
@@ -59,13 +53,10 @@ _LONGEST = 86_400
 _STDOUT = "-"
 
 
+@reaches
 def diagnose(
     ctx: typer.Context,
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
+    reach: ClusterOptions,
     from_files: FromFiles = None,
     before: Annotated[
         Path | None,
@@ -103,17 +94,16 @@ def diagnose(
     prevention: Annotated[
         bool, typer.Option("--prevention", help="Also report latent risks, as the audit does.")
     ] = False,
-    timeout: Timeout = 5.0,
     debounce: Debounce = TIMING.debounce,
     restart_grace: RestartGrace = TIMING.restart_grace,
     transaction_grace: TransactionGrace = TIMING.transaction_grace,
     format_: Annotated[
         Format | None,
-        typer.Option("--format", metavar="FORMAT", help=f"{', '.join(Format)} (default: text)."),
+        typer.Option("--format", "-o", metavar="FORMAT", help=f"{', '.join(Format)} (default: text)."),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to FILE, which is replaced as a whole."),
+        typer.Option("--output-file", metavar="FILE", help="Write to FILE, which is replaced as a whole."),
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     nagios: Annotated[
@@ -148,12 +138,12 @@ def diagnose(
             "text and json"
         )
     before_it = ctx.meta.get(NAMED)
-    name = cluster or (before_it.name if before_it is not None else "")
-    placed = _placed(ctx, output, name or bootstrap_server or zookeeper or "")
+    name = reach.cluster or (before_it.name if before_it is not None else "")
+    placed = _placed(ctx, output, name or reach.address)
     if from_files:
         if before is not None:
             raise UsageError("--before needs a live cluster; leave out --from")
-        if named_outright(ctx, cluster) or typed(ctx, bootstrap_server) or zookeeper or bootstrap_controller:
+        if reach.is_given:
             raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server, --cluster and --zookeeper")
         ask_for_paste(from_files)
         diagnosis, snapshot = diagnose_saved(
@@ -162,7 +152,7 @@ def diagnose(
             lambda sentence: say(sentence, err=True),
         )
     else:
-        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+        access = reach.access()
         placed.cluster = access.name or placed.cluster
         own = access.criteria
         if not is_given(ctx, "restart_grace"):
@@ -274,7 +264,7 @@ def _write(text: str, placed: OutputDocument) -> None:
     if placed.output is None:
         say_document(text)
         return
-    from kfix.front.writing import write_output  # noqa: PLC0415 - only for --output
+    from kfix.front.writing import write_output  # noqa: PLC0415 - only for --output-file
 
     placed.done = True  # Set even if writing fails: the error could not be written there either.
     write_output(text if text.endswith("\n") else f"{text}\n", placed.output)

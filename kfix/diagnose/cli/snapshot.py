@@ -16,28 +16,18 @@ from kfix.diagnose.report.snapshot import described
 from kfix.diagnose.snapshots import load_snapshot, save_snapshot, snapshot_dict
 from kfix.front.options import (
     AsJson,
-    BootstrapController,
-    BootstrapServer,
-    ClusterName,
-    CommandConfig,
-    Timeout,
     Vantage,
-    ZooKeeper,
 )
-from kfix.front.reaching import access_of
+from kfix.front.reaching import ClusterOptions, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_json
 
 
+@reaches
 def save(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="The file to write; compressed if its name ends in .gz.")],
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
+    reach: ClusterOptions,
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="GROUP", help="Also probe the coordinator of this group.")
     ] = None,
@@ -51,7 +41,7 @@ def save(
     if file.exists() and not force:
         raise UsageError(f"{file} already exists", hint="choose another name, or pass --overwrite")
     place = _here() if vantage is None else _checked(vantage)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+    access = reach.access()
     options = SnapshotOptions(tuple(group or ()), place, every_log_end=True)
     snapshot = the_app(ctx).clusters.snapshot(access, options)
     size = save_snapshot(snapshot, file)

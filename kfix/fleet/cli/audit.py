@@ -44,10 +44,12 @@ from kfix.fleet.cli.inventory import (
 from kfix.fleet.cli.spark import Spark, SparkConf, spark_settings
 from kfix.fleet.report.collecting import progress
 from kfix.front.console import console_on
+from kfix.front.formatted import FormattedCommand, FormattedGroup
 from kfix.front.options import AsJson
 from kfix.front.terminal import run_on, say
 
 app = typer.Typer(
+    cls=FormattedGroup,
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -55,8 +57,8 @@ app = typer.Typer(
     help="Collect a fleet, diagnose every cluster, compare with the previous audit, and report.\n\n"
     "Exit code: 0 healthy, 20 warnings, 21 critical, 22 something could not be read (--fail-on).",
 )
-app.command("query")(query)
-app.command("history")(history)
+app.command("query", cls=FormattedCommand)(query)
+app.command("history", cls=FormattedCommand)(history)
 
 _WHERE = ("here", "spark", "no")
 Processes = Annotated[
@@ -185,7 +187,7 @@ class TerminalObserver:
         say(text, err=True)
 
 
-@app.command("show")
+@app.command("show", cls=FormattedCommand)
 def show(
     store: StorePlace = None,
     day: OfDate = None,

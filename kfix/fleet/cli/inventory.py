@@ -11,7 +11,7 @@ from kfix.core.errors import UsageError
 from kfix.fleet.chosen import checked, chosen
 from kfix.fleet.report.inventory import inventory_json, show_inventory
 from kfix.front.console import console_on
-from kfix.front.options import AsJson
+from kfix.front.options import AsJson, duration
 from kfix.front.terminal import say_json
 
 InventoryPath = Annotated[
@@ -37,7 +37,8 @@ Clusters = Annotated[
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only clusters with this tag.")]
 Concurrency = Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters read at once.")]
 ClusterTimeout = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", help="Timeout per cluster; overrides the inventory.")
+    float | None,
+    typer.Option("--timeout", parser=duration, metavar="TIME", help="Timeout per cluster; overrides the inventory."),
 ]
 Owners = Annotated[list[str] | None, typer.Option("--owner", metavar="OWNER", help="Only clusters of this owner.")]
 

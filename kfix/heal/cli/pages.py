@@ -90,7 +90,7 @@ def doc(
     name: RunbookName,
     runbooks: RunbookFolder = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the page to a new file.")
+        Path | None, typer.Option("--output-file", metavar="FILE", help="Write the page to a new file.")
     ] = None,
 ) -> None:
     """Write a runbook's page in Markdown, with manual commands for when kfix is not available."""
@@ -102,7 +102,9 @@ def doc(
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise UsageError(f"{output} exists and is not overwritten", hint="name another file with -o") from error
+        raise UsageError(
+            f"{output} exists and is not overwritten", hint="name another file with --output-file"
+        ) from error
     except OSError as error:
         raise UsageError(f"{output}: cannot write the page: {error.strerror}") from error
     say(f"written to {output}", err=True)

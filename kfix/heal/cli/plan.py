@@ -23,10 +23,6 @@ from kfix.front.options import (
     Ack,
     Approve,
     AsJson,
-    BootstrapController,
-    BootstrapServer,
-    ClusterName,
-    CommandConfig,
     Countersign,
     Debounce,
     FindingKey,
@@ -39,11 +35,9 @@ from kfix.front.options import (
     RunbookFolder,
     RunbookName,
     StepByStep,
-    Timeout,
     TransactionGrace,
-    ZooKeeper,
 )
-from kfix.front.reaching import access_of, is_given
+from kfix.front.reaching import ClusterOptions, is_given, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import say_document, say_json
 from kfix.front.text import a_reason
@@ -68,15 +62,11 @@ HAS_STEPS = 10
 HAS_TYPED_STEPS = 11
 
 
+@reaches
 def plan(
     ctx: typer.Context,
     name: RunbookName,
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
+    reach: ClusterOptions,
     debounce: Debounce = TIMING.debounce,
     transaction_grace: TransactionGrace = TIMING.transaction_grace,
     finding: FindingKey = None,
@@ -104,7 +94,7 @@ def plan(
 ) -> None:
     """Plan a remedy or a request, and show the plan. Nothing is changed."""
     app = the_app(ctx)
-    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller)
+    access = reach.access()
     out = Out.of(json_output)
     options = _options(debounce, transaction_grace, access, out)
     asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, options)
@@ -228,8 +218,10 @@ def _write_moves(made: Plan, path: Path, out: Out) -> None:
     out.people.print(f"  {command}", soft_wrap=True)
 
 
+@reaches
 def apply(
     ctx: typer.Context,
+    reach: ClusterOptions,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -238,12 +230,6 @@ def apply(
             autocompletion=completion.runbooks,
         ),
     ] = None,
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
     debounce: Debounce = TIMING.debounce,
     transaction_grace: TransactionGrace = TIMING.transaction_grace,
     plan_file: Annotated[
@@ -266,16 +252,7 @@ def apply(
     --approve, --ack and --countersign require --plan.
     """
     app = the_app(ctx)
-    access = access_of(
-        ctx,
-        bootstrap_server,
-        cluster,
-        zookeeper,
-        command_config,
-        timeout,
-        bootstrap_controller,
-        of_a_plan=plan_file is not None,
-    )
+    access = reach.access(of_a_plan=plan_file is not None)
     out = Out.of(json_output)
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
     if plan_file is not None:
@@ -291,7 +268,7 @@ def apply(
         raise UsageError("name a runbook, or give --plan FILE", hint="kfix runbook list")
     if approval.given:
         judged = DiagnosisTimes(debounce=debounce, transaction_grace=transaction_grace).options()
-        first = shlex.join(["kfix", "runbook", "plan", name, *access.options(), *judged, "-o", "plan.json"])
+        first = shlex.join(["kfix", "runbook", "plan", name, *access.options(), *judged, "--output-file", "plan.json"])
         raise UsageError(
             "--approve, --ack and --countersign are for one plan, so they require --plan FILE",
             hint=f"{first}, review it, then kfix runbook apply --plan plan.json{access.at}",
@@ -342,7 +319,7 @@ def _apply_plan(
 
 def countersign(
     plan_file: PlanFile,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signature to a new file.")],
+    output: Annotated[Path, typer.Option("--output-file", metavar="FILE", help="Write the signature to a new file.")],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why you approve this plan.")],
     json_output: AsJson = False,
 ) -> None:

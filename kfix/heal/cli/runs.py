@@ -13,19 +13,13 @@ from kfix.front.options import (
     Ack,
     Approve,
     AsJson,
-    BootstrapController,
-    BootstrapServer,
-    ClusterName,
-    CommandConfig,
     Countersign,
     PlanOut,
     PolicyFile,
     RunId,
     StepByStep,
-    Timeout,
-    ZooKeeper,
 )
-from kfix.front.reaching import access_of
+from kfix.front.reaching import ClusterOptions, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document, say_json
 from kfix.front.text import a_reason
@@ -38,15 +32,11 @@ from kfix.heal.session.session import Approval, for_plan, healing, left_by
 from kfix.heal.session.site import Site
 
 
+@reaches
 def resume(
     ctx: typer.Context,
     run: RunId,
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
+    reach: ClusterOptions,
     did: Annotated[
         list[str] | None,
         typer.Option("--did", metavar="STEP", help="A step done by hand; accepted if its checks confirm it."),
@@ -60,9 +50,7 @@ def resume(
 ) -> None:
     """Continue a run that was killed or stopped; no change is sent twice."""
     app = the_app(ctx)
-    access = access_of(
-        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
-    )
+    access = reach.access(of_a_plan=True)
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     plan = found.plan()
@@ -79,23 +67,17 @@ def resume(
         out.left(plan, left_by(app, access, plan), access)
 
 
+@reaches
 def abort(
     ctx: typer.Context,
     run: RunId,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, recorded in the journal.")],
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
+    reach: ClusterOptions,
     json_output: AsJson = False,
 ) -> None:
     """End a killed or stopped run: remove its throttles, restore compaction, and keep its other changes."""
     app = the_app(ctx)
-    access = access_of(
-        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
-    )
+    access = reach.access(of_a_plan=True)
     why = a_reason(reason)
     found = Site(app.environ).store().find(run)
     plan = found.plan()
@@ -105,15 +87,11 @@ def abort(
     out.people.print(aborted(ended), soft_wrap=True)
 
 
+@reaches
 def rollback(
     ctx: typer.Context,
     run: RunId,
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
+    reach: ClusterOptions,
     everything: Annotated[
         bool, typer.Option("--all", help="Also revert what is kept by default: added replicas that are in sync.")
     ] = False,
@@ -124,12 +102,10 @@ def rollback(
 ) -> None:
     """Roll back a run: revert its changes, last one first, as a separate plan behind the same gates.
 
-    Without a terminal, -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
+    Without a terminal, --output-file FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
     """
     app = the_app(ctx)
-    access = access_of(
-        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
-    )
+    access = reach.access(of_a_plan=True)
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     out = Out.of(json_output)
@@ -164,22 +140,16 @@ def throttle(
         say_json({"run": done.run, "bytes_per_second": done.bytes_per_second})
 
 
+@reaches
 def verify(
     ctx: typer.Context,
     run: RunId,
-    bootstrap_server: BootstrapServer = None,
-    cluster: ClusterName = None,
-    zookeeper: ZooKeeper = None,
-    bootstrap_controller: BootstrapController = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
+    reach: ClusterOptions,
     json_output: AsJson = False,
 ) -> None:
     """Prove again that what a run healed is still healthy. Nothing is changed."""
     app = the_app(ctx)
-    access = access_of(
-        ctx, bootstrap_server, cluster, zookeeper, command_config, timeout, bootstrap_controller, of_a_plan=True
-    )
+    access = reach.access(of_a_plan=True)
     found = Site(app.environ).store().find(run)
     with healing(app, for_plan(access, found.plan())) as session:
         proof, standing = session.verify(found)

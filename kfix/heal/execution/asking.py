@@ -116,6 +116,7 @@ class Asking:
         )
         begun += self.run.context.at
         signing = (
-            f"kfix runbook countersign {self.run.folder.plan_path} -o FILE --reason TEXT   (by a second person), then  "
+            f"kfix runbook countersign {self.run.folder.plan_path} --output-file FILE --reason TEXT   "
+            "(by a second person), then  "
         )
         return f"{signing if '--countersign' in needed else ''}kfix runbook {begun} {needed}{rest}"

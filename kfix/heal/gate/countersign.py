@@ -53,7 +53,9 @@ def sign(plan: Plan, path: Path, reason: str, now: float) -> Mapping[str, object
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     except FileExistsError as error:
-        raise UsageError(f"{path} exists and is not overwritten", hint="name another file with -o") from error
+        raise UsageError(
+            f"{path} exists and is not overwritten", hint="name another file with --output-file"
+        ) from error
     except OSError as error:
         raise UsageError(f"{path}: cannot write the signature: {error.strerror}") from error
     try:
@@ -132,5 +134,5 @@ def _parse(text: str, path: Path) -> Mapping[str, Any]:
 def _not_good(path: Path, why: str) -> ApprovalError:
     return ApprovalError(
         f"{path}: not a valid signature: {why}; nothing was changed",
-        hint="a second person: kfix runbook countersign PLAN -o FILE --reason TEXT",
+        hint="a second person: kfix runbook countersign PLAN --output-file FILE --reason TEXT",
     )

@@ -54,7 +54,9 @@ def write(plan: Plan, path: Path) -> None:
     try:
         handle = new_private(path)
     except FileExistsError as error:
-        raise UsageError(f"{path} exists and is not overwritten", hint="name another file with -o") from error
+        raise UsageError(
+            f"{path} exists and is not overwritten", hint="name another file with --output-file"
+        ) from error
     except OSError as error:
         raise UsageError(f"{path}: cannot write the plan: {error.strerror}") from error
     try:

@@ -13,7 +13,7 @@ _MOST_ROWS = 200
 
 
 def print_offsets(plan: Plan, console: Console) -> None:
-    """Prints the table, if the plan commits offsets; the plan file (-o FILE, --json) has the rows beyond the 200th."""
+    """Prints the table, if the plan commits offsets; the plan file has the rows beyond the 200th."""
     rows = [
         (step.args.text("group"), tp.topic, str(tp.partition), shown_offset(before.get(tp)), shown_offset(after))
         for step in plan.steps
@@ -32,5 +32,5 @@ def print_offsets(plan: Plan, console: Console) -> None:
         made.add_row(*row)
     console.print(made)
     if len(rows) > _MOST_ROWS:
-        console.print(f"and {len(rows) - _MOST_ROWS} more offsets, in the plan file (-o FILE)")
+        console.print(f"and {len(rows) - _MOST_ROWS} more offsets, in the plan file (--output-file FILE)")
     console.print()

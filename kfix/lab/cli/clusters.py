@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kfix.core.wording import several
 from kfix.front import completion
 from kfix.front.console import console_on, joined, table
 from kfix.front.terminal import say
@@ -161,7 +162,7 @@ def up(
     end_like_ctrl_c()
     with progress() as report:
         lab = Lab.up(spec, progress=report)
-    say(f"lab {lab.name} is up")
+    say(f"lab {lab.name!r} is up")
     say(f"  --bootstrap-server {lab.bootstrap_servers}")
     for file in lab.client_files:
         say(f"  --command-config {file}")
@@ -324,12 +325,23 @@ def break_(
         say(f"  {sentence}")
 
 
-def mend(name: Name = None, as_json: Json = False) -> None:
-    """Undo the incident: restore brokers, replicas, topics and settings."""
-    with progress() as report:
-        did = open_lab(name).mend(progress=report)
+def mend(
+    name: Name = None,
+    network: Annotated[
+        bool, typer.Option("--network", help="Only remove cuts and slow links; dead processes stay dead.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Undo the incident: restore brokers, replicas, topics, settings and the network."""
+    lab = open_lab(name)
+    if network:
+        faults = lab.heal()
+        did = [f"removed {several(faults, 'cut or slow link', 'cuts or slow links')}"]
+    else:
+        with progress() as report:
+            did = [*lab.mend(progress=report)]
     if as_json:
-        print_json({"did": list(did)})
+        print_json({"did": did})
         return
     for sentence in did:
         say(sentence)

@@ -174,7 +174,7 @@ def _apply_without_terminal(story: _Story, address: list[str]) -> int:
 
     with tempfile.TemporaryDirectory(prefix="kfix-demo-") as folder:
         plan = Path(folder, "plan.json")
-        planned = _run(story, ["runbook", "plan", "coordinator-stuck", *address, "-o", str(plan)])
+        planned = _run(story, ["runbook", "plan", "coordinator-stuck", *address, "--output-file", str(plan)])
         if planned != 0:
             return planned
         approval = f"plan:{json.loads(plan.read_text())['plan_id'][:8]}"

@@ -1,4 +1,4 @@
-"""`kfix lab cut`, `isolate`, `slow`, `heal` and others: network faults in a lab with zones."""
+"""`kfix lab cut`, `isolate`, `slow` and others: network faults in a lab with zones."""
 
 from __future__ import annotations
 
@@ -42,12 +42,6 @@ def isolate(zone: Zone, only: Only = "", name: Name = None) -> None:
     lab = open_lab(name)
     lab.isolate(zone, only)
     _print(lab.status().network)
-
-
-def heal(name: Name = None) -> None:
-    """Remove all cuts and slow links. Dead processes stay dead: `mend` starts them too."""
-    healed = open_lab(name).heal()
-    say(f"healed {healed} cuts or slow links" if healed else "no faults to heal")
 
 
 def power_off(zone: Zone, name: Name = None) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kfix.front.options import duration
 from kfix.front.terminal import say
 from kfix.lab.cli.console import Json, Name, open_lab, print_json, print_recount, show_counts, watch
 from kfix.lab.workload.background import read_counts, start_in_background
@@ -25,7 +26,7 @@ def workload(
     acks: Annotated[str, typer.Option("--acks", metavar="0|1|all", help="The producer's acks.")] = "all",
     retries: Annotated[int, typer.Option("--retries", metavar="N", help="The producer's retries.")] = 5,
     rate: Annotated[float, typer.Option("--rate", metavar="R", help="Messages per second.")] = 50.0,
-    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Duration in seconds.")] = 30.0,
+    seconds: Annotated[float, typer.Option("--seconds", parser=duration, metavar="TIME", help="Duration.")] = 30.0,
     produce_only: Annotated[bool, typer.Option("--produce-only", help="No consumer.")] = False,
     consume_only: Annotated[bool, typer.Option("--consume-only", help="No producer.")] = False,
     background: Annotated[

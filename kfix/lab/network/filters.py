@@ -42,7 +42,9 @@ def _require_in_place(zone: Zone, wanted: int) -> None:
     """Raises LabError unless the kernel shows as many packet filters in the zone as were written."""
     found = inside(zone.namespace, ["iptables-save"]).count("-j DROP")
     if found != wanted:
-        raise LabError(f"{zone.name} has {found} packet filters, not {wanted}", hint="kfix lab heal, then try again")
+        raise LabError(
+            f"{zone.name} has {found} packet filters, not {wanted}", hint="kfix lab mend --network, then try again"
+        )
 
 
 def ports_by_kind(state: LabState) -> Ports:

@@ -56,7 +56,7 @@ def test_moves_of_a_file_are_carried_out_and_taken_back(operator, cluster):
 def test_saved_offsets_are_committed_again_and_taken_back(operator, cluster):
     broken = cluster.lab.break_("healthy")
     old, path = committed(cluster, broken.group), operator.folder / "offsets.json"
-    assert operator.on("offsets", "save", "--partition", "all", "-o", path).code == 0
+    assert operator.on("offsets", "save", "--partition", "all", "--output-file", path).code == 0
     earlier = [confluent_kafka.TopicPartition(*tp, 0) for tp in old]
     group = confluent_kafka.ConsumerGroupTopicPartitions(broken.group, earlier)
     admin = AdminClient({"bootstrap.servers": cluster.lab.bootstrap_servers})

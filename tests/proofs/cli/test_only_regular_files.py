@@ -21,7 +21,7 @@ COMMANDS = {
     "--broker-log": ["report", "incident", "--broker-log", "{}"],
     "--plan": ["runbook", "apply", "--plan", "{}"],
     "runbook show": ["runbook", "show", "{}"],
-    "countersign": ["runbook", "countersign", "{}", "-o", "out.json", "--reason", "x"],
+    "countersign": ["runbook", "countersign", "{}", "--output-file", "out.json", "--reason", "x"],
     "--policy": ["runbook", "apply", "coordinator-stuck", "--policy", "{}", "--bootstrap-server", "127.0.0.1:1"],
     "validate": ["runbook", "validate", "{}"],
     "--json-in": ["runbook", "plan", "move-replicas", "--json-in", "{}", "--bootstrap-server", "127.0.0.1:1"],

@@ -22,7 +22,7 @@ behind = FakeWiring(incident.cluster, incident.finding).app(home / "state")
 from kfix.shell.app import app
 plan = home / "plan.json"
 try:
-    app(["runbook", "plan", "coordinator-stuck", "-o", str(plan)], obj=behind)
+    app(["runbook", "plan", "coordinator-stuck", "--output-file", str(plan)], obj=behind)
 except SystemExit as end:
     assert not end.code, end
 # From here on no file may be longer than this: a write beyond it fails as it does on a full disk.

@@ -49,17 +49,17 @@ def one_line(text):
 
 def test_a_disk_gives_the_offsets_of_its_partition(tmp_path):
     file = tmp_path / "offsets.json"
-    said = kfix("save", "--partition", "__consumer_offsets-3", "--log-dir", DISKS, "-o", file)
+    said = kfix("save", "--partition", "__consumer_offsets-3", "--log-dir", DISKS, "--output-file", file)
     assert said.exit_code == 0, said.output
     saved = read_offsets(file)
     [source] = saved.sources
     assert (source.partition, source.kind, source.complete) == (3, "log directory", True)
     assert saved.groups
     assert f"of {len(saved.groups)} group" in said.output
-    assert kfix("save", "--partition", "all", "--log-dir", DISKS, "-o", file).exit_code == 2
+    assert kfix("save", "--partition", "all", "--log-dir", DISKS, "--output-file", file).exit_code == 2
     one = tmp_path / "one.json"
     name = saved.groups[0].name
-    shown = kfix("save", "--partition", "all", "--group", name, "--log-dir", DISKS, "-o", one, "--json")
+    shown = kfix("save", "--partition", "all", "--group", name, "--log-dir", DISKS, "--output-file", one, "--json")
     assert json.loads(shown.stdout) == json.loads(one.read_text())
     assert [group.name for group in read_offsets(one).groups] == [name]
 
@@ -67,7 +67,7 @@ def test_a_disk_gives_the_offsets_of_its_partition(tmp_path):
 def test_a_group_without_an_offset_is_missing_and_not_a_success(tmp_path):
     """A misspelled name must not leave an operator with an empty file that counts as complete."""
     file = tmp_path / "offsets.json"
-    said = kfix("save", "--partition", "all", "--group", "zzz", "--log-dir", DISKS, "-o", file)
+    said = kfix("save", "--partition", "all", "--group", "zzz", "--log-dir", DISKS, "--output-file", file)
     assert said.exit_code == 22
     assert "not saved: group zzz has no committed offset in what was read" in one_line(said.output)
     assert "contains no offset" in said.output
@@ -93,7 +93,7 @@ def test_a_group_without_an_offset_is_missing_and_not_a_success(tmp_path):
 )
 def test_a_mistake_is_one_clear_line_and_writes_nothing(args, words, tmp_path):
     file = tmp_path / "offsets.json"
-    said = kfix("save", *args, "-o", file)
+    said = kfix("save", *args, "--output-file", file)
     assert (said.exit_code, file.exists()) == (2, False)
     assert words in one_line(said.output)
 
@@ -101,10 +101,10 @@ def test_a_mistake_is_one_clear_line_and_writes_nothing(args, words, tmp_path):
 def test_a_file_that_exists_is_not_overwritten_and_a_folder_must_exist(tmp_path):
     file = tmp_path / "offsets.json"
     file.write_text("mine")
-    assert "is not overwritten" in kfix("save", "--partition", "3", "--log-dir", DISKS, "-o", file).output
+    assert "is not overwritten" in kfix("save", "--partition", "3", "--log-dir", DISKS, "--output-file", file).output
     assert file.read_text() == "mine"
     nowhere = Path(tmp_path / "none" / "offsets.json")
-    assert "no such folder" in kfix("save", "--partition", "3", "--log-dir", DISKS, "-o", nowhere).output
+    assert "no such folder" in kfix("save", "--partition", "3", "--log-dir", DISKS, "--output-file", nowhere).output
 
 
 def test_a_dry_run_shows_the_table_and_what_is_left_out(wired):
@@ -139,7 +139,7 @@ def test_without_a_terminal_nothing_is_committed(wired):
 def test_a_stored_plan_holds_what_is_committed(wired, tmp_path, options, rows):
     _, behind, file = wired
     plan = tmp_path / "plan.json"
-    said = kfix("restore", file, *SERVER, "--group", "mail", *options, "-o", plan, obj=behind)
+    said = kfix("restore", file, *SERVER, "--group", "mail", *options, "--output-file", plan, obj=behind)
     assert said.exit_code == 0, said.output
     [step] = json.loads(plan.read_text())["steps"]
     assert json.loads(step["args"]["offsets"]) == {str(number): str(offset) for number, offset in rows.items()}

@@ -43,7 +43,7 @@ def one_line(text: str) -> str:
 
 def plan_file(tmp: Path, *args: str, name: str = "plan.json") -> tuple[Path, dict[str, Any]]:
     path = tmp / name
-    result = kfix("plan", *args, "-o", str(path))
+    result = kfix("plan", *args, "--output-file", str(path))
     assert result.exit_code == 0, result.output
     return path, json.loads(path.read_text())
 

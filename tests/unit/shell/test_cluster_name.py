@@ -10,8 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from kfix.core.access import Access
-from kfix.front.options import BootstrapServer, ClusterName, CommandConfig, ZooKeeper
-from kfix.front.reaching import access_of
+from kfix.front.reaching import ClusterOptions, reaches
 from kfix.heal.live.clusters import live
 
 FLEET = """apiVersion: kfix/v1
@@ -34,14 +33,9 @@ def ask(home: Path, *words: str, **environ: str) -> Access | str:
     app = typer.Typer()
 
     @app.command()
-    def read(
-        ctx: typer.Context,
-        bootstrap_server: BootstrapServer = None,
-        cluster: ClusterName = None,
-        zookeeper: ZooKeeper = None,
-        command_config: CommandConfig = None,
-    ) -> None:
-        found.append(access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, 7.0))
+    @reaches
+    def read(reach: ClusterOptions) -> None:
+        found.append(replace(reach, timeout=7.0).access())
 
     real = live()
     done = runner.invoke(app, words, env=environ, obj=replace(real, environ={"XDG_CONFIG_HOME": str(home)} | environ))
@@ -77,6 +71,16 @@ def test_a_name_counts_more_than_an_address_of_the_environment_and_excludes_one_
     assert isinstance(access, Access)
     assert access.bootstrap_servers == "localhost:4"
     assert "leave out --bootstrap-server" in str(ask(home, "-c", "orders-test", "--bootstrap-server", "localhost:5"))
+
+
+def test_variables_belong_to_an_address_and_never_to_a_name(home: Path) -> None:
+    mine = {"KFIX_ZOOKEEPER": "localhost:9", "KFIX_COMMAND_CONFIG": "mine", "KFIX_BOOTSTRAP_CONTROLLER": "localhost:8"}
+    named = ask(home, "-c", "orders-test", **mine)
+    assert isinstance(named, Access)
+    assert (named.zookeeper, named.command_config, named.controllers) == (None, None, None)
+    for words, more in ((["-b", "localhost:7"], {}), ([], {"KFIX_BOOTSTRAP_SERVER": "localhost:7"})):
+        found = ask(home, *words, **mine, **more)
+        assert found == Access("localhost:7", "localhost:9", Path("mine"), 7.0, controllers="localhost:8")
 
 
 def test_the_inventory_may_be_another_file(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

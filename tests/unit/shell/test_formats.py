@@ -54,14 +54,14 @@ def test_a_file_has_what_standard_output_has(sick: Path, tmp_path: Path, name: F
     code, out, _ = run("--from", sick, "--format", name)
     target = tmp_path / "out"
     target.write_text("yesterday")
-    assert run("--from", sick, "--format", name, "--output", target) == (code, "", "")
+    assert run("--from", sick, "--format", name, "--output-file", target) == (code, "", "")
     assert target.read_text().split() == out.split()
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
     assert code == (2 if name is Format.NAGIOS else 21)
 
 
 def test_a_dash_is_standard_output(sick: Path) -> None:
-    assert run("--from", sick, "--json", "-o", "-") == run("--from", sick, "--json")
+    assert run("--from", sick, "--json", "--output-file", "-") == run("--from", sick, "--json")
 
 
 def test_formats_that_differ_exclude_each_other_and_equal_ones_do_not(sick: Path) -> None:
@@ -74,9 +74,11 @@ def test_formats_that_differ_exclude_each_other_and_equal_ones_do_not(sick: Path
 @pytest.mark.parametrize("name", ["json", "sarif", "junit", "prometheus", "nagios"])
 def test_a_failure_replaces_the_result_of_yesterday(well: Path, tmp_path: Path, name: str) -> None:
     target = tmp_path / "out"
-    assert run("--from", well, "--format", name, "-o", target)[0] == 0
+    assert run("--from", well, "--format", name, "--output-file", target)[0] == 0
     good = target.read_text()
-    code, out, err = run("--bootstrap-server", "127.0.0.1:1", "--timeout", "1", "--format", name, "-o", target)
+    code, out, err = run(
+        "--bootstrap-server", "127.0.0.1:1", "--timeout", "1", "--format", name, "--output-file", target
+    )
     assert code == (3 if name == "nagios" else 22)
     assert out == ""
     assert err.startswith("kfix: ")
@@ -102,7 +104,7 @@ def test_only_a_plain_file_is_replaced(sick: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for target, why in ((pipe, "is not a plain file"), (tmp_path, "is a folder"), (tmp_path / "no" / "x", "no such")):
-        code, out, err = run("--from", sick, "--json", "-o", target)
+        code, out, err = run("--from", sick, "--json", "--output-file", target)
         assert (code, json.loads(out)["exit_code"]) == (2, 2)
         assert why in err
 
@@ -115,7 +117,7 @@ def test_a_full_disk_is_one_line_and_keeps_the_old_file(sick: Path, tmp_path: Pa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    code, _, err = run("--from", sick, "--json", "-o", target)
+    code, _, err = run("--from", sick, "--json", "--output-file", target)
     assert code == 2
     assert f"{target}: cannot be written: No space left on device; the old file is unchanged" in err
     assert target.read_text() == "yesterday"
@@ -126,5 +128,5 @@ def test_a_group_is_reported_as_text_and_json_only(sick: Path, tmp_path: Path) -
     assert run("--from", sick, "--group", "g", "--format", "sarif")[0] == 2
     target = tmp_path / "out"
     code, out, _ = run("--from", sick, "--group", "g")
-    assert run("--from", sick, "--group", "g", "-o", target)[0] == code
+    assert run("--from", sick, "--group", "g", "--output-file", target)[0] == code
     assert target.read_text().split() == out.split()

@@ -217,7 +217,7 @@ def test_a_wrong_command_is_one_clear_line(wired: FakeWiring, args: list[str], c
 
 def test_a_plan_is_not_written_over_a_file(wired: FakeWiring, tmp_path: Path) -> None:
     path, _ = planned(tmp_path)
-    result = kfix("plan", "coordinator-stuck", "-o", path)
+    result = kfix("plan", "coordinator-stuck", "--output-file", path)
     assert result.exit_code == 2
     assert "is not overwritten" in result.output
     assert wired.cluster.faults.calls == []
@@ -245,7 +245,7 @@ def test_a_run_that_is_not_proved_exits_with_5(wired: FakeWiring, tmp_path: Path
     fast = shipped.read_text().replace("verify_timeout: 5s", "verify_timeout: 10ms")
     (site / shipped.name).write_text(fast.replace("verify_timeout: 30s", "verify_timeout: 10ms"))
     path = tmp_path / "p.json"
-    kfix("plan", "coordinator-stuck", "--runbooks", str(site), "-p", "prove_within=300ms", "-o", str(path))
+    kfix("plan", "coordinator-stuck", "--runbooks", str(site), "-p", "prove_within=300ms", "--output-file", str(path))
     plan_id = json.loads(path.read_text())["plan_id"][:8]
     result = kfix("apply", "--plan", str(path), "--approve", f"step:{plan_id}")
     assert result.exit_code == 3, result.output

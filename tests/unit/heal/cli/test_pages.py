@@ -37,12 +37,12 @@ def test_doc_is_the_page_of_show_and_goes_into_a_file(wired: FakeWiring, tmp_pat
     for part in ("## Preconditions", "## Goal", "## Steps", "- by hand:"):
         assert part in page
     out = tmp_path / "page.md"
-    assert kfix("doc", STUCK, "-o", str(out)).exit_code == 0
+    assert kfix("doc", STUCK, "--output-file", str(out)).exit_code == 0
     assert out.read_text() == page
-    again = kfix("doc", STUCK, "-o", str(out))
+    again = kfix("doc", STUCK, "--output-file", str(out))
     assert again.exit_code == 2
     assert "is not overwritten" in again.output
-    assert "cannot write" in kfix("doc", STUCK, "-o", "/nowhere/x.md").output
+    assert "cannot write" in kfix("doc", STUCK, "--output-file", "/nowhere/x.md").output
 
 
 @for_each("path", sorted(shipped_dir().glob("*.yaml")), ids=lambda p: p.stem)
@@ -176,7 +176,7 @@ def test_a_users_own_runbooks_go_before_kfixs_and_a_sites_before_both(
     _copy(site, "version: 1", "version: 3")
     assert "; version 3, by kfix" in kfix("show", STUCK, "--runbooks", str(site)).stdout
     path = tmp_path / "p.json"
-    kfix("plan", STUCK, "-o", str(path))
+    kfix("plan", STUCK, "--output-file", str(path))
     assert json.loads(path.read_text())["runbook"]["version"] == 2
 
 

@@ -87,9 +87,9 @@ def test_what_could_not_be_read_is_shown_before_a_request(weak: FakeWiring) -> N
         (["raise-topic-rf", "-p", "topic=\udcff"], "is not UTF-8 text"),
         (["raise-topic-rf", "-p", "topic=orders", "--diff", "/nowhere/p.json"], "no such plan file"),
         (["raise-topic-rf", "-p", "topic=orders", "--policy", "/nowhere/p.yaml"], "there is no such policy"),
-        (["raise-topic-rf", "-p", "topic=orders", "-o", "/nowhere/p.json"], "cannot write"),
+        (["raise-topic-rf", "-p", "topic=orders", "--output-file", "/nowhere/p.json"], "cannot write"),
         (["raise-topic-rf", "-p", "topic=orders", "--json-out", "/nowhere/p.json"], "cannot write"),
-        (["raise-topic-rf", "-p", "topic=orders", "-o", "/new", "--json-out", "/new"], "name two files"),
+        (["raise-topic-rf", "-p", "topic=orders", "--output-file", "/new", "--json-out", "/new"], "name two files"),
     ],
 )
 def test_a_wrong_wish_is_one_clear_line(weak: FakeWiring, args: list[str], says: str) -> None:
@@ -267,7 +267,7 @@ def test_the_times_of_a_plan_are_not_given_again(weak: FakeWiring, tmp_path: Pat
 def test_an_approval_without_a_plan_names_the_command_with_the_same_times(weak: FakeWiring) -> None:
     result = kfix("apply", "abort-transaction", "--transaction-grace", "0", "--approve", "plan:12345678")
     assert result.exit_code == 2
-    assert "--transaction-grace 0 -o plan.json" in one_line(result.output)
+    assert "--transaction-grace 0 --output-file plan.json" in one_line(result.output)
 
 
 def test_nothing_of_the_clients_settings_is_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -275,7 +275,9 @@ def test_nothing_of_the_clients_settings_is_written_down(monkeypatch: pytest.Mon
     fake = wire("coordinator-stuck", monkeypatch, tmp_path)
     settings = tmp_path / "client.properties"
     settings.write_text("sasl.jaas.config=... password=hush-hush-4711\n")
-    result = kfix("plan", "coordinator-stuck", "--command-config", str(settings), "-o", str(tmp_path / "p.json"))
+    result = kfix(
+        "plan", "coordinator-stuck", "--command-config", str(settings), "--output-file", str(tmp_path / "p.json")
+    )
     plan_id = json.loads((tmp_path / "p.json").read_text())["plan_id"][:8]
     applied = kfix(
         "apply", "--plan", str(tmp_path / "p.json"), "--command-config", str(settings), "--approve", f"plan:{plan_id}"

@@ -101,7 +101,7 @@ def test_a_plan_for_two_persons_needs_a_signature_the_phrase_and_another_user(
     assert alone.exit_code == 4
     assert "a second person has not signed this plan" in one_line(alone.output)
     signed = tmp_path / "signed.json"
-    told = kfix("countersign", str(path), "-o", str(signed), "--reason", "I looked at it", "--json")
+    told = kfix("countersign", str(path), "--output-file", str(signed), "--reason", "I looked at it", "--json")
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["plan_id"] == plan["plan_id"]
     mine = kfix("apply", *flags, "--countersign", str(signed))
@@ -123,10 +123,10 @@ def test_a_plan_for_two_persons_needs_a_signature_the_phrase_and_another_user(
     ("args", "says"),
     [
         (["countersign", "PLAN"], "Missing option"),
-        (["countersign", "PLAN", "-o", "OUT", "--reason", " "], "--reason needs a reason"),
-        (["countersign", "PLAN", "-o", "OUT", "--reason", "\udcff"], "is not UTF-8 text"),
-        (["countersign", "/nowhere.json", "-o", "OUT", "--reason", "x"], "no such plan file"),
-        (["countersign", "/", "-o", "OUT", "--reason", "x"], "cannot read the plan"),
+        (["countersign", "PLAN", "--output-file", "OUT", "--reason", " "], "--reason needs a reason"),
+        (["countersign", "PLAN", "--output-file", "OUT", "--reason", "\udcff"], "is not UTF-8 text"),
+        (["countersign", "/nowhere.json", "--output-file", "OUT", "--reason", "x"], "no such plan file"),
+        (["countersign", "/", "--output-file", "OUT", "--reason", "x"], "cannot read the plan"),
     ],
 )
 def test_signing_wrongly_is_one_clear_line(wired: FakeWiring, tmp_path: Path, args: list[str], says: str) -> None:
@@ -140,6 +140,6 @@ def test_signing_wrongly_is_one_clear_line(wired: FakeWiring, tmp_path: Path, ar
 
 def test_ones_own_plan_is_not_signed(wired: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, _ = plan_file(tmp_path, STUCK)
-    result = kfix("countersign", str(path), "-o", str(tmp_path / "s.json"), "--reason", "x")
+    result = kfix("countersign", str(path), "--output-file", str(tmp_path / "s.json"), "--reason", "x")
     assert result.exit_code == 3
     assert "a second person must sign it" in one_line(result.output)

@@ -55,7 +55,7 @@ def printed_in(result: Result) -> str:
 @pytest.fixture(params=CASES)
 def planned(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Shell, str]:
     shell = Shell(request.param, tmp_path)
-    said = shell.run(["runbook", "plan", CASES[request.param], "-o", str(tmp_path / "plan.json")])
+    said = shell.run(["runbook", "plan", CASES[request.param], "--output-file", str(tmp_path / "plan.json")])
     assert said.exit_code == 0, said.output
     return shell, printed_in(said)
 

@@ -108,7 +108,7 @@ def test_a_run_is_taken_back_by_a_plan_of_its_own(lax: FakeWiring, tmp_path: Pat
     assert kfix("apply", "--plan", str(path), "--approve", f"step:{plan['plan_id'][:8]}").exit_code == 0
     run = last_run(tmp_path)
     undo = tmp_path / "undo.json"
-    made = kfix("rollback", run.name, "-o", str(undo))
+    made = kfix("rollback", run.name, "--output-file", str(undo))
     assert made.exit_code == 0, made.output
     assert f"Roll back run {run.name}" in made.output
     written = json.loads(undo.read_text())
@@ -139,7 +139,7 @@ def test_a_policy_raises_the_gates_of_a_rollback_too(lax: FakeWiring, tmp_path: 
     policy = tmp_path / "policy.yaml"
     policy.write_text("apiVersion: kfix/v1\nkind: Policy\ngates: {config.set: two_person}\n")
     undo = tmp_path / "undo.json"
-    kfix("rollback", last_run(tmp_path).name, "--policy", str(policy), "-o", str(undo))
+    kfix("rollback", last_run(tmp_path).name, "--policy", str(policy), "--output-file", str(undo))
     assert {s["gate"] for s in json.loads(undo.read_text())["steps"]} == {Gate.TWO_PERSON.word}
 
 
@@ -182,7 +182,11 @@ def test_a_throttle_for_a_run_whose_process_is_gone_is_refused(weak: FakeWiring,
         (["resume", "RUN", "--did", "nothing"], 3, "the plan has no such step"),
         (["resume", "RUN", "--countersign", "/nowhere"], 2, "no such signature file"),
         (["rollback", "nothing"], 2, "there is no run 'nothing'"),
-        (["rollback", "RUN", "-o", "/nowhere/x"], 3, "whether the change was made is unknown: check orders-0"),
+        (
+            ["rollback", "RUN", "--output-file", "/nowhere/x"],
+            3,
+            "whether the change was made is unknown: check orders-0",
+        ),
         (["resume", "../../etc"], 2, "there is no run"),
         (["resume", ""], 2, "there is no run"),
         (["verify", "RUN", "--finding", "x"], 2, "No such option"),
@@ -349,5 +353,5 @@ def test_what_is_to_be_done_next_names_the_cluster_as_the_caller_did(named: Fake
     assert f"kfix runbook verify {run} -c shop" in one_line(again.output)
     refused = kfix("apply", "raise-topic-rf", "-p", "topic=orders", "-c", "shop", "--approve", "plan:00000000")
     said = one_line(refused.output)
-    assert "kfix runbook plan raise-topic-rf -c shop -o plan.json" in said
+    assert "kfix runbook plan raise-topic-rf -c shop --output-file plan.json" in said
     assert "kfix runbook apply --plan plan.json -c shop" in said
