@@ -17,13 +17,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kfix.api.calls import carry_out, diagnose, plan, whatif
+    from kfix.api.calls import carry_out, diagnose, judge, load_snapshot, named, plan, snapshot, whatif
     from kfix.core.access import Access
     from kfix.core.application import App
     from kfix.core.clusters import Clusters, DiagnoseOptions, OpenCluster
+    from kfix.core.criteria import Criteria
     from kfix.core.diagnosis.finding import Diagnosis, Finding
     from kfix.core.diagnosis.forecast import Forecast
+    from kfix.core.errors import KfixError
     from kfix.core.ports import Human
+    from kfix.core.snapshot.snapshot import Snapshot
+    from kfix.diagnose.report.json_findings import findings_json
+    from kfix.diagnose.report.verdict import exit_code
+    from kfix.diagnose.snapshots import save_snapshot
     from kfix.heal.execution.context import RunResult
     from kfix.heal.model.plan import Plan
     from kfix.heal.session.request import Nothing
@@ -34,18 +40,28 @@ _HOMES = {
     "App": "kfix.core.application",
     "Approval": "kfix.heal.session.session",
     "Clusters": "kfix.core.clusters",
+    "Criteria": "kfix.core.criteria",
     "DiagnoseOptions": "kfix.core.clusters",
     "Diagnosis": "kfix.core.diagnosis.finding",
     "Finding": "kfix.core.diagnosis.finding",
     "Forecast": "kfix.core.diagnosis.forecast",
-    "RunResult": "kfix.heal.execution.context",
     "Human": "kfix.core.ports",
+    "KfixError": "kfix.core.errors",
     "Nothing": "kfix.heal.session.request",
     "OpenCluster": "kfix.core.clusters",
     "Plan": "kfix.heal.model.plan",
+    "RunResult": "kfix.heal.execution.context",
+    "Snapshot": "kfix.core.snapshot.snapshot",
     "carry_out": "kfix.api.calls",
     "diagnose": "kfix.api.calls",
+    "exit_code": "kfix.diagnose.report.verdict",
+    "findings_json": "kfix.diagnose.report.json_findings",
+    "judge": "kfix.api.calls",
+    "load_snapshot": "kfix.api.calls",
+    "named": "kfix.api.calls",
     "plan": "kfix.api.calls",
+    "save_snapshot": "kfix.diagnose.snapshots",
+    "snapshot": "kfix.api.calls",
     "whatif": "kfix.api.calls",
 }
 
@@ -54,18 +70,28 @@ __all__ = [
     "App",
     "Approval",
     "Clusters",
+    "Criteria",
     "DiagnoseOptions",
     "Diagnosis",
     "Finding",
     "Forecast",
     "Human",
+    "KfixError",
     "Nothing",
     "OpenCluster",
     "Plan",
     "RunResult",
+    "Snapshot",
     "carry_out",
     "diagnose",
+    "exit_code",
+    "findings_json",
+    "judge",
+    "load_snapshot",
+    "named",
     "plan",
+    "save_snapshot",
+    "snapshot",
     "whatif",
 ]
 

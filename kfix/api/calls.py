@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kfix.core.access import Access
 from kfix.core.application import App
-from kfix.core.clusters import DiagnoseOptions
+from kfix.core.clusters import DiagnoseOptions, SnapshotOptions
+from kfix.core.contexts.profiles import named as access_by_name
+from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.diagnosis.forecast import Forecast
 from kfix.core.errors import UsageError
 from kfix.core.ports import Human
+from kfix.core.snapshot.snapshot import Snapshot
+from kfix.diagnose.snapshots import load_merged
 from kfix.heal.execution.context import RunResult
 from kfix.heal.gate.gates import Unattended
 from kfix.heal.journal.journal import Listener
@@ -34,6 +38,37 @@ def diagnose(access: Access, options: DiagnoseOptions = _USUAL, *, app: App | No
     Raises UsageError for an access that is none, and UnreachableError where no source answers.
     """
     return (app or live()).clusters.diagnose(access, options)[0]
+
+
+def named(name: str, *, timeout: float = 5.0, app: App | None = None) -> Access:
+    """Returns the access to a cluster of the inventory, as `-c NAME` does.
+
+    Raises UsageError if there is no inventory or it has no such cluster, InvalidFileError if it is not valid.
+    """
+    return access_by_name(name, Access(timeout=timeout), (app or live()).environ)
+
+
+def snapshot(access: Access, *, groups: Sequence[str] = (), app: App | None = None) -> Snapshot:
+    """Returns the state of a live cluster, every source read once; `groups` are probed, too.
+
+    Raises UnreachableError where no source answers; a source that failed is in `failed_sources`.
+    """
+    return (app or live()).clusters.snapshot(access, SnapshotOptions(tuple(groups), every_log_end=True))
+
+
+def load_snapshot(*files: Path) -> Snapshot:
+    """Returns a saved snapshot, or what pasted text or logs show; several files are merged, as `--from` does.
+
+    Raises UsageError for a file that is not there, InvalidFileError for one that is not valid.
+    """
+    return load_merged(files)
+
+
+def judge(snapshot: Snapshot, criteria: Criteria = CRITERIA) -> Diagnosis:
+    """Returns the findings of a snapshot, worst first; no cluster is read."""
+    from kfix_diagnostics.engine import diagnose as judged  # noqa: PLC0415 - loads every check
+
+    return judged(snapshot, criteria=criteria)
 
 
 def whatif(

@@ -56,6 +56,11 @@ class Access:
     expected_id: str = ""
     listed: ListedCluster | None = None
 
+    def __post_init__(self) -> None:
+        """Takes the name of a file for its path, too."""
+        if isinstance(self.command_config, str):
+            object.__setattr__(self, "command_config", Path(self.command_config))
+
     def options(self) -> list[str]:
         """Returns the options that reach the same cluster, as words of a command to paste."""
         if self.name:

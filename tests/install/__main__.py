@@ -8,6 +8,7 @@ and pre-commit are installed into a temporary folder; packages come from the reg
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -124,6 +125,17 @@ def with_pre_commit(pre_commit: Path, folder: Path) -> None:
     assert "coordinator-stuck.yaml:1:1" in done.stdout, done.stdout
 
 
+def with_mypy(wheel: Path, folder: Path) -> None:
+    """Checks the code of docs/python.md against the types of the installed package."""
+    must(sys.executable, "-m", "venv", folder / "typed")
+    python = folder / "typed" / "bin" / "python"
+    must(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", f"kafka-kfix @ {wheel.as_uri()}", "mypy")
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(), re.MULTILINE | re.DOTALL)
+    for number, block in enumerate(blocks):
+        (folder / f"page{number}.py").write_text(block)
+        must(python, "-m", "mypy", "--strict", f"page{number}.py", cwd=folder)
+
+
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
@@ -157,12 +169,17 @@ def main(extras: Sequence[str]) -> int:
                     error = found
                 row(f"python {version}, {tool}, {f'[{extra}]' if extra else 'no extra'}", began, error)
                 shutil.rmtree(folder, ignore_errors=True)
-        began, error = time.monotonic(), None
-        try:
-            with_pre_commit(tools / "pre-commit", top)
-        except AssertionError as found:
-            error = found
-        row("pre-commit try-repo, both hooks", began, error)
+        others = {
+            "pre-commit try-repo, both hooks": lambda: with_pre_commit(tools / "pre-commit", top),
+            "mypy, the code of docs/python.md": lambda: with_mypy(wheel, top),
+        }
+        for what, trial in others.items():
+            began, error = time.monotonic(), None
+            try:
+                trial()
+            except AssertionError as found:
+                error = found
+            row(what, began, error)
     return 1 if failed else 0
 
 
