@@ -133,7 +133,7 @@ format: setup-dev
 # The pages of docs/ as a site, in site/: open site/index.html, or `mkdocs serve` while writing.
 docs:
 	@bash .ci/setup $(VENV) docs
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: setup-dev
 	@$(BIN)/python -m benchmarks
