@@ -288,8 +288,8 @@ def apply(
             with healing(app, access, seen) as session:
                 made = _plan_or_reasons(*session.plan(asked, one, seen), out)
                 if made is not None:
-                    out.show(made)
                     attendance = out.attendance(made, app.human)
+                    out.show_before_gates(made, attendance.human, apart=step)
                     result = session.carry_out(made, approval, asked.policy, attendance, just_now, runbooks)
                     out.close(made, result, access)
                     changed += result.changed
@@ -310,8 +310,9 @@ def _apply_plan(
     approval.to(given)
     access = for_plan(access, given)
     with healing(app, access) as session:
-        out.show(given)
-        result = session.carry_out(given, approval, rules, out.attendance(given, app.human), runbooks=runbooks)
+        attendance = out.attendance(given, app.human)
+        out.show_before_gates(given, attendance.human, apart=approval.step_by_step)
+        result = session.carry_out(given, approval, rules, attendance, runbooks=runbooks)
         out.close(given, result, access)
     if result.changed and not given.undoes:
         out.left(given, left_by(app, access, given), access)

@@ -12,9 +12,12 @@ from kfix.core.access import Access
 from kfix.core.errors import KfixError, NotProvedError, RollbackFailedError, RolledBackError, StoppedError
 from kfix.core.harmless import lines
 from kfix.core.ports import Human
+from kfix.core.snapshot.snapshot import Mode
 from kfix.core.wording import several, some
 from kfix.front.console import HarmlessConsole, console_on, styled
 from kfix.heal.execution.context import RunResult
+from kfix.heal.gate.gates import opens_with_the_plan
+from kfix.heal.gate.prompt import plan_page
 from kfix.heal.model.plan import Plan
 from kfix.heal.report.keyboard import Terminal
 from kfix.heal.report.plan import print_plan
@@ -45,6 +48,13 @@ class Out:
 
     def show(self, plan: Plan) -> None:
         print_plan(plan, steps_of(plan), self.people)
+
+    def show_before_gates(self, plan: Plan, person: Human, *, apart: bool) -> None:
+        """Shows a plan that is about to be carried out: as one page to a person, unless the first gate shows that."""
+        if not person.interactive:
+            self.show(plan)
+        elif not opens_with_the_plan(plan, apart=apart):
+            person.show(plan_page(plan, apart=apart or plan.cluster.mode is Mode.KRAFT))
 
     def close(self, plan: Plan, result: RunResult, access: Access) -> None:
         words = closing(

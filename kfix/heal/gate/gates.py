@@ -158,13 +158,20 @@ def lowest_gate(*, apart: bool) -> Gate:
     return Gate.STEP if apart else Gate.AUTO
 
 
+def opens_with_the_plan(plan: Plan, *, apart: bool) -> bool:
+    """Returns whether the first question is about the whole plan, and so shows it."""
+    lowest = lowest_gate(apart=apart or plan.cluster.mode is Mode.KRAFT)
+    first = next((step for step in plan.steps if in_force(step, lowest) is not Gate.AUTO), None)
+    return first is not None and in_force(first, lowest) is Gate.PLAN
+
+
 def flags(plan: Plan, *, apart: bool = False) -> str:
     """Returns the flags that approve every gate of a plan, also on KRaft, whose cluster cannot be locked."""
     lowest = lowest_gate(apart=apart or plan.cluster.mode is Mode.KRAFT)
-    return _flags(plan, [(step, _raised(step, lowest)) for step in plan.steps])
+    return _flags(plan, [(step, in_force(step, lowest)) for step in plan.steps])
 
 
-def _raised(step: PlannedStep, lowest: Gate) -> Gate:
+def in_force(step: PlannedStep, lowest: Gate) -> Gate:
     """Returns the gate in force. Steps at `auto`, such as waiting and restoring, stay there."""
     return step.gate if step.gate is Gate.AUTO else max(step.gate, lowest)
 
@@ -190,7 +197,7 @@ class Gatekeeper:
         self.passed: set[str] = set()
 
     def level(self, step: PlannedStep) -> Gate:
-        return _raised(step, self.lowest)
+        return in_force(step, self.lowest)
 
     def open_without_asking(self, step: PlannedStep) -> bool:
         """Returns whether the step needs no question: it has no gate, or its gate was passed already."""

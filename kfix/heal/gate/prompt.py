@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from kfix.core.harmless import Lines, lines
 from kfix.core.snapshot.snapshot import Mode
-from kfix.heal.gate.gates import Screen, sure_phrases
+from kfix.heal.gate.gates import Screen, in_force, lowest_gate, sure_phrases
 from kfix.heal.model.facts import Fact, fact_lines, show_value
-from kfix.heal.model.plan import Gate, Plan, PlannedStep
+from kfix.heal.model.plan import Gate, OnFailure, Plan, PlannedStep
 
 _SHOWN = 8
 #: docs/adr/023
@@ -20,34 +21,44 @@ def screen(
 ) -> Screen:
     """Returns the screen for a step. `step_and_gate` holds the step and the gate in force in this run."""
     step, level = step_and_gate
-    text = _plan_text(plan, number, changed) if level is Gate.PLAN else _step_text(plan, number, step, now, changed)
+    text = plan_page(plan, number, changed) if level is Gate.PLAN else _step_text(plan, number, step, now, changed)
     return Screen(text=text, details=_details(step, now), why=_why(plan, step, level))
 
 
-def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
-    covered = [(n, s) for n, s in enumerate(plan.steps, 1) if n >= number and s.gate <= Gate.PLAN]
-    beyond = [(n, s) for n, s in enumerate(plan.steps, 1) if s.gate > Gate.PLAN]
-    rows = [
-        f"APPROVE PLAN {plan.short_id}   {plan.runbook.id}   on {plan.cluster.name}",
-        f"finding   {plan.finding.key}",
+def plan_page(plan: Plan, number: int = 1, changed: tuple[str, ...] = (), *, apart: bool = False) -> Lines:
+    """Returns the plan on one page, from step `number` on: what a person approves. `apart`: each change asks by itself.
+
+    Facts, checks and commands are in the details of the gate; `kfix runbook plan` prints all of them.
+    """
+    steps = [(n, s) for n, s in enumerate(plan.steps, 1) if n >= number]
+    expires = datetime.fromtimestamp(plan.expires_at, UTC).strftime("%H:%M UTC")
+    return lines(
+        f"PLAN {plan.short_id}   {plan.runbook.id} on {plan.cluster.name}, expires {expires}",
+        f"finding   {plan.finding.key}: {plan.finding.summary}",
         f"cause     {plan.finding.cause}",
-        _list("covers", _some([f"{n} {s.id}: {s.what}" for n, s in covered])),
-    ]
-    if beyond:
-        first = {s.id for _, s in sure_phrases(plan)}
-        rows += _more_gates("now, before any change, for", [s for _, s in beyond if s.id in first])
-        rows += _more_gates("again before", [s for _, s in beyond if s.id not in first])
-    rows += [
-        f"at worst  {plan.impact.words(plan.widest_risk)}",
-        _list("undo", _some(list(dict.fromkeys(s.undo for _, s in covered)))),
+        _list("goal", _some([str(call) for call in plan.goal.checks])),
+        f"at worst  {plan.impact.words(plan.widest_risk, ' if every step is needed')}",
+        _list("steps", _some([f"{n} {s.id} ({_asked(plan, n, apart=apart)}): {s.what}" for n, s in steps])),
+        _list("undo", _some(list(dict.fromkeys(s.undo for _, s in steps)))),
+        *([_list("warning", _some(list(plan.warnings)))] if plan.warnings else []),
         *_stopping(plan, changed),
-    ]
-    return lines(*rows)
+    )
 
 
-def _more_gates(when: str, steps: list[PlannedStep]) -> list[str]:
-    rungs = dict.fromkeys(f"{s.id.partition(':')[0]} ({s.gate.word})" for s in steps)
-    return [f"asks      {when} each {' and each '.join(rungs)}"] if rungs else []
+def _asked(plan: Plan, number: int, *, apart: bool) -> str:
+    """Returns when a step is done and which answer covers it, such as `only if 1 fails; asks again`."""
+    step = plan.steps[number - 1]
+    before = plan.steps[number - 2] if number > 1 else None
+    if_needed = f"only if {number - 1} fails; " if before is not None and before.on_failure is OnFailure.NEXT else ""
+    first = ", before any change" if number in {n for n, _ in sure_phrases(plan)} else ""
+    answers = {
+        Gate.AUTO: "changes nothing",
+        Gate.PLAN: "this answer",
+        Gate.STEP: "asks again",
+        Gate.TYPED: f"asks for a phrase{first}",
+        Gate.TWO_PERSON: f"asks for a phrase{first}, signed by a second person",
+    }
+    return if_needed + answers[in_force(step, lowest_gate(apart=apart))]
 
 
 def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> str:

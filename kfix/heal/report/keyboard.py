@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import termios
+import textwrap
 import time
 from contextlib import suppress
 
@@ -15,6 +17,7 @@ from kfix.front.console import styled
 
 # More bytes than a terminal passes in one line.
 _LONGEST_ANSWER = 4096
+_NARROWEST = 40
 
 
 class Terminal:
@@ -30,7 +33,9 @@ class Terminal:
     def show(self, text: str) -> None:
         with suppress(OSError):
             self._console.print()
-            self._console.print(styled(text), soft_wrap=True)
+            for line in text.splitlines():
+                for row in _wrapped(line, self._console.width):
+                    self._console.print(styled(row), soft_wrap=True)
 
     def ask(self, prompt: str, within: float | None = None) -> str | None:
         """Returns the answer, or None at the end of input, after `within` seconds, or if the output has gone away."""
@@ -40,6 +45,23 @@ class Terminal:
             return typed_line(within)
         except (OSError, ValueError, termios.error):
             return None
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Returns a line as rows of whole words, indented as far as what follows its label; a command stays one row."""
+    label = re.match(r" *(?:\S+ {2,})?", line)
+    indent = " " * len(label[0] if label else "")
+    if " --bootstrap-server " in line or len(indent) > width // 2:
+        return [line]
+    return textwrap.wrap(
+        line,
+        max(width, _NARROWEST),
+        subsequent_indent=indent or "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+        replace_whitespace=False,
+    ) or [""]
 
 
 #: The next line of a pasted block arrives within this time (seconds); a typed one does not.

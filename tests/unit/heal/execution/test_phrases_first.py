@@ -43,7 +43,7 @@ def test_the_phrase_is_asked_for_once_and_before_the_first_intent(unclean: tuple
         ("step.intent", "longest-log-first"),
         ("step.intent", "elect-unclean"),
     ]
-    assert "now, before any change, for each elect-unclean (typed)" in stage.human.shown[0]
+    assert "2 elect-unclean (asks for a phrase, before any change): " in stage.human.shown[0]
 
 
 def test_a_phrase_that_was_given_does_not_outlive_its_plan(unclean: tuple[Stage, Plan]) -> None:
