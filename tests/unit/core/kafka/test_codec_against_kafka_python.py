@@ -5,11 +5,11 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kafka.protocol import admin, consumer
+from kafka.protocol import admin, consumer, producer
 from kafka.protocol import metadata as meta
 from kafka.protocol.consumer import group
 
-from kfix.core.kafka import group_messages, kraft_messages, requests, sasl
+from kfix.core.kafka import group_messages, kraft_messages, requests, sasl, transaction_messages
 from kfix.core.kafka.api import Api
 from kfix.core.kafka.codec import ByteReader, ProtocolError
 from kfix.core.kafka.connection import _frame
@@ -21,6 +21,7 @@ from tests.wire import Writer
 
 names = st.text(min_size=1, max_size=20)
 TP = TopicPartition("t", 0)
+MARKER = transaction_messages.Marker(TP, 7, 1, True, 2)
 ids = st.lists(st.integers(0, 70000), max_size=5)
 
 
@@ -383,6 +384,52 @@ def test_answers_to_changes_carry_the_partitions_own_error(code, message):
     assert (said.error, said.message) == (code, message or "")
 
 
+@given(names, st.integers(-1, 2**40), st.integers(0, 9))
+def test_the_producers_of_a_partition_are_read_whole(name, start, index):
+    asked = transaction_messages.describe_producers([TopicPartition(name, index)])
+    topic = admin.DescribeProducersRequest.TopicRequest(name=name, partition_indexes=[index])
+    same(asked, admin.DescribeProducersRequest(topics=[topic]))
+    row = admin.DescribeProducersResponse.TopicResponse
+    state = row.PartitionResponse.ProducerState(
+        producer_id=7,
+        producer_epoch=1,
+        last_sequence=5,
+        last_timestamp=9,
+        coordinator_epoch=2,
+        current_txn_start_offset=start,
+    )
+    partition = row.PartitionResponse(partition_index=index, error_code=0, error_message=None, active_producers=[state])
+    message = admin.DescribeProducersResponse(throttle_time_ms=0, topics=[row(name=name, partitions=[partition])])
+    one = transaction_messages.ProducerState(7, 1, 9, 2, start)
+    assert asked.decode(answer(message, 0)) == {
+        TopicPartition(name, index): transaction_messages.DescribedProducers(0, (one,))
+    }
+
+
+@given(names, st.booleans(), st.booleans(), st.integers(0, 9), st.sampled_from([0, 31]))
+def test_the_end_of_a_transaction_in_one_partition_has_the_same_bytes(name, commit, newer, index, code):
+    tp = TopicPartition(name, index)
+    marker = producer.WriteTxnMarkersRequest.WritableTxnMarker
+    topic = marker.WritableTxnMarkerTopic(name=name, partition_indexes=[index])
+    asked = transaction_messages.write_marker(transaction_messages.Marker(tp, 7, 1, commit, 2), newer=newer)
+    theirs = marker(producer_id=7, producer_epoch=1, transaction_result=commit, topics=[topic], coordinator_epoch=2)
+    same(asked, producer.WriteTxnMarkersRequest(markers=[theirs]))
+    assert not asked.api_key.reads
+    result = producer.WriteTxnMarkersResponse.WritableTxnMarkerResult
+    of_topic = result.WritableTxnMarkerTopicResult
+    row = of_topic.WritableTxnMarkerPartitionResult(partition_index=index, error_code=code)
+    for rows in ([row], []):
+        said = producer.WriteTxnMarkersResponse(
+            markers=[result(producer_id=7, topics=[of_topic(name=name, partitions=rows)])]
+        )
+        if rows:
+            found = asked.decode(answer(said, asked.version))
+            assert found == requests.PartitionResult(code, str(tp) if code else "")
+        else:
+            with pytest.raises(ProtocolError, match="0 partitions for one"):
+                asked.decode(answer(said, asked.version))
+
+
 every = [
     requests.metadata(),
     requests.list_offsets((), requests.LATEST),
@@ -409,6 +456,9 @@ every = [
     group_messages.init_producer_id("t", 1, 0, 1),
     kraft_messages.api_versions(),
     kraft_messages.unregister_broker(1),
+    transaction_messages.describe_producers((TP,)),
+    transaction_messages.write_marker(MARKER, newer=False),
+    transaction_messages.write_marker(MARKER, newer=True),
     sasl.handshake("PLAIN"),
     sasl.send_token(b""),
 ]

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol import admin, producer, schemas
+from kafka.protocol import schemas
 
-from kfix.core.kafka import codec, group_messages, kraft_messages, new_groups, requests, sasl
+from kfix.core.kafka import codec, group_messages, kraft_messages, new_groups, requests, sasl, transaction_messages
 from kfix.core.kafka.api import Api
 from kfix.core.kafka.codec import ByteReader, ProtocolError, decoder, encoder
 from kfix.lab.clients import asking
 from tests.each import for_each
-from tests.unit.core.kafka.test_codec_against_kafka_python import answer, every, names, same
+from tests.unit.core.kafka.test_codec_against_kafka_python import every, names
 from tests.wire import Writer
 
 TYPES = {"int8": "i8", "int16": "i16", "uint16": "u16", "int32": "i32", "int64": "i64", "string": "str"}
@@ -80,62 +80,17 @@ def test_a_declaration_has_the_fields_of_kafkas_definition(used):
 
 
 def test_every_declaration_is_compared():
-    modules = (requests, group_messages, kraft_messages, sasl, asking)
+    modules = (requests, group_messages, kraft_messages, sasl, transaction_messages, asking)
     declared = {each for module in modules for each in vars(module).values() if isinstance(each, Api)}
     assert {each for each in declared if (each, "request") not in DEFINITIONS} == MISSING
     assert declared - {api for api, _ in USED} <= MISSING
 
 
 def test_only_these_apis_pass_a_read_only_connection():
-    modules = (requests, group_messages, kraft_messages, new_groups, sasl, asking)
+    modules = (requests, group_messages, kraft_messages, new_groups, sasl, transaction_messages, asking)
     declared = {each for module in modules for each in vars(module).values() if isinstance(each, Api)}
-    reading = {1, 2, 3, 9, 10, 15, 16, 17, 18, 23, 32, 35, 36, 46, 55, 60, 69, 75, 77, 89, 90}
+    reading = {1, 2, 3, 9, 10, 15, 16, 17, 18, 23, 32, 35, 36, 46, 55, 60, 61, 69, 75, 77, 89, 90}
     assert {each for each in declared if each.reads} == reading
-
-
-DESCRIBE_PRODUCERS = Api(
-    61,
-    "topics:[name:str partitions:i32s]",
-    "_throttle_ms:i32 topics:[name:str partitions:[index:i32 error:i16 message:str producers:[id:i64 epoch:i32"
-    " _sequence:i32 last_ms:i64 coordinator_epoch:i32 start:i64]]]",
-    reads=True,
-    flexible=0,
-)
-WRITE_TXN_MARKERS = Api(
-    27,
-    "markers:[producer:i64 epoch:i16 commit:bool topics:[name:str partitions:i32s] coordinator_epoch:i32]",
-    "markers:[producer:i64 topics:[name:str partitions:[index:i32 error:i16]]]",
-    flexible=1,
-)
-
-
-@given(names, st.integers(0, 2**40), st.integers(0, 9))
-def test_a_new_message_is_one_declaration(name, start, index):
-    asked = DESCRIBE_PRODUCERS.ask(0, ([(name, (index,))],), lambda topics: topics)
-    topic = admin.DescribeProducersRequest.TopicRequest(name=name, partition_indexes=[index])
-    same(asked, admin.DescribeProducersRequest(topics=[topic]))
-    row = admin.DescribeProducersResponse.TopicResponse
-    state = row.PartitionResponse.ProducerState(
-        producer_id=7,
-        producer_epoch=1,
-        last_sequence=5,
-        last_timestamp=9,
-        coordinator_epoch=2,
-        current_txn_start_offset=start,
-    )
-    partition = row.PartitionResponse(partition_index=index, error_code=0, error_message=None, active_producers=[state])
-    message = admin.DescribeProducersResponse(throttle_time_ms=0, topics=[row(name=name, partitions=[partition])])
-    assert asked.decode(answer(message, 0)) == [(name, [(index, 0, "", [(7, 1, 9, 2, start)])])]
-
-
-@given(names, st.booleans(), st.integers(0, 9))
-def test_a_new_message_that_changes_the_cluster_is_refused_without_being_allowed(name, commit, index):
-    marker = producer.WriteTxnMarkersRequest.WritableTxnMarker
-    topic = marker.WritableTxnMarkerTopic(name=name, partition_indexes=[index])
-    asked = WRITE_TXN_MARKERS.ask(1, ([(7, 1, commit, [(name, (index,))], 2)],), lambda markers: markers)
-    theirs = marker(producer_id=7, producer_epoch=1, transaction_result=commit, topics=[topic], coordinator_epoch=2)
-    same(asked, producer.WriteTxnMarkersRequest(markers=[theirs]))
-    assert not asked.api_key.reads
 
 
 MANY = "_throttle_ms:i32 rows:[index:i32 offset:i64]"
