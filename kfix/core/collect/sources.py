@@ -36,7 +36,7 @@ from kfix.core.collect.quorum import QuorumQuestion, why_unread
 from kfix.core.collect.rights import AUTHORIZER, refuse_hidden
 from kfix.core.collect.source import Known, source
 from kfix.core.collect.tasks import asks, by_broker, by_partition
-from kfix.core.collect.transactions import name_producers, open_producers
+from kfix.core.collect.transactions import ask_held, open_producers, read_transactions, still_held
 from kfix.core.deadline import Deadline
 from kfix.core.derive.compaction import segment_bytes_of
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
@@ -59,9 +59,10 @@ from kfix.core.snapshot.snapshot import (
     LogEnd,
     Mode,
     OffsetsLog,
+    PartitionView,
     TopicPartition,
 )
-from kfix.core.snapshot.transactions import TransactionLog
+from kfix.core.snapshot.transactions import OpenBatch, TransactionLog
 
 _NOT_ASKED = (
     "not asked: a broker that has lost ZooKeeper would never answer, and would have one thread fewer for its clients"
@@ -182,14 +183,35 @@ def group_readings(known: Known) -> tuple[GroupReading, ...]:
     )
 
 
-@source(fills="transaction_log", needs=(offsets_logs, group_readings))
+@source()
+def led_partitions(known: Known) -> Mapping[TopicPartition, PartitionView]:
+    """Returns the newest metadata of each partition with a leader; none without transactions. Sends no request."""
+    found: dict[TopicPartition, PartitionView] = {}
+    for partitions in distinct(known.views)[0]:
+        for tp, each in partitions.items():
+            if each.leader >= 0 and (tp not in found or found[tp].leader_epoch < each.leader_epoch):
+                found[tp] = each
+    return found if any(tp.topic == TRANSACTIONS_TOPIC for tp in found) else {}
+
+
+@source(needs=(led_partitions,))
+def held_partitions(known: Known) -> Mapping[TopicPartition, OpenBatch]:
+    """Returns the batches at last stable offsets that no new transaction holds: two or three requests per leader."""
+    led = by_broker((each.leader, tp) for tp, each in known[led_partitions].items())
+    answers = known.brokers.each("open transactions broker", led, ask_held).found
+    return {tp: batch for found in answers.values() for tp, batch in found.items()}
+
+
+@source(fills="transaction_log", needs=(offsets_logs, group_readings, led_partitions, held_partitions))
 def transaction_log(known: Known) -> TransactionLog | None:
-    producers = open_producers(known[offsets_logs], known[group_readings], known.taken_at)
+    """Reads the log between two readings of the partitions: what it does not have open then hangs."""
+    held = known[held_partitions]
+    producers = open_producers(known[offsets_logs], known[group_readings], known.taken_at, held.values())
     if not producers:
         return None
-    tps = {tp for view in known.views.values() for tp in view.partitions if tp.topic == TRANSACTIONS_TOPIC}
-    leaders = leaders_of(tps, known.record, known.views)
-    return name_producers(known.brokers, leaders, len(tps), producers)
+    count = len({tp for view in known.views.values() for tp in view.partitions if tp.topic == TRANSACTIONS_TOPIC})
+    log = read_transactions(known.brokers, known[led_partitions], count, producers)
+    return still_held(known.brokers, known[led_partitions], held, log)
 
 
 @source(needs=(log_ends, visible, epoch_ends, probes, transaction_log))

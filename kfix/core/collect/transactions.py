@@ -7,13 +7,15 @@ the time of the transaction on; few have a record that is so new. Brokers before
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from kfix.core.collect.pieces import read_pieces
-from kfix.core.collect.tasks import Brokers, by_broker
+from kfix.core.collect.tasks import Brokers, by_broker, by_partition
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
+from kfix.core.derive.hanging import hanging
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.batches import Batch, batches_in
@@ -21,13 +23,14 @@ from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import PartitionOffset
+from kfix.core.kafka.transaction_messages import DESCRIBE_PRODUCERS, DescribedProducers, describe_producers
 from kfix.core.kafka.transaction_records import transaction_state
 from kfix.core.snapshot.group_reading import GroupReading
-from kfix.core.snapshot.snapshot import OffsetsLog, TopicPartition
+from kfix.core.snapshot.snapshot import OffsetsLog, PartitionView, TopicPartition
 from kfix.core.snapshot.transactions import WITHOUT_LEADER, OpenBatch, TransactionLog, TransactionState
 from kfix.core.wording import several, some
 
-#: Most partitions of a group whose batch at the last stable offset is read.
+#: Most partitions of a group, or of a leader, whose batch at the last stable offset is read.
 MOST_HELD = 20
 #: Most bytes of a batch; a broker returns one whole batch even if it is larger.
 _BATCH_BYTES = 4096
@@ -39,6 +42,8 @@ _PIECE = 1 << 18
 #: Most bytes of one partition of `__transaction_state` that are read.
 _MOST_BYTES = 4 << 20
 _SHOWN = 3
+#: Seconds that an ordinary transaction lasts at most.
+_NEW_SECONDS = 5.0
 
 
 def ask_open_batches(
@@ -48,6 +53,59 @@ def ask_open_batches(
     fetches = [requests.fetch(tp, offset, _BATCH_BYTES) for tp, offset in stable.items()]
     answers = line.call_many(fetches, deadline)
     return {tp: _open_batch(stable[tp], answer) for tp, answer in zip(stable, answers, strict=True)}
+
+
+def ask_held(
+    line: BrokerConnection, tps: Iterable[TopicPartition], deadline: Deadline
+) -> dict[TopicPartition, OpenBatch]:
+    """Returns the batches at the last stable offsets of these partitions of one leader, if they are not new.
+
+    It reads the `MOST_HELD` oldest by the time of the producer's last record, which brokers before 3.0 do not report.
+    """
+    # The high watermarks first: then a last stable offset that is read later and is still lower is held.
+    high, stable = line.call_many(
+        [
+            requests.list_offsets(tuple(tps), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
+            for isolation in (0, 1)
+        ],
+        deadline,
+    )
+    behind = {
+        tp: each.offset
+        for tp, each in stable.items()
+        if tp in high and not each.error and not high[tp].error and each.offset < high[tp].offset
+    }
+    if behind and line.supports(DESCRIBE_PRODUCERS, 0, deadline):
+        producers = line.call(describe_producers(behind), deadline)
+        last = {tp: _last_ms(offset, producers.get(tp)) for tp, offset in behind.items()}
+        behind = {tp: behind[tp] for tp in sorted(behind, key=last.__getitem__) if not _is_new(last[tp])}
+    chosen = dict(list(behind.items())[:MOST_HELD])
+    found = ask_open_batches(line, chosen, deadline) if chosen else {}
+    return {tp: batch for tp, batch in found.items() if not batch.error and not _is_new(batch.since_ms)}
+
+
+def _last_ms(offset: int, described: DescribedProducers | None) -> int:
+    """Returns the time of the last record of the producer whose transaction begins at this offset, -1 if unknown."""
+    found = () if described is None else described.producers
+    return next((each.last_ms for each in found if each.start == offset), -1)
+
+
+def _is_new(at_ms: int) -> bool:
+    """Returns whether an ordinary transaction may have begun then; a producer may set a time in the future."""
+    return 0 <= time.time() - at_ms / 1000 <= _NEW_SECONDS
+
+
+def still_held(
+    brokers: Brokers,
+    leaders: Mapping[TopicPartition, PartitionView],
+    held: Mapping[TopicPartition, OpenBatch],
+    log: TransactionLog,
+) -> TransactionLog:
+    """Returns the log with those batches that no coordinator has open, and that are still there after it was read."""
+    suspects = {tp: batch for tp, batch in held.items() if tp in leaders and hanging(tp, batch, log) is not None}
+    led = by_broker((leaders[tp].leader, tp) for tp in suspects)
+    answers = by_partition(brokers.aside().each("broker", led, ask_held).found)
+    return replace(log, held={tp: batch for tp, batch in suspects.items() if batch in answers.get(tp, {}).values()})
 
 
 def _open_batch(offset: int, answer: requests.FetchedRecords) -> OpenBatch:
@@ -61,7 +119,12 @@ def _open_batch(offset: int, answer: requests.FetchedRecords) -> OpenBatch:
     return OpenBatch(offset, found.producer, found.producer_epoch, found.first_ms)
 
 
-def open_producers(logs: Iterable[OffsetsLog], readings: Iterable[GroupReading], now: float) -> dict[int, int]:
+def open_producers(
+    logs: Iterable[OffsetsLog],
+    readings: Iterable[GroupReading],
+    now: float,
+    held: Iterable[OpenBatch] = (),
+) -> dict[int, int]:
     """Returns {producer id of an open transaction: time of its first record, in milliseconds}.
 
     The producer sets that time. A time after `now` (seconds) shows nothing; the result is then the start of the oldest
@@ -69,7 +132,8 @@ def open_producers(logs: Iterable[OffsetsLog], readings: Iterable[GroupReading],
     """
     found: dict[int, int] = {}
     seen = [(each.producer, each.since_ms) for log in logs for each in log.transactions]
-    seen += [(each.producer, each.since_ms) for r in readings for each in r.held.values() if not each.error]
+    batches = (*held, *(each for reading in readings for each in reading.held.values()))
+    seen += [(each.producer, each.since_ms) for each in batches if not each.error]
     for producer, since_ms in seen:
         began = since_ms if since_ms <= now * 1000 else int(now * 1000) - _LONGEST_MS
         found[producer] = min(found.get(producer, began), began)
@@ -78,16 +142,30 @@ def open_producers(logs: Iterable[OffsetsLog], readings: Iterable[GroupReading],
 
 @dataclass(slots=True)
 class _Search:
-    """The states in the log of one partition; `error` is why its end was not reached."""
+    """The states in the log of one partition; `error` is why its end was not reached.
 
-    found: dict[str, TransactionState]
+    `records` are all records of the producers that are searched for. `epochs` are the leader epochs of the batches, and
+    `gap` is whether offsets are missing: then compaction has removed records.
+    """
+
+    found: dict[str, TransactionState] = field(default_factory=dict)
     error: str = ""
+    records: list[TransactionState] = field(default_factory=list)
+    epochs: set[int] = field(default_factory=set)
+    gap: bool = False
 
 
 def read_since(
-    line: BrokerConnection, tps: Iterable[TopicPartition], since_ms: int, deadline: Deadline
+    line: BrokerConnection,
+    tps: Iterable[TopicPartition],
+    since_ms: int,
+    deadline: Deadline,
+    producers: Collection[int] = (),
 ) -> dict[TopicPartition, _Search]:
-    """Returns the last state of every transactional.id that has a record since this time, at the leader of `tps`."""
+    """Returns the last state of every transactional.id that has a record since this time, at the leader of `tps`.
+
+    Of these producers, it returns all records since then.
+    """
     partitions = tuple(tps)
     begins, ends = line.call_many(
         [
@@ -96,7 +174,7 @@ def read_since(
         ],
         deadline,
     )
-    return {tp: _search(line, tp, begins.get(tp), ends.get(tp), deadline) for tp in partitions}
+    return {tp: _search(line, tp, begins.get(tp), ends.get(tp), deadline, producers) for tp in partitions}
 
 
 def _search(
@@ -105,20 +183,27 @@ def _search(
     begin: PartitionOffset | None,
     end: PartitionOffset | None,
     deadline: Deadline,
+    producers: Collection[int],
 ) -> _Search:
-    search = _Search({})
+    search = _Search()
     if begin is None or end is None or begin.error or end.error:
         bad = next((each.error for each in (begin, end) if each is not None and each.error), 0)
         search.error = name_of(bad) if bad else "an empty response"
         return search
 
+    at = following = begin.offset if begin.offset >= 0 else end.offset
+
     def add(batch: Batch, rows: Iterable[Record]) -> None:
+        nonlocal following
+        search.gap |= batch.base > following or batch.records != batch.last - batch.base + 1
+        search.epochs.add(batch.epoch)
+        following = batch.last + 1
         for name, state in filter(None, map(transaction_state, () if batch.control else rows)):
             search.found.pop(name, None)
             if state is not None:
                 search.found[name] = state
+                search.records += [state] if state.producer in producers else []
 
-    at = begin.offset if begin.offset >= 0 else end.offset
     for piece in read_pieces(line, tp, at, end.offset, add, lambda: deadline, _MOST_BYTES, _PIECE):
         at = piece.end
         search.error = piece.error or (f"no whole batch at offset {at}" if piece.first == at else "")
@@ -130,15 +215,17 @@ def _search(
 
 
 def name_producers(
-    brokers: Brokers, leaders: Mapping[TopicPartition, int], count: int, producers: Mapping[int, int]
+    brokers: Brokers, leaders: Mapping[TopicPartition, PartitionView], count: int, producers: Mapping[int, int]
 ) -> TransactionLog:
     """Returns the states of these producers, {producer id: time of its transaction}, from the `count` partitions."""
     every = [TopicPartition(TRANSACTIONS_TOPIC, number) for number in range(count)]
     if not every:
         return TransactionLog(error=f"{TRANSACTIONS_TOPIC} does not exist, or its metadata was not read")
-    led = by_broker((leaders[tp], tp) for tp in every if tp in leaders)
+    led = by_broker((leaders[tp].leader, tp) for tp in every if tp in leaders)
     since = min(producers.values())
-    answers = brokers.aside().each("broker", led, lambda line, tps, deadline: read_since(line, tps, since, deadline))
+    answers = brokers.aside().each(
+        "broker", led, lambda line, tps, deadline: read_since(line, tps, since, deadline, producers)
+    )
     unread = {tp: WITHOUT_LEADER for tp in every if tp not in leaders}
     for broker in led.keys() - answers.found.keys():
         why = answers.errors.get(broker, f"its leader {broker} does not respond")
@@ -147,7 +234,34 @@ def name_producers(
     unread |= {tp: search.error for tp, search in searches.items() if search.error}
     states = (state for search in searches.values() for state in search.found.values())
     found = tuple(sorted(state for state in states if state.producer in producers))
-    return TransactionLog(found, "" if producers.keys() <= {s.producer for s in found} else _why(unread, count))
+    read = {tp: search for tp, search in sorted(searches.items()) if not search.error}
+    return TransactionLog(
+        found,
+        "" if producers.keys() <= {s.producer for s in found} else _why(unread, count),
+        records=tuple(state for search in read.values() for state in search.records),
+        whole=frozenset(
+            state.producer
+            for tp, search in read.items()
+            for state in search.records
+            if not search.gap and search.epochs == {leaders[tp].leader_epoch}
+        ),
+        unread=bool(unread),
+    )
+
+
+def read_transactions(
+    brokers: Brokers, leaders: Mapping[TopicPartition, PartitionView], count: int, producers: Mapping[int, int]
+) -> TransactionLog:
+    """As `name_producers`, and searches the whole log for those of which it has found no record.
+
+    A producer sets the times of its records, so its transaction may have begun earlier than they show.
+    """
+    log = name_producers(brokers, leaders, count, producers)
+    missing = producers.keys() - {record.producer for record in log.records}
+    if log.unread or not missing:
+        return log
+    whole = name_producers(brokers, leaders, count, dict.fromkeys(missing, 0))
+    return replace(log, records=(*log.records, *whole.records), unread=whole.unread)
 
 
 def _why(unread: Mapping[TopicPartition, str], count: int) -> str:

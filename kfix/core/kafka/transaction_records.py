@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from kfix.core.kafka.codec import ByteReader, versioned
 from kfix.core.kafka.records import Record
+from kfix.core.snapshot.naming import TopicPartition
 from kfix.core.snapshot.transactions import TransactionState
 
 _VALUE = (
-    "producer:i64 epoch:i16 timeout_ms:i32 status:i8 _partitions:[_topic:str _indexes:i32s] _updated_ms:i64"
-    " started_ms:i64"
+    "producer:i64 epoch:i16 timeout_ms:i32 status:i8 partitions:[topic:str indexes:i32s] updated_ms:i64 started_ms:i64"
 )
 _STATUS = (
     "Empty",
@@ -43,6 +43,7 @@ def transaction_state(record: Record) -> tuple[str, TransactionState | None] | N
     found = versioned(_VALUE, record.value, newest=1, flexible=1)
     if found is None:
         return None
-    producer, epoch, timeout, status, since = found
+    producer, epoch, timeout, status, topics, updated, since = found
+    tps = tuple(TopicPartition(topic, index) for topic, indexes in topics for index in indexes)
     word = _STATUS[status] if 0 <= status < len(_STATUS) else f"status {status}"
-    return name, TransactionState(name, producer, epoch, timeout, word, since)
+    return name, TransactionState(name, producer, epoch, timeout, word, since, tps, updated)

@@ -6,11 +6,12 @@ A partition names only the producer id of an open transaction; the log of `__tra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kfix.core.declared import Int16, Int32, Unstored
+from kfix.core.snapshot.naming import TopicPartition
 
 #: The only status in which a new producer with the transactional.id aborts the transaction.
 ONGOING = "Ongoing"
@@ -41,7 +42,8 @@ class TransactionState(NamedTuple):
     """The last record of a transactional.id in the log of `__transaction_state`.
 
     `started_ms` is the time by the coordinator's clock at which the transaction began, -1 if none has; `timeout_ms` is
-    its transaction.timeout.ms. `status` is Kafka's word, such as Ongoing or CompleteAbort.
+    its transaction.timeout.ms. `status` is Kafka's word, such as Ongoing or CompleteAbort. `partitions` are those of
+    the transaction, none once it is complete. `updated_ms` is when the coordinator wrote the record.
     """
 
     transactional_id: str
@@ -50,6 +52,8 @@ class TransactionState(NamedTuple):
     timeout_ms: Int32
     status: str
     started_ms: int
+    partitions: tuple[TopicPartition, ...] = ()
+    updated_ms: int = -1
 
     @property
     def text(self) -> str:
@@ -68,11 +72,20 @@ class TransactionLog:
     """The content of the log of `__transaction_state` about the producers of open transactions.
 
     `error` is why a producer may be missing from `found`; "" if every record since their transactions began was read.
-    `earlier` is the log in the first of two snapshots; no file stores it.
+    `records` are all records of these producers since then, those of a transactional.id in order, without those of a
+    partition that was not read to its end: `unread` is whether there is one. `whole` are the producers of whose records
+    none can be missing: compaction has removed none, and the partition had no other leader since.
+
+    `held` are batches at last stable offsets that were there before this log was read, and are there after it, although
+    no coordinator has their transaction open. `earlier` is the log in the first of two snapshots; no file stores it.
     """
 
     found: tuple[TransactionState, ...] = ()
     error: str = ""
+    records: tuple[TransactionState, ...] = ()
+    whole: frozenset[int] = frozenset()
+    unread: bool = True
+    held: Mapping[TopicPartition, OpenBatch] = field(default_factory=dict)
     earlier: Unstored[tuple[TransactionState, ...]] = ()
 
     def of(self, producer: int) -> TransactionState | None:

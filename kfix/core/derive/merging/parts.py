@@ -194,7 +194,9 @@ def transaction_log(now: Snapshots) -> TransactionLog | None:
         return None
     newest = {state.producer: state for log in read for state in log.found}
     error = read[-1].error if all(log.error for log in read) else ""
-    return TransactionLog(tuple(newest[producer] for producer in sorted(newest)), error)
+    # What hangs is proved by one place that read the partitions, the log, and the partitions again.
+    proof = max(read, key=lambda log: (not log.unread, len(log.held)))
+    return replace(proof, found=tuple(newest[producer] for producer in sorted(newest)), error=error)
 
 
 def _rank(probe: CoordinatorProbe) -> int:

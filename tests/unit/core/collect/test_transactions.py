@@ -1,23 +1,35 @@
 """Who holds a last stable offset: the batch there, and the log of the transaction coordinators."""
 
 import struct
+import time
+from dataclasses import replace
 
 import pytest
 
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.collect.transactions import ask_open_batch, ask_transaction, name_producers, open_producers
+from kfix.core.collect.transactions import (
+    ask_held,
+    ask_open_batch,
+    ask_transaction,
+    name_producers,
+    open_producers,
+    read_transactions,
+    still_held,
+)
 from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import FetchedRecords, PartitionOffset
-from kfix.core.snapshot.snapshot import OffsetsLog, OpenTransaction, TopicPartition
+from kfix.core.kafka.transaction_messages import DescribedProducers, ProducerState
+from kfix.core.snapshot.snapshot import OffsetsLog, OpenTransaction, PartitionView, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
 from tests.unit.diagnostics.group_readings import reading
 from tests.wire import Writer
 
 TP = TopicPartition("orders", 0)
 LOG = [TopicPartition("__transaction_state", number) for number in range(2)]
-STATE = TransactionState("ledger", 4000, 3, 60_000, "Ongoing", 1_000)
+STATE = TransactionState("ledger", 4000, 3, 60_000, "Ongoing", 1_000, (), 1_000)
+LED = PartitionView(1, 0, (1,), (1,), ())
 _TRANSACTIONAL, _CONTROL = 0x10, 0x20
 
 
@@ -121,17 +133,74 @@ def test_producers_are_named_and_what_was_not_read_is_the_reason_why_one_is_not(
         return name_producers(brokers, leaders, 2, producers or {4000: 1_000})
 
     answers = (*offsets(0, 1), fetched(state(0)))
-    assert named(dict.fromkeys(LOG, 1), *answers) == TransactionLog((STATE,))
+    whole = TransactionLog((STATE,), records=(STATE,), whole=frozenset({4000}), unread=False)
+    assert named(dict.fromkeys(LOG, LED), *answers) == whole
     # Found although one partition has no leader: nothing is missing.
-    assert named({LOG[0]: 1}, *answers) == TransactionLog((STATE,))
-    log = named({LOG[0]: 1}, *offsets(0, 1), fetched(state(0, "other", 7)))
+    assert named({LOG[0]: LED}, *answers) == replace(whole, unread=True)
+    # Another leader since then may have lost records; a missing offset shows that compaction has removed some.
+    assert not named(dict.fromkeys(LOG, LED._replace(leader_epoch=1)), *answers).whole
+    assert not named(dict.fromkeys(LOG, LED), *offsets(0, 2), fetched(state(1))).whole
+    log = named({LOG[0]: LED}, *offsets(0, 1), fetched(state(0, "other", 7)))
     assert (log.found, log.error) == ((), "1 partition of 2 of __transaction_state not read: no leader")
-    log = named(dict.fromkeys(LOG, 1), *offsets(0, 1), fetched(error=29))
+    log = named(dict.fromkeys(LOG, LED), *offsets(0, 1), fetched(error=29))
     assert log.error.endswith("not read: TOPIC_AUTHORIZATION_FAILED")
-    log = named(dict.fromkeys(LOG, 9))
+    log = named(dict.fromkeys(LOG, LED._replace(leader=9)))
     assert log.error.endswith("its leader 9 does not respond")
-    assert "has this producer id" in named(dict.fromkeys(LOG, 1), *offsets(1, 1)).error
+    assert "has this producer id" in named(dict.fromkeys(LOG, LED), *offsets(1, 1)).error
     assert "does not exist" in name_producers(Brokers(Questions(), {}, in_time()), {}, 0, {4000: 1_000}).error
+
+
+OLD = OpenBatch(4, 4000, 3, 77)
+
+
+@pytest.mark.parametrize("described", [None, 77, -1])
+def test_a_batch_that_no_new_transaction_holds_is_read_at_its_leader(described):
+    """Brokers before 3.0 do not describe producers; the batch itself shows the time."""
+    ends = ({TP: PartitionOffset(0, 9)}, {TP: PartitionOffset(0, 4)})
+    batches = fetched(batch(4, Record(b"k", b"v"), kind=_TRANSACTIONAL, producer=4000, epoch=3, at_ms=77))
+    producers = {TP: DescribedProducers(0, (ProducerState(4000, 3, described or 0, -1, 4 if described else -1),))}
+    line = Line(*ends, *([] if described is None else [producers]), batches)
+    line.supports = lambda *_: described is not None
+    assert ask_held(line, (TP,), in_time()) == {TP: OLD}
+
+
+def test_a_partition_that_is_not_held_or_only_by_a_new_transaction_costs_no_fetch():
+    now = int(time.time() * 1000)
+    line = Line({TP: PartitionOffset(0, 9)}, {TP: PartitionOffset(0, 9)})
+    assert ask_held(line, (TP,), in_time()) == {}
+    new = {TP: DescribedProducers(0, (ProducerState(4000, 3, now, -1, 4),))}
+    line = Line({TP: PartitionOffset(0, 9)}, {TP: PartitionOffset(0, 4)}, new)
+    line.supports = lambda *_: True
+    assert ask_held(line, (TP,), in_time()) == {}
+
+
+def read(*answers):
+    return read_transactions(
+        Brokers(Questions(), {1: Line(*answers)}, in_time()), {LOG[0]: LED, LOG[1]: LED}, 2, {4000: 1_000}
+    )
+
+
+def test_a_producer_without_a_record_since_its_own_time_is_searched_for_in_the_whole_log():
+    """A producer sets the times of its records: its transaction may have begun long before them."""
+    log = read(*offsets(1, 1), *offsets(0, 1), fetched(state(0)))
+    assert (log.records, log.unread, log.found) == ((STATE,), False, ())
+    assert read(*offsets(1, 1), *offsets(0, 1), fetched(error=6)).unread
+
+
+def again(status, *answers):
+    lines = Line(*answers)
+    lines.supports = lambda *_: False
+    log = TransactionLog(records=(STATE._replace(status=status),), unread=False)
+    return still_held(Brokers(Questions(), {1: lines}, in_time()), {TP: LED}, {TP: OLD}, log).held
+
+
+def test_only_what_is_open_before_and_after_its_coordinator_has_ended_it_hangs():
+    ends = ({TP: PartitionOffset(0, 9)}, {TP: PartitionOffset(0, 4)})
+    batches = fetched(batch(4, Record(b"k", b"v"), kind=_TRANSACTIONAL, producer=4000, epoch=3, at_ms=77))
+    assert again("CompleteCommit", *ends, batches) == {TP: OLD}
+    assert again("CompleteCommit", *ends, fetched()) == {}
+    assert again("Ongoing") == {}
+    assert again("PrepareCommit") == {}
 
 
 def test_the_producers_of_all_open_transactions_are_asked_for():

@@ -5,6 +5,7 @@ import pytest
 from kfix.core.kafka.codec import ProtocolError
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.transaction_records import transaction_state
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import TransactionState
 from tests.each import for_each
 from tests.wire import Writer
@@ -29,7 +30,8 @@ def flexible(status):
 @for_each("encoded", [plain, flexible])
 def test_both_encodings_give_the_same_state(encoded, status, word):
     found = transaction_state(Record(KEY, encoded(status)))
-    assert found == ("ledger", TransactionState("ledger", 4000, 3, 900_000, word, 1_000))
+    tps = (TopicPartition("orders", 0), TopicPartition("orders", 2))
+    assert found == ("ledger", TransactionState("ledger", 4000, 3, 900_000, word, 1_000, tps, 1_005))
 
 
 def test_an_id_without_a_transaction_has_no_time_at_which_it_ends():
