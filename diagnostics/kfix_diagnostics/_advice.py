@@ -39,6 +39,7 @@ ON_KRAFT = frozenset(
         "coordinator-failed",
         "coordinator-not-answering",
         "durable-defaults",
+        "end-hanging-transaction",
         "evict-member",
         "isr-dead",
         "leader-balance",

@@ -1,4 +1,4 @@
-"""A transaction that does not end: who has it open, until when, and how it ends. For KFX108 and KFX116."""
+"""A transaction that does not end: who has it open, until when, and how it ends. For KFX108, KFX116 and KFX122."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
+from kfix.core.derive.hanging import Hanging, hanging
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Remedy
 from kfix.core.numbers import whole_number
-from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL
+from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, TopicPartition
 from kfix.core.snapshot.transactions import ENDING, ONGOING, WITHOUT_LEADER, TransactionState
 from kfix.core.timing import CLOCKS_AGREE, TIMING
 from kfix.core.wording import ago, utc_text
@@ -119,6 +120,15 @@ def age_of(case: CaseFile, at_ms: int, limit: float | None = None) -> float | No
     return None if found is None else max(0.0, found)
 
 
+def hanging_in(case: CaseFile) -> dict[TopicPartition, Hanging]:
+    """Returns the transactions that hang at last stable offsets: no coordinator has them open."""
+    log = case.snapshot.transaction_log
+    if log is None:
+        return {}
+    judged = {tp: hanging(tp, batch, log) for tp, batch in log.held.items()}
+    return {tp: found for tp, found in judged.items() if found is not None}
+
+
 def cause_of(found: TransactionHolder) -> Cause:
     if found.unfinished:
         return Cause(
@@ -181,7 +191,7 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
             f"First restore the leaders of {TRANSACTIONS_TOPIC}: without its coordinator, no transaction ends",
             f"kfix diagnose {cluster_options(case)} --topic {TRANSACTIONS_TOPIC}",
         )
-    if found.state is None and (case.kraft or _oldest_brokers(case) >= _LISTS_TRANSACTIONS):
+    if found.state is None and lists_transactions(case):
         yield Remedy(
             f"Find the transactional.id of producer id {found.producer}", f"kafka-transactions.sh {servers(case)} list"
         )
@@ -222,6 +232,11 @@ def _wait(found: TransactionHolder) -> str:
         f"Or wait: the brokers abort the transaction within 10 s after {utc_text(found.ends_by)} "
         f"(transaction.timeout.ms {ago(found.timeout)}); then diagnose again"
     )
+
+
+def lists_transactions(case: CaseFile) -> bool:
+    """Returns whether every broker is known to have the requests of kafka-transactions.sh."""
+    return case.kraft or _oldest_brokers(case) >= _LISTS_TRANSACTIONS
 
 
 def _oldest_brokers(case: CaseFile) -> tuple[int, int]:

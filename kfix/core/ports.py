@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from kfix.core.derive.hanging import Hanging
 from kfix.core.derive.versions import VersionRule
 from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
 from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
@@ -127,6 +128,16 @@ class ClusterReader(Protocol):
         """Returns the batch at the last stable offset, from the leader; None if no transaction is open."""
         ...
 
+    def hanging(self, tp: TopicPartition) -> Hanging | None:
+        """Returns the transaction at the last stable offset if it was open there before and after its coordinator's
+        log was read, and is not open in the log; None if none is open, or one that its coordinator has open.
+        """
+        ...
+
+    def served_to(self, tp: TopicPartition, offset: int) -> int:
+        """Returns the offset after the last batch that a consumer with read_committed gets in a fetch from here."""
+        ...
+
 
 class ClusterChanger(Protocol):
     """The only way to change a cluster. Nothing retries; a missing answer gives `ChangeResult.unknown`."""
@@ -157,6 +168,15 @@ class ClusterChanger(Protocol):
         """Takes over the transactional.id if it still has this producer id: its open transaction is aborted.
 
         `timeout_ms` becomes its transaction.timeout.ms, as any new producer sets it.
+        """
+        ...
+
+    def end_transaction(
+        self, tp: TopicPartition, transactional_id: str, batch: OpenBatch, *, commit: bool
+    ) -> ChangeResult:
+        """Writes the marker that ends the transaction of this batch to the leader of one partition.
+
+        The leader accepts it for a producer without a transaction as well. `transactional_id` is "" if it is unknown.
         """
         ...
 

@@ -89,6 +89,7 @@ def _waiting(producer: int, parts: list[tuple[OffsetsLog, OpenTransaction]], cas
         ),
         partitions=tps,
         facts={**found.facts, "group": groups[0]},
+        follows=(f"KFX122:producer id {producer}",),
         token=f"{since}",
     )
 

@@ -41,7 +41,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.timing import TIMING
 from kfix.core.wording import ago, some
-from kfix_diagnostics._transactions import TransactionHolder, age_of, cause_of, ending, holder, state_rows
+from kfix_diagnostics._transactions import TransactionHolder, age_of, cause_of, ending, hanging_in, holder, state_rows
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX116"
@@ -72,11 +72,14 @@ class _Waiting(NamedTuple):
 )
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     producers: dict[int, dict[str, _Waiting]] = {}
+    hangs = hanging_in(case)
     for name, readings in by_group(case.snapshot.group_readings).items():
         if len(readings) < 2 or readings[-1].group_type == SHARE_GROUP:
             continue  # By default a share group reads uncommitted records (share.isolation.level).
         before, last = readings[-2:]
         for tp, found in _standing(before, last).items():
+            if tp in hangs:
+                continue  # KFX122 reports it.
             groups = producers.setdefault(found[1].producer, {})
             groups.setdefault(name, _Waiting(before, last, {})).held[tp] = found
     for groups in producers.values():

@@ -23,7 +23,13 @@ from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import PartitionOffset
-from kfix.core.kafka.transaction_messages import DESCRIBE_PRODUCERS, DescribedProducers, describe_producers
+from kfix.core.kafka.transaction_messages import (
+    DESCRIBE_PRODUCERS,
+    NEWER_MARKERS,
+    WRITE_TXN_MARKERS,
+    DescribedProducers,
+    describe_producers,
+)
 from kfix.core.kafka.transaction_records import transaction_state
 from kfix.core.snapshot.group_reading import GroupReading
 from kfix.core.snapshot.snapshot import OffsetsLog, PartitionView, TopicPartition
@@ -279,6 +285,31 @@ def ask_transaction(
     if search.error:
         raise UnreachableError(f"{line.endpoint}: {tp}: {search.error}")
     return search.found.get(transactional_id)
+
+
+def ask_served(line: BrokerConnection, tp: TopicPartition, offset: int, deadline: Deadline) -> int:
+    """Returns the offset after the last batch that a consumer with read_committed gets in one fetch from here."""
+    answer = line.call(requests.fetch(tp, offset, _BATCH_BYTES, isolation=1), deadline)
+    if answer.error:
+        raise UnreachableError(f"{line.endpoint}: {tp}: Fetch: {name_of(answer.error)}")
+    return max((batch.last + 1 for batch, _ in batches_in(answer.batches)), default=offset)
+
+
+def ask_marker(
+    line: BrokerConnection, tp: TopicPartition, batch: OpenBatch, deadline: Deadline
+) -> tuple[bool, int | None]:
+    """Returns whether the leader has the newer WriteTxnMarkers, and the epoch of the producer's last marker.
+
+    The epoch is -1 without such a marker, and None if the leader cannot describe producers (before Kafka 3.0).
+    """
+    newer = line.supports(WRITE_TXN_MARKERS, NEWER_MARKERS, deadline)
+    if not line.supports(DESCRIBE_PRODUCERS, 0, deadline):
+        return newer, None
+    found = line.call(describe_producers((tp,)), deadline).get(tp)
+    if found is None or found.error:
+        why = "an empty response" if found is None else name_of(found.error)
+        raise UnreachableError(f"{line.endpoint}: {tp}: DescribeProducers: {why}")
+    return newer, next((each.coordinator_epoch for each in found.producers if each.producer == batch.producer), -1)
 
 
 def ask_open_batch(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> OpenBatch | None:

@@ -171,7 +171,7 @@ def _epoch_ends(topics: Rows) -> Offsets:
 
 FETCH = Api(
     1,
-    "_replica:i32=-1 _wait_ms:i32 _min_bytes:i32 most_bytes:i32 _isolation:i8 _session:i32 _session_epoch:i32=-1"
+    "_replica:i32=-1 _wait_ms:i32 _min_bytes:i32 most_bytes:i32 isolation:i8 _session:i32 _session_epoch:i32=-1"
     " topics:[name:str partitions:[index:i32 _epoch:i32=-1 offset:i64 _log_start:i64=-1 most_bytes:i32]]"
     " _forgotten:[name:str partitions:i32s] _rack:str",
     "_throttle_ms:i32 error:i16 _session:i32 topics:[_name:str partitions:[_index:i32 error:i16 high_watermark:i64"
@@ -181,12 +181,13 @@ FETCH = Api(
 )
 
 
-def fetch(tp: TopicPartition, offset: int, most_bytes: int) -> Request[FetchedRecords]:
-    """Requests records from an offset on, even uncommitted ones, from the leader or any other replica, without waiting.
+def fetch(tp: TopicPartition, offset: int, most_bytes: int, isolation: int = 0) -> Request[FetchedRecords]:
+    """Requests records from an offset on, from the leader or any other replica, without waiting.
 
-    Up to `most_bytes` bytes, and at least one batch. It uses no fetch session: the broker keeps nothing.
+    Up to `most_bytes` bytes, and at least one batch. It uses no fetch session: the broker keeps nothing. Isolation 0
+    includes uncommitted records, 1 ends at the last stable offset.
     """
-    return FETCH.ask(11, (most_bytes, [(tp.topic, [(tp.partition, offset, most_bytes)])]), _fetched)
+    return FETCH.ask(11, (most_bytes, isolation, [(tp.topic, [(tp.partition, offset, most_bytes)])]), _fetched)
 
 
 def _fetched(error: int, topics: Rows) -> FetchedRecords:

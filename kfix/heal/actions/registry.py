@@ -29,6 +29,7 @@ from kfix.heal.actions import (
     throttle_replicas,
     throttle_restore,
     transaction_abort,
+    transaction_end,
     wait,
 )
 from kfix.heal.actions.base import Action
@@ -57,6 +58,7 @@ ALL: Mapping[str, Action] = {
     "throttle.replicas": throttle_replicas.ACTION,
     "throttle.restore": throttle_restore.ACTION,
     "transaction.abort": transaction_abort.ACTION,
+    "transaction.end": transaction_end.ACTION,
     "wait": wait.ACTION,
 }
 
@@ -110,6 +112,8 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "offsets_before": '{"0":null}',
     "transactional_id": "TRANSACTIONAL_ID",
     "producer": 4000,
+    "outcome": "commit",
+    "hanging": "commit offset=20 producer=4000 epoch=3 since=0 id=TRANSACTIONAL_ID",
 }
 
 

@@ -22,10 +22,12 @@ from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.requests import PartitionResult
 from kfix.core.kafka.rights import missing_right
 from kfix.core.kafka.tombstones import tombstone
+from kfix.core.kafka.transaction_messages import Marker, write_marker
 from kfix.core.numbers import broker_id
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ChangeResult, ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import Target
 from kfix.core.zookeeper.connect import Connect
 from kfix.core.zookeeper.write import delete_controller
@@ -103,6 +105,16 @@ class LiveChanger:
             return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
         request = group_messages.init_producer_id(transactional_id, producer, epoch, timeout_ms)
         return self._send(request, coordinator)
+
+    def end_transaction(
+        self, tp: TopicPartition, transactional_id: str, batch: OpenBatch, *, commit: bool
+    ) -> ChangeResult:
+        try:
+            form = self._reader.marker(tp, transactional_id, batch)
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        marker = Marker(tp, batch.producer, batch.epoch, commit, form.coordinator_epoch)
+        return self._send(write_marker(marker, newer=form.newer), form.leader)
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         if self._connect is not None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from kfix.core.collect import transactions
 from kfix.core.collect.group_members import ask_members, read_last_generation
 from kfix.core.collect.logs import ask_log_ends
 from kfix.core.collect.offsets_replay import find_key, replay_partition
 from kfix.core.collect.probes import fetch_offsets, find_coordinators
+from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.core.derive.elections import UNCLEAN
+from kfix.core.derive.hanging import Hanging, hanging
 from kfix.core.derive.versions import VersionRule
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, questions, requests
@@ -43,7 +47,7 @@ from kfix.core.snapshot.snapshot import (
     PartitionView,
     TopicPartition,
 )
-from kfix.core.snapshot.transactions import OpenBatch, TransactionState
+from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
 from kfix.core.target import Target
 from kfix.heal.live.authority import RecordAuthority
 from kfix.heal.live.lines import BrokerLines
@@ -52,6 +56,14 @@ from kfix.heal.live.lines import BrokerLines
 _ROUNDS = 3
 #: A whole log is read within this many timeouts; each of its requests has one timeout.
 _LONG = 20
+
+
+class MarkerForm(NamedTuple):
+    """The leader that takes a marker, whether it has the newer version of the request, and the coordinator's epoch."""
+
+    leader: int
+    newer: bool
+    coordinator_epoch: int
 
 
 class LiveReader:
@@ -250,6 +262,45 @@ class LiveReader:
         end = self._deadline()
         with self._naming_rights():
             return self._lines.ask(self.leader(tp), lambda line: transactions.ask_open_batch(line, tp, end), end)
+
+    def hanging(self, tp: TopicPartition) -> Hanging | None:
+        before = self.open_batch(tp)
+        if before is None:
+            return None
+        log = self._transaction_log(before)
+        found = hanging(tp, before, log)
+        if found is None and all(record.producer != before.producer for record in log.records):
+            raise UnreachableError(f"{tp}: {log.error or f'the log of {TRANSACTIONS_TOPIC} was not read to its end'}")
+        return found if found is not None and self.open_batch(tp) == before else None
+
+    def _transaction_log(self, batch: OpenBatch) -> TransactionLog:
+        end = self._deadline()
+        live = sorted(self.registered_brokers())
+        found = self._lines.ask_any(
+            live, lambda line, until: line.call(requests.metadata((TRANSACTIONS_TOPIC,)), until).partitions, end
+        )
+        brokers = Brokers(Questions(), self._lines.to(live), end)
+        led = {tp: each for tp, each in found.items() if each.leader >= 0}
+        producers = transactions.open_producers((), (), time.time(), (batch,))
+        with self._naming_rights():
+            return transactions.read_transactions(brokers, led, len(found), producers)
+
+    def served_to(self, tp: TopicPartition, offset: int) -> int:
+        end = self._deadline()
+        with self._naming_rights():
+            return self._lines.ask(self.leader(tp), lambda line: transactions.ask_served(line, tp, offset, end), end)
+
+    def marker(self, tp: TopicPartition, transactional_id: str, batch: OpenBatch) -> MarkerForm:
+        """Returns how the leader takes a marker. Its epoch must not be below that of the last one.
+
+        Brokers before 3.0 do not report that one; the coordinator's own, the epoch of its partition, is not below it.
+        """
+        end, leader = self._deadline(), self.leader(tp)
+        newer, epoch = self._lines.ask(leader, lambda line: transactions.ask_marker(line, tp, batch, end), end)
+        if epoch is None and transactional_id:
+            state = self.recorded(self._transactions_partition(transactional_id)).state
+            epoch = None if state is None else state.leader_epoch
+        return MarkerForm(leader, newer, max(0, epoch or 0))
 
     def transaction_coordinator(self, transactional_id: str) -> int:
         """Returns the broker that coordinates the transactions of this id and can be asked to abort one.

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Self
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.hanging import Hanging
 from kfix.core.derive.versions import Line, VersionRule
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
@@ -281,6 +282,14 @@ class MemoryCluster(MemoryParts):
         self._reading("open_batch", recorded=True)
         return transactions.open_batch(self, tp)
 
+    def hanging(self, tp: TopicPartition) -> Hanging | None:
+        self._reading("hanging", recorded=True)
+        return transactions.hangs(self, tp)
+
+    def served_to(self, tp: TopicPartition, offset: int) -> int:
+        self._reading("served_to", recorded=True)
+        return max(offset, answers.stable_end(self, tp).stable)
+
     def snapshot(self) -> Snapshot:
         return snapshot_of(self, self)
 
@@ -314,6 +323,12 @@ class MemoryCluster(MemoryParts):
     def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
         args = (transactional_id, producer, epoch)
         return self._change("abort_transaction", (*args, timeout_ms), lambda: transactions.abort(self, *args))
+
+    def end_transaction(
+        self, tp: TopicPartition, transactional_id: str, batch: OpenBatch, *, commit: bool
+    ) -> ChangeResult:
+        args = (tp, transactional_id, batch, commit)
+        return self._change("end_transaction", args, lambda: transactions.end(self, tp, batch))
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         return self._change("unregister_broker", (broker,), lambda: self._unregister(broker))

@@ -21,6 +21,7 @@ class MemoryParts:
     - `committed`: the offsets that a group has committed by name
     - `members`: the groups that have members; `joined`: the groups whose members are known one by one
     - `transactions`: the state of each transactional.id; `open_batches`: the batches at last stable offsets
+    - `decisions`: earlier records of `__transaction_state`; `compacted`: whether some of them were removed
     - `pending`: {group: {partition: producer id whose open transaction holds its offset}}
     - `load_failures`: offsets partitions that no coordinator can load
     """
@@ -37,6 +38,8 @@ class MemoryParts:
         self.members: set[str] = set()
         self.joined: dict[str, MemoryGroup] = {}
         self.transactions: dict[str, TransactionState] = {}
+        self.decisions: list[TransactionState] = []
+        self.compacted = False
         self.open_batches: dict[TopicPartition, OpenBatch] = {}
         self.pending: dict[str, dict[TopicPartition, int]] = {}
         self.load_failures: dict[TopicPartition, MemoryLoadFailure] = {}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.core.derive.hanging import Hanging, hanging
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.group_reading import GroupPartition, GroupReading
 from kfix.core.snapshot.reading import ChangeResult
@@ -34,9 +38,41 @@ def transaction_log(cluster: MemoryParts) -> TransactionLog | None:
     producers |= {producer for held in cluster.pending.values() for producer in held.values()}
     if not producers:
         return None
+    log = _read(cluster, producers)
+    return replace(log, held={tp: b for tp, b in cluster.open_batches.items() if hanging(tp, b, log) is not None})
+
+
+def _read(cluster: MemoryParts, producers: Collection[int]) -> TransactionLog:
+    """Returns what the log has of these producers; of one without a record, a part of the log was not read."""
     found = tuple(sorted(state for state in cluster.transactions.values() if state.producer in producers))
+    named = len(found) == len(producers)
     unknown = "no record of __transaction_state since the transaction began has this producer id"
-    return TransactionLog(found, "" if len(found) == len(producers) else unknown)
+    return TransactionLog(
+        found,
+        "" if named else unknown,
+        records=tuple(state for state in (*cluster.decisions, *found) if state.producer in producers),
+        whole=frozenset() if cluster.compacted else frozenset(producers),
+        unread=not named,
+    )
+
+
+def hangs(cluster: MemoryParts, tp: TopicPartition) -> Hanging | None:
+    batch = open_batch(cluster, tp)
+    if batch is None:
+        return None
+    log = _read(cluster, {batch.producer})
+    if log.unread:
+        raise UnreachableError(f"{tp}: {log.error}")
+    return hanging(tp, batch, log)
+
+
+def end(cluster: MemoryParts, tp: TopicPartition, batch: OpenBatch) -> ChangeResult:
+    """Ends the transaction of this producer; a marker for another one is accepted, and changes nothing."""
+    there = cluster.open_batches.get(tp)
+    if there is not None and (there.producer, there.epoch) == (batch.producer, batch.epoch):
+        del cluster.open_batches[tp]
+        cluster.logs.open_transactions.pop(tp, None)
+    return ChangeResult(0, "NONE")
 
 
 def group_readings(cluster: MemoryParts) -> tuple[GroupReading, ...]:

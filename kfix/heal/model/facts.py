@@ -34,6 +34,7 @@ PARTITION_FACTS = (
     "elr",
     "last_known",
     "load_conflicts",
+    "hanging",
 )
 #: `eligible_needed` is the number of partitions on KRaft that have eligible leader replicas outside the ISR, or no
 #: leader.

@@ -271,6 +271,11 @@ def _load_conflicts(once: FactReader, key: str, tp: TopicPartition) -> Fact:
     return Fact(key, found.text, f"the log of {tp}")
 
 
+def _hanging(once: FactReader, key: str, tp: TopicPartition) -> Fact:
+    found = once.reader.hanging(tp)
+    return Fact(key, None if found is None else found.text, f"{tp}, and the log of {TRANSACTIONS_TOPIC}")
+
+
 # Facts that no reading of the partition holds.
 _MOVES = "reassignments under way"
 _ASKED_APART = {
@@ -281,6 +286,7 @@ _ASKED_APART = {
     "replica_bytes": _replica_bytes,
     "log_tails": _log_tails,
     "load_conflicts": _load_conflicts,
+    "hanging": _hanging,
 }
 
 

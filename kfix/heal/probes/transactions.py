@@ -66,6 +66,35 @@ def transaction_ended(args: Args, reader: ClusterReader) -> Answer:
     return judge(has_ended(args, state), state_text(args, state), "committed or aborted, or a later transaction")
 
 
+@probe("the same transaction hangs, and the log shows the same outcome", {**ON_PARTITION, "hanging": ArgKind.TEXT})
+def transaction_hangs(args: Args, reader: ClusterReader) -> Answer:
+    """The transaction is open in the partition, and its coordinator does not have it open, as the plan has read it."""
+    found = reader.hanging(args.tp())
+    observed = f"{args.tp()}: {'no transaction hangs' if found is None else found.text}"
+    return judge(found is not None and found.text == args.text("hanging"), observed, args.text("hanging"))
+
+
+@probe("no transaction of the producer hangs at the last stable offset", {**ON_PARTITION, "producer": ArgKind.INT})
+def producer_hangs_nowhere(args: Args, reader: ClusterReader) -> Answer:
+    """No transaction of this producer that its coordinator has ended or does not know holds the last stable offset.
+
+    One that its coordinator has open may hold it, and so may one of another producer: that is another finding.
+    """
+    tp, producer = args.tp(), args.number("producer")
+    batch = reader.open_batch(tp)
+    found = None if batch is None or batch.producer != producer else reader.hanging(tp)
+    wanted = f"no hanging transaction of producer id {producer}"
+    return judge(found is None, f"{tp}: {'none' if found is None else found.text}", wanted)
+
+
+@probe("a consumer with read_committed gets past this offset", {**ON_PARTITION, "offset": ArgKind.INT})
+def read_committed_passes(args: Args, reader: ClusterReader) -> Answer:
+    """A fetch from this offset with isolation.level=read_committed returns it: the last stable offset is beyond it."""
+    offset = args.number("offset")
+    reached = reader.served_to(args.tp(), offset)
+    return judge(reached > offset, f"{args.tp()}: a fetch from {offset} reaches {reached}", f"beyond offset {offset}")
+
+
 @probe(
     "the transaction no longer holds the last stable offset",
     {**ON_PARTITION, "producer": ArgKind.INT, "producer_epoch": ArgKind.INT},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from kfix.core.diagnosis.finding import Severity
@@ -15,8 +16,10 @@ from tests.unit.diagnostics.group_readings import (
     ORDERS,
     assigned_partition_leaderless,
     coordinator_unreachable,
+    hanging,
     held,
     held_by_one_of,
+    marker_lost,
     not_reconciled,
     open_transaction,
     position,
@@ -105,6 +108,14 @@ SICK: dict[str, list[Sick]] = {
             CRITICAL,
         ),
     ],
+    "KFX122": [
+        Sick(marker_lost, "producer id 4000", CRITICAL),
+        Sick(lambda: hanging(("PrepareAbort", 0), ("CompleteAbort", -1)), "producer id 4000", CRITICAL),
+        Sick(lambda: hanging(("PrepareCommit", 1), ("CompleteCommit", -1)), "producer id 4000", CRITICAL),
+        Sick(lambda: hanging(("PrepareCommit", 1), whole=frozenset()), "producer id 4000", CRITICAL),
+        Sick(hanging, "producer id 4000", CRITICAL),
+        Sick(lambda: replace(marker_lost(), group_readings=()), "producer id 4000", WARNING),
+    ],
 }
 WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX110": [
@@ -146,5 +157,14 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         # The partition of the group has no leader: that is the cause, and names the group.
         lambda: text(f"{_COMMIT_FAILED}\n{_OFFSETS.format('none')}"),
         lambda: coordinator_stuck().snapshot(),
+    ],
+    "KFX122": [
+        # Open at its coordinator, or its markers are being written.
+        lambda: hanging(("Ongoing", 0)),
+        lambda: hanging(("Ongoing", 0), ("PrepareAbort", 0)),
+        # The end of the log was not read.
+        lambda: hanging(unread=True),
+        # It ended while the log was read.
+        lambda: hanging(("PrepareCommit", 0), ("CompleteCommit", -1), held={}),
     ],
 }

@@ -50,6 +50,22 @@ def transaction_log(error: str = "", **changes: Any) -> TransactionLog:
     return TransactionLog((), error) if error else TransactionLog((state._replace(**changes),))
 
 
+def hanging(*records: tuple[str, int], since: float = 95, **log: Any) -> Snapshot:
+    """Returns group g2 at a last stable offset whose transaction has ended: (status, partition or -1) in the log."""
+    batch, at_ms = OpenBatch(18, 4000, 3, int((NOW - since) * 1000)), int((NOW - 90) * 1000)
+    state = transaction_log().found[0]
+    rows = tuple(
+        state._replace(status=status, partitions=ORDERS[number : number + 1] if number >= 0 else (), updated_ms=at_ms)
+        for status, number in records
+    )
+    known: dict[str, Any] = {"records": rows, "unread": False, "whole": frozenset({4000}), "held": {ORDERS[0]: batch}}
+    return read(held(), transaction_log=TransactionLog(rows[-1:], **(known | log)))
+
+
+def marker_lost() -> Snapshot:
+    return hanging(("Ongoing", 0), ("PrepareCommit", 0), ("CompleteCommit", -1))
+
+
 def open_transaction() -> Snapshot:
     return read(held(), held(), transaction_log=transaction_log())
 

@@ -94,6 +94,9 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "weak-topic": replicas.weak_topic,
     "weak-topic-rf3": replicas.weak_topic_rf3,
     "weak-topic-rf3-kraft": partial(replicas.weak_topic_rf3, MemoryKraftCluster),
+    "transaction-late-record": transactions.transaction_late_record,
+    "transaction-marker-lost": transactions.transaction_marker_lost,
+    "transaction-outcome-unknown": transactions.transaction_outcome_unknown,
 }
 
 __all__ = ["ALL", "ORDERS", "STUCK", "PreparedIncident", "found", "requested"]

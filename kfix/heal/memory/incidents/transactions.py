@@ -41,6 +41,35 @@ def pending_offsets(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncide
     return PreparedIncident(cluster, found("KFX108", _obj(state), (_ORDERS,), facts=_facts(state)))
 
 
+def transaction_marker_lost(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    """The transaction was committed with orders-0, which has no marker of it."""
+    return _hanging((_ORDERS,), kind=kind)
+
+
+def transaction_late_record() -> PreparedIncident:
+    """A record of the transaction came after its end: orders-0 never belonged to it."""
+    return _hanging((TopicPartition("orders", 1),))
+
+
+def transaction_outcome_unknown() -> PreparedIncident:
+    """Compaction has removed what the coordinator decided."""
+    incident = _hanging(())
+    incident.cluster.compacted = True
+    incident.cluster.decisions.clear()
+    return incident
+
+
+def _hanging(tps: tuple[TopicPartition, ...], *, kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    cluster = _cluster(kind)
+    state = _began(cluster, 120)
+    hold(cluster, _ORDERS, state, _STABLE)
+    later = state.started_ms + 1_000
+    cluster.decisions.append(state._replace(status="PrepareCommit", partitions=tps, updated_ms=later))
+    cluster.transactions[_ID] = state._replace(status="CompleteCommit", updated_ms=later)
+    facts: dict[str, FactValue] = {"transactional_id": _ID, "producer": state.producer}
+    return PreparedIncident(cluster, found("KFX122", _obj(state), (_ORDERS,), facts=facts))
+
+
 def _cluster(kind: type[MemoryCluster] = MemoryCluster) -> MemoryCluster:
     cluster = kind.healthy(groups={_GROUP: 1})
     cluster.committed[_GROUP] = {_ORDERS: StoredOffset(_STABLE, 0, "")}
