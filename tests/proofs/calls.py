@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from kfix.core.args import ABSENT, Args
+from kfix.core.derive.hanging import COMMIT, parsed
 from kfix.core.snapshot.offsets import parse_stored
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -53,6 +54,11 @@ def _abort(args: Args) -> Call:
     )
 
 
+def _end(args: Args) -> Call:
+    seen = parsed(args.text("hanging"))
+    return Call("end_transaction", (args.tp(), seen.transactional_id, seen.batch, args.text("outcome") == COMMIT))
+
+
 def _compaction(args: Args, values: tuple[str, ...]) -> Call:
     keys = COMPACTION.values()
     found = sorted((k, None if v == ABSENT else v) for k, v in zip(keys, values, strict=True))
@@ -82,6 +88,7 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "reassign.noop": _reassign,
     "reassign.reorder": _reassign,
     "transaction.abort": _abort,
+    "transaction.end": _end,
     "throttle.rate": _rate,
     "throttle.remove": lambda a: _throttle(a.text("kind"), a.text("name"), ABSENT, ABSENT),
     "throttle.replicas": lambda a: _throttle("topic", a.text("topic"), a.text("leaders"), a.text("followers")),

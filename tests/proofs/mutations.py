@@ -307,6 +307,24 @@ def _transaction_committed(cluster: MemoryCluster, key: FactKey) -> None:
     cluster.pending.clear()
 
 
+def _marker_written(cluster: MemoryCluster, _key: FactKey) -> None:
+    """Another administrator has written the marker."""
+    cluster.open_batches.clear()
+    cluster.logs.open_transactions.clear()
+
+
+def _log_compacted(cluster: MemoryCluster, _key: FactKey) -> None:
+    """Compaction has removed what the coordinator decided."""
+    cluster.decisions.clear()
+    cluster.compacted = True
+
+
+def _begun_again(cluster: MemoryCluster, _key: FactKey) -> None:
+    """The producer works with the same epoch: whether it will write to the partition is open."""
+    for name, state in cluster.transactions.items():
+        cluster.transactions[name] = state._replace(status="Ongoing")
+
+
 def _registers(cluster: MemoryCluster, key: FactKey) -> None:
     """The broker is started again."""
     assert key.broker is not None
@@ -380,6 +398,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "host": (_as(host="/10.0.0.9"),),
     "instance": (_as(instance="other"),),
     "transaction": (_next_transaction, _taken_over, _transaction_committed),
+    "hanging": (_marker_written, _log_compacted, _begun_again),
     "config": (_config, _same_made_own),
     "effective": (_config, _default),
 }

@@ -22,6 +22,7 @@ INCIDENTS: Mapping[str, Callable[[], PreparedIncident]] = {
     **ALL,
     "offsets-not-loaded-kraft": partial(offsets.offsets_not_loaded, MemoryKraftCluster),
     "pending-offsets-kraft": partial(transactions.pending_offsets, MemoryKraftCluster),
+    "transaction-marker-lost-kraft": partial(transactions.transaction_marker_lost, MemoryKraftCluster),
     "rebalance-held-kraft": partial(members.rebalance_held, kind=MemoryKraftCluster),
     "weak-topic-kraft": partial(replicas.weak_topic, MemoryKraftCluster),
 }
@@ -143,6 +144,7 @@ _LONGER = (
 #: What the tests of the runbooks themselves do not heal on KRaft, or in long runs; the kills go through these, too.
 _ON_KRAFT = (
     Scenario("abort-transaction on KRaft", "abort-transaction", "pending-offsets-kraft"),
+    Scenario("end-hanging-transaction on KRaft", "end-hanging-transaction", "transaction-marker-lost-kraft"),
     Scenario(
         "evict-member on KRaft", "evict-member", "rebalance-held-kraft", {"group": "payments", "member": "slow-1"}
     ),

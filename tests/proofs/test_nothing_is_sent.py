@@ -50,6 +50,7 @@ def test_the_port_of_changes_is_what_is_forbidden_here() -> None:
         "commit_offsets",
         "evict_member",
         "abort_transaction",
+        "end_transaction",
         "unregister_broker",
         "delete_key",
     }

@@ -21,6 +21,8 @@ WRITE_TOPICS = Right("WRITE", "TOPIC")
 #: Each of these permits to describe, too.
 WRITE = Right("WRITE", "TRANSACTIONAL_ID")
 
+CLUSTER_ACTION = Right("CLUSTER_ACTION", "CLUSTER", CLUSTER)
+
 #: {action: the rights of its change, and of what its runbook reads of logs}. Each action of the registry is here.
 OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "broker.unregister": (ALTER,),
@@ -46,12 +48,14 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "throttle.replicas": (OF_TOPICS,),
     "throttle.restore": (OF_BROKERS, OF_TOPICS),
     "transaction.abort": (READ_TOPICS, WRITE),
+    "transaction.end": (READ_TOPICS, CLUSTER_ACTION),
     "wait": (),
 }
 #: The rights of an action whose argument `kind` names the resource that it changes.
 OF_KINDS = {"topic": OF_TOPICS, "broker": OF_BROKERS}
 #: {operation: the word of kafka-acls.sh}.
 WORDS = {"ALTER": "Alter", "ALTER_CONFIGS": "AlterConfigs", "READ": "Read", "DELETE": "Delete", "WRITE": "Write"}
+WORDS |= {"CLUSTER_ACTION": "ClusterAction"}
 WORDS |= {"DESCRIBE": "Describe", "DESCRIBE_CONFIGS": "DescribeConfigs"}
 _RESOURCES = {
     "CLUSTER": "the cluster",

@@ -20,9 +20,10 @@ from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ChangeResult, PartitionReading, ResourceKind
 from kfix.core.snapshot.snapshot import Assignment, ClusterIdentity, Endpoint, PartitionState, TopicPartition
+from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import make_target
 from kfix.heal.live.changer import LiveChanger
-from kfix.heal.live.reader import LiveReader
+from kfix.heal.live.reader import LiveReader, MarkerForm
 from kfix.lab.definition.rights import CLUSTER, READING, Right
 from tests.security.rights import WORDS
 
@@ -103,6 +104,7 @@ CHANGING: Mapping[Called, Callable[[LiveChanger], object]] = {
     Called("commit_offsets"): lambda it: it.commit_offsets("pay", {TP: StoredOffset(1)}),
     Called("commit_offsets", "delete"): lambda it: it.commit_offsets("pay", {TP: None}),
     Called("evict_member"): lambda it: it.evict_member("pay", "m", ""),
+    Called("end_transaction"): lambda it: it.end_transaction(TP, "t", OpenBatch(0, 1, 0, 0), commit=True),
     Called("abort_transaction"): lambda it: it.abort_transaction("t", 1, 0, 60_000),
     Called("unregister_broker"): lambda it: it.unregister_broker(1),
     Called("delete_key"): lambda it: it.delete_key(TopicPartition("__consumer_offsets", 0), b"k"),
@@ -118,6 +120,8 @@ READING_RECORDS: Mapping[Called, Callable[[LiveReader], object]] = {
     Called("key_left"): lambda it: it.key_left(TP, b"k", 0),
     Called("transaction"): lambda it: it.transaction("t", 0),
     Called("open_batch"): lambda it: it.open_batch(TP),
+    Called("hanging"): lambda it: it.hanging(TP),
+    Called("served_to"): lambda it: it.served_to(TP, 0),
     Called("probe_group"): lambda it: it.probe_group("pay"),
 }
 
@@ -155,7 +159,11 @@ class Line:
 def _changer(asked: set[tuple[Api, str]], kind: str) -> LiveChanger:
     """A changer that notes (API, what its resource is) instead of sending."""
     reader = SimpleNamespace(
-        door=lambda: 1, coordinator=lambda _group: 1, transaction_coordinator=lambda _id: 1, leader=lambda _tp: 1
+        door=lambda: 1,
+        coordinator=lambda _group: 1,
+        transaction_coordinator=lambda _id: 1,
+        leader=lambda _tp: 1,
+        marker=lambda *_: MarkerForm(1, True, 0),
     )
     changer = LiveChanger(make_target("localhost:1", None, None), None, reader)  # type: ignore[arg-type]
 

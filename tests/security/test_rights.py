@@ -69,10 +69,12 @@ def test_every_call_of_the_ports_is_driven_or_only_reads_what_a_diagnosis_reads(
     assert {each.method for each in (*CHANGING, *READING_RECORDS)} <= METHODS
     assert {each.method for each in CHANGING} == METHODS - READS
     assert {each.method for each in READING_RECORDS if rights_of(each)} == {
+        "hanging",
         "key_left",
         "last_generation",
         "offsets_replay",
         "open_batch",
+        "served_to",
         "transaction",
     }
     assert all(rights_of(each) <= {READ_TOPICS} for each in READING_RECORDS)

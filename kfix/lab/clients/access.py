@@ -29,6 +29,7 @@ from kfix.lab.clients.asking import ask
 from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.confluent import (
     QUIET,
+    begin_transaction,
     hang_transaction,
     join_and_leave,
     produce,
@@ -263,6 +264,10 @@ class LabClient(ABC):
 
     def hang_transaction(self, transactional_id: str, where: TopicPartition, group: str = "", offset: int = 0) -> None:
         hang_transaction(self._bootstrap(), transactional_id, where, group, offset)
+
+    def begin_transaction(self, transactional_id: str, where: TopicPartition) -> Callable[[], None]:
+        """Sends a record within a transaction. Returns what commits it."""
+        return begin_transaction(self._bootstrap(), transactional_id, where)
 
     def take_over(self, transactional_id: str) -> None:
         take_over(self._bootstrap(), transactional_id)

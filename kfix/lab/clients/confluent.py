@@ -16,7 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from kfix.core.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from kfix.core.snapshot.snapshot import TopicPartition as Where
 
@@ -133,6 +133,24 @@ def transact(bootstrap: str, transactional_id: str, topic: str) -> None:
         producer.commit_transaction(25)
     except KafkaException as problem:
         raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
+
+
+def begin_transaction(bootstrap: str, transactional_id: str, where: Where) -> Callable[[], None]:
+    """Sends a record within a transaction. Returns what commits it; both raise LabError if they fail."""
+    own = {"transactional.id": transactional_id, "transaction.timeout.ms": _LONG_TRANSACTION_MS}
+    producer = Producer({"bootstrap.servers": bootstrap} | own | QUIET)
+
+    def attempt(act: Callable[[], object]) -> None:
+        try:
+            act()
+        except KafkaException as problem:
+            raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
+
+    attempt(lambda: producer.init_transactions(25))
+    attempt(producer.begin_transaction)
+    producer.produce(where.topic, b"transaction", transactional_id, where.partition)
+    attempt(lambda: producer.flush(10))
+    return lambda: attempt(lambda: producer.commit_transaction(25))
 
 
 def hang_transaction(bootstrap: str, transactional_id: str, where: Where, group: str = "", offset: int = 0) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kfix.core.deadline import Deadline
+from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC, partition_of_group
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.api import Request
 from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, find_transaction_coordinator
-from kfix.lab.clients.asking import ask
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.lab.clients.asking import ask, connected_to
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
 
 if TYPE_CHECKING:
@@ -21,6 +24,17 @@ _ANSWER_SECONDS = 5.0
 def init_producer_id(transactional_id: str) -> Request[int]:
     """Requests a producer id in version 1, which names none that it expects. The response is the error."""
     return INIT_PRODUCER_ID.ask(1, (transactional_id, _TIMEOUT_MS, None, None), int)
+
+
+def last_status(access: LabClient, transactional_id: str, coordinator: int) -> str:
+    """Returns the last status of a transactional id in the log of its coordinator, "" without one."""
+    from kfix.core.collect.transactions import ask_transaction  # noqa: PLC0415 - brings the readers
+
+    number = partition_of_group(transactional_id, len(access.assignment(TRANSACTIONS_TOPIC)))
+    with connected_to(access.addresses()[coordinator]) as line:
+        where, deadline = TopicPartition(TRANSACTIONS_TOPIC, number), Deadline.after(_ANSWER_SECONDS)
+        found = ask_transaction(line, where, transactional_id, 0, deadline)
+    return "" if found is None else found.status
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ _ORDER = (
     "coordinator-unreachable",
     "pending-offsets",
     "open-transaction",
+    "transaction-marker-lost",
     "offsets-not-loaded",
     "offsets-uncompacted",
     "offset-outside-log",

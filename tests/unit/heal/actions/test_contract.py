@@ -10,6 +10,7 @@ import pytest
 from kfix.core.args import ABSENT, ArgKind, Args, ArgValue, coerce
 from kfix.core.errors import RefusedError
 from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.base import ActionStatus
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.actions.registry import described
@@ -80,6 +81,13 @@ def _in_transaction() -> MemoryCluster:
     return INCIDENTS["open-transaction"]().cluster
 
 
+def _hanging() -> MemoryCluster:
+    return INCIDENTS["transaction-marker-lost"]().cluster
+
+
+_SEEN = _hanging().hanging(TopicPartition("orders", 0))
+assert _SEEN is not None
+ENDED: Mapping[str, ArgValue] = {"partition": "orders-0", "outcome": "commit", "hanging": _SEEN.text}
 _TRANSACTION = _in_transaction().transactions["ledger-writer"]
 ABORTED: Mapping[str, ArgValue] = {
     "transactional_id": _TRANSACTION.transactional_id,
@@ -115,6 +123,7 @@ SAMPLES: Mapping[str, Sample] = {
     "throttle.replicas": Sample(_throttled, {"topic": "orders", "leaders": "0:2", "followers": "0:3"}),
     "broker.unregister": Sample(_ghost, {"broker": 4, "dead_for": 120.0}),
     "transaction.abort": Sample(_in_transaction, ABORTED),
+    "transaction.end": Sample(_hanging, ENDED),
     "throttle.restore": Sample(_throttled, {**TOPIC, "leader": ABSENT, "follower": "0:3"}),
 }
 IDLE = ("manual", "wait")
