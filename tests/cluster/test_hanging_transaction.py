@@ -4,7 +4,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from tests.cluster.remedy import Operator
-from tests.matrix.cell import PLAIN, spec_of
+from tests.matrix.cases import PLAIN
+from tests.matrix.cell import spec_of
 from tests.waiting import wait_until
 
 #: Records before and after the one of the transaction.

@@ -93,6 +93,7 @@ CASES: Mapping[str, Case] = {
         after=lambda scene: _group_version(scene, 1),
     ),
     "durable-defaults": Case("weak-topic", _LEDGER, before=("raise-topic-rf",)),
+    "end-hanging-transaction": Case("transaction-marker-lost"),
     "evict-member": Case("rebalance-held", {"group": "{group}", "member": "{member}"}),
     "isr-dead": Case("offsets-rf1", {"within": "90s"}, by_hand=start_brokers),
     "leader-balance": Case("leader-skew"),

@@ -74,6 +74,7 @@ CASES: Mapping[str, Case] = {
         (Apply("abort-transaction", {"group": "{group}"}),),
         asked=_GROUP,
     ),
+    "transaction-marker-lost": Case(("KFX122",), (Apply("end-hanging-transaction"),)),
     "offsets-not-loaded": Case(("KFX109",), (Mended("delete the record that no coordinator can load"),)),
     "offsets-uncompacted": Case(("KFX115",), (Mended("start the log cleaner"),), asked=_LATENT),
     "offset-outside-log": Case(("KFX113",), (Mended("reset the offset of the group"),), asked=_GROUP),

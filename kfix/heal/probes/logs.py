@@ -100,12 +100,14 @@ def no_open_transactions(args: Args, reader: ClusterReader) -> Answer:
     """Consumers with read_committed are not held up: the last stable offset is the high watermark.
 
     After an unclean election a transaction may hang forever, because its end was in the lost part of the log
-    (KAFKA-20716). A running transaction looks the same for a while, so ask again.
+    (KAFKA-20716), until the runbook end-hanging-transaction ends it. A running transaction looks the same for a while,
+    so ask again.
     """
     end = reader.stable_end(args.tp())
     observed = f"last stable offset {end.stable}, high watermark {end.high_watermark}"
     if end.stable < end.high_watermark:
-        observed += f": a transaction is open from offset {end.stable} on"
+        observed += f": a transaction is open from offset {end.stable} on; if kfix diagnose reports that it hangs "
+        observed += "(KFX122), the runbook end-hanging-transaction ends it"
     # The two are read one after the other: on a busy partition the later one may be ahead.
     return judge(end.stable >= end.high_watermark, observed, "last stable offset = high watermark")
 

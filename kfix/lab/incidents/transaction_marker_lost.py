@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.transactions import last_status
 from kfix.lab.healing.offsets import TRANSACTIONAL_ID
 from kfix.lab.incidents.setup.content import FIRST, RECORDS, TOPIC, records
 from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
-from kfix.lab.incidents.transactions_rf1 import place
 from kfix.lab.waiting import wait_for
 
 #: Lost only by an unclean election: with one in-sync replica, it has acknowledged everything.
@@ -29,7 +29,9 @@ _CONFIG = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}
 def run(context: IncidentContext) -> IncidentOutcome:
     # The coordinator of the transaction, and the controller of a cluster with ZooKeeper, is a broker that stays alive.
     alive, leader, other = context.controller_first()[:3]
-    place(context, lambda _: alive)
+    context.transact({0: TRANSACTIONAL_ID})
+    logs = [TopicPartition(TRANSACTIONS_TOPIC, number) for number in context.access.assignment(TRANSACTIONS_TOPIC)]
+    context.reassign(dict.fromkeys(logs, (alive,)))
     context.topic(TOPIC, [[leader, other]], _CONFIG)
     number = context.offsets_partition().partition
     group = context.groups.by_partition[number]

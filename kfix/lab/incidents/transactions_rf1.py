@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -41,9 +41,16 @@ _CONFIG = {
 )
 def run(context: IncidentContext) -> IncidentOutcome:
     chosen = single_replicas.chosen_brokers(context) or context.ids()
-    holders = place(context, lambda number: chosen[number % len(chosen)])
+    known = context.access.assignment(TRANSACTIONS_TOPIC)
+    count = len(known) or int(context.lab.state.spec.settings.get(_PARTITIONS, DEFAULTS[_PARTITIONS]))
+    holders = {number: chosen[number % len(chosen)] for number in range(count)}
     victim = single_replicas.victim(context, holders)
-    writers = context.transact({number: name_for(number, len(holders), "ledger-writer") for number in holders})
+    if known:
+        context.reassign({each: (holders[each.partition],) for each in _partitions(holders)})
+    else:
+        context.access.create_topic(TRANSACTIONS_TOPIC, [[holders[number]] for number in range(count)], _CONFIG)
+        context.report(f"created {TRANSACTIONS_TOPIC} with replication factor 1: {holders}")
+    writers = context.transact({number: name_for(number, count, "ledger-writer") for number in holders})
     if victim is not None:
         return _one_dead(context, writers, holders, victim)
     _wait_works(writers, holders)
@@ -54,19 +61,6 @@ def run(context: IncidentContext) -> IncidentOutcome:
         details=_ids(writers),
         hung=None,
     )
-
-
-def place(context: IncidentContext, holder: Callable[[int], int]) -> dict[int, int]:
-    """Places the only replica of each partition of the transactions topic. Returns {partition: its broker}."""
-    known = context.access.assignment(TRANSACTIONS_TOPIC)
-    count = len(known) or int(context.lab.state.spec.settings.get(_PARTITIONS, DEFAULTS[_PARTITIONS]))
-    holders = {number: holder(number) for number in range(count)}
-    if known:
-        context.reassign({each: (holders[each.partition],) for each in _partitions(holders)})
-    else:
-        context.access.create_topic(TRANSACTIONS_TOPIC, [[holders[number]] for number in range(count)], _CONFIG)
-        context.report(f"created {TRANSACTIONS_TOPIC} with replication factor 1: {holders}")
-    return holders
 
 
 def _one_dead(context: IncidentContext, writers: Transactions, holders: dict[int, int], victim: int) -> IncidentOutcome:

@@ -112,7 +112,11 @@ SICK: dict[str, list[Sick]] = {
         Sick(marker_lost, "producer id 4000", CRITICAL),
         Sick(lambda: hanging(("PrepareAbort", 0), ("CompleteAbort", -1)), "producer id 4000", CRITICAL),
         Sick(lambda: hanging(("PrepareCommit", 1), ("CompleteCommit", -1)), "producer id 4000", CRITICAL),
-        Sick(lambda: hanging(("PrepareCommit", 1), ("CompleteCommit", -1), whole=frozenset()), "producer id 4000", CRITICAL),
+        Sick(
+            lambda: hanging(("PrepareCommit", 1), ("CompleteCommit", -1), whole=frozenset()),
+            "producer id 4000",
+            CRITICAL,
+        ),
         Sick(hanging, "producer id 4000", CRITICAL),
         Sick(lambda: replace(marker_lost(), group_readings=()), "producer id 4000", WARNING),
     ],

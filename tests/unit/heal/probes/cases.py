@@ -70,6 +70,10 @@ THAT: Mapping[str, ArgValue] = {
 }
 
 
+_SEEN = INCIDENTS["transaction-marker-lost"]().cluster.hanging(TP)
+HANGS = "" if _SEEN is None else _SEEN.text
+
+
 def aborting() -> MemoryCluster:
     """The coordinator writes the markers of the end, and the epoch is already the next one."""
     cluster = transaction()()
@@ -233,6 +237,23 @@ CASES: list[Case] = [
     ("transaction_ended", four_brokers, THAT, "inconclusive", "no record since then"),
     *MIN_ISRS,
     *REGISTRATIONS,
+    ("transaction_hangs", transaction("transaction-marker-lost"), {**ON_TP, "hanging": HANGS}, "pass", "commit"),
+    ("transaction_hangs", transaction("transaction-late-record"), {**ON_TP, "hanging": HANGS}, "fail", "abort"),
+    ("transaction_hangs", transaction(), {**ON_TP, "hanging": HANGS}, "fail", "no transaction hangs"),
+    ("transaction_hangs", transaction("open-transaction-unnamed"), {**ON_TP, "hanging": ""}, "inconclusive", "record"),
+    ("producer_hangs_nowhere", transaction("transaction-marker-lost"), {**ON_TP, "producer": 4000}, "fail", "commit"),
+    ("producer_hangs_nowhere", transaction("transaction-marker-lost"), {**ON_TP, "producer": 1}, "pass", "none"),
+    ("producer_hangs_nowhere", transaction(), {**ON_TP, "producer": 4000}, "pass", "none"),
+    (
+        "producer_hangs_nowhere",
+        transaction("open-transaction-unnamed"),
+        {**ON_TP, "producer": 4000},
+        "inconclusive",
+        "record",
+    ),
+    ("read_committed_passes", four_brokers, {**ON_TP, "offset": 20}, "pass", "a fetch from 20 reaches 100"),
+    ("read_committed_passes", transaction(), {**ON_TP, "offset": 20}, "fail", "a fetch from 20 reaches 20"),
+    ("read_committed_passes", dead_isr, {**ON_TP, "offset": 20}, "inconclusive", "has no leader"),
     ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER}, "fail", "held at 20 by producer id 4000 epoch 3"),
     ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER, "producer": 1}, "pass", "held at 20 by"),
     ("stable_offset_free", four_brokers, {**ON_TP, **PRODUCER}, "pass", "is the high watermark"),
