@@ -36,7 +36,7 @@ from kfix.core.collect.quorum import QuorumQuestion, why_unread
 from kfix.core.collect.rights import AUTHORIZER, refuse_hidden
 from kfix.core.collect.source import Known, source
 from kfix.core.collect.tasks import asks, by_broker, by_partition
-from kfix.core.collect.transactions import ask_held, open_producers, read_transactions, still_held
+from kfix.core.collect.transactions import ask_held, newest_leaders, open_producers, read_transactions, still_held
 from kfix.core.deadline import Deadline
 from kfix.core.derive.compaction import segment_bytes_of
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
@@ -186,11 +186,7 @@ def group_readings(known: Known) -> tuple[GroupReading, ...]:
 @source()
 def led_partitions(known: Known) -> Mapping[TopicPartition, PartitionView]:
     """Returns the newest metadata of each partition with a leader; none without transactions. Sends no request."""
-    found: dict[TopicPartition, PartitionView] = {}
-    for partitions in distinct(known.views)[0]:
-        for tp, each in partitions.items():
-            if each.leader >= 0 and (tp not in found or found[tp].leader_epoch < each.leader_epoch):
-                found[tp] = each
+    found = newest_leaders(distinct(known.views)[0])
     return found if any(tp.topic == TRANSACTIONS_TOPIC for tp in found) else {}
 
 

@@ -61,6 +61,18 @@ def ask_open_batches(
     return {tp: _open_batch(stable[tp], answer) for tp, answer in zip(stable, answers, strict=True)}
 
 
+def newest_leaders(
+    views: Iterable[Mapping[TopicPartition, PartitionView]],
+) -> dict[TopicPartition, PartitionView]:
+    """Returns {partition: the metadata with the highest leader epoch}, without partitions that have no leader there."""
+    found: dict[TopicPartition, PartitionView] = {}
+    for view in views:
+        for tp, each in view.items():
+            if tp not in found or found[tp].leader_epoch < each.leader_epoch:
+                found[tp] = each
+    return {tp: each for tp, each in found.items() if each.leader >= 0}
+
+
 def ask_held(
     line: BrokerConnection, tps: Iterable[TopicPartition], deadline: Deadline
 ) -> dict[TopicPartition, OpenBatch]:

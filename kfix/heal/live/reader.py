@@ -270,20 +270,21 @@ class LiveReader:
         log = self._transaction_log(before)
         found = hanging(tp, before, log)
         if found is None and all(record.producer != before.producer for record in log.records):
-            raise UnreachableError(f"{tp}: {log.error or f'the log of {TRANSACTIONS_TOPIC} was not read to its end'}")
+            with self._naming_rights():
+                why = log.error or f"the log of {TRANSACTIONS_TOPIC} was not read to its end"
+                raise UnreachableError(f"{tp}: {why}")
         return found if found is not None and self.open_batch(tp) == before else None
 
     def _transaction_log(self, batch: OpenBatch) -> TransactionLog:
-        end = self._deadline()
-        live = sorted(self.registered_brokers())
-        found = self._lines.ask_any(
-            live, lambda line, until: line.call(requests.metadata((TRANSACTIONS_TOPIC,)), until).partitions, end
-        )
+        """Asks every broker who leads: one with old metadata may name a leader that knows nothing newer."""
+        end, live = self._deadline(), sorted(self.registered_brokers())
+        request = requests.metadata((TRANSACTIONS_TOPIC,))
+        answers = self._lines.ask_each(live, lambda line: line.call(request, end).partitions, end).values()
+        views = [answer for answer in answers if not isinstance(answer, UnreachableError)]
         brokers = Brokers(Questions(), self._lines.to(live), end)
-        led = {tp: each for tp, each in found.items() if each.leader >= 0}
         producers = transactions.open_producers((), (), time.time(), (batch,))
-        with self._naming_rights():
-            return transactions.read_transactions(brokers, led, len(found), producers)
+        count = len({tp for view in views for tp in view})
+        return transactions.read_transactions(brokers, transactions.newest_leaders(views), count, producers)
 
     def served_to(self, tp: TopicPartition, offset: int) -> int:
         end = self._deadline()

@@ -43,7 +43,14 @@ class FakeBroker:
                 body += struct.pack(">hi", 0, len(self.versions)) + ranges
             else:
                 self.asked.append((key, version))
-                flexible = (key, version) in {(35, 4), (22, 3), (16, 5), (9, 7)} or key in {69, 75, 77, 89, 90}
+                flexible = (key, version) in {(35, 4), (22, 3), (16, 5), (9, 7), (27, 1)} or key in {
+                    61,
+                    69,
+                    75,
+                    77,
+                    89,
+                    90,
+                }
                 if flexible:
                     frame.tags()
                 message = self.answers[key](version, frame)

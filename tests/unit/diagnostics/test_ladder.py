@@ -37,6 +37,7 @@ from tests.unit.diagnostics.group_readings import (
     assigned_partition_leaderless,
     coordinator_unreachable,
     held,
+    marker_lost,
     not_reconciled,
     position,
     read,
@@ -225,6 +226,15 @@ def test_a_healthy_group_with_a_member_clears_every_rung_and_leaves_rights_to_th
     with_authorizer = {b: {"authorizer.class.name": "", "min.insync.replicas": "2"} for b in (1, 2, 3)}
     open_to_all = replace(snapshot, broker_configs=with_authorizer)
     assert rungs_of(open_to_all)["rights"] == ("not the cause", "no broker has an authorizer.class.name")
+
+
+def test_a_group_beyond_a_hanging_transaction_waits_for_it() -> None:
+    """An unclean election has moved the last stable offset back, so the group does not read uncommitted records."""
+    seen = marker_lost()
+    beyond = replace(held(), partitions=position(committed=19, stable=18))
+    status, text = rungs_of(replace(seen, group_readings=(beyond,)))["last stable offset"]
+    assert status == "fails"
+    assert "KFX122" in text
 
 
 LADDERS: dict[str, tuple[tuple[GroupReading, ...], str, str, str]] = {

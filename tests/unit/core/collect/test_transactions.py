@@ -9,7 +9,9 @@ import pytest
 from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.collect.transactions import (
     ask_held,
+    ask_marker,
     ask_open_batch,
+    ask_served,
     ask_transaction,
     name_producers,
     open_producers,
@@ -20,7 +22,7 @@ from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import FetchedRecords, PartitionOffset
-from kfix.core.kafka.transaction_messages import DescribedProducers, ProducerState
+from kfix.core.kafka.transaction_messages import DESCRIBE_PRODUCERS, DescribedProducers, ProducerState
 from kfix.core.snapshot.snapshot import OffsetsLog, OpenTransaction, PartitionView, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
 from tests.unit.diagnostics.group_readings import reading
@@ -201,6 +203,33 @@ def test_only_what_is_open_before_and_after_its_coordinator_has_ended_it_hangs()
     assert again("CompleteCommit", *ends, fetched()) == {}
     assert again("Ongoing") == {}
     assert again("PrepareCommit") == {}
+
+
+def marked(*answers, newer=True, describes=True):
+    line = Line(*answers)
+    line.supports = lambda api, *_: describes if api == DESCRIBE_PRODUCERS else newer
+    return ask_marker(line, TP, OLD, in_time())
+
+
+def test_a_marker_has_the_epoch_of_the_last_one_if_the_leader_reports_it():
+    def state(producer, epoch):
+        return {TP: DescribedProducers(0, (ProducerState(producer, 3, 77, epoch, 4),))}
+
+    assert marked(state(4000, 7)) == (True, 7)
+    assert marked(state(4001, 7)) == (True, -1)
+    assert marked(newer=False, describes=False) == (False, None)
+    with pytest.raises(UnreachableError, match="DescribeProducers: TOPIC_AUTHORIZATION_FAILED"):
+        marked({TP: DescribedProducers(29, ())})
+    with pytest.raises(UnreachableError, match="an empty response"):
+        marked({})
+
+
+def test_a_consumer_with_read_committed_gets_what_a_fetch_returns():
+    two = batch(4, Record(b"k", b"v"), Record(b"k", b"v"))
+    assert ask_served(Line(fetched(two)), TP, 4, in_time()) == 6
+    assert ask_served(Line(fetched()), TP, 4, in_time()) == 4
+    with pytest.raises(UnreachableError, match="Fetch: NOT_LEADER"):
+        ask_served(Line(fetched(error=6)), TP, 4, in_time())
 
 
 def test_the_producers_of_all_open_transactions_are_asked_for():

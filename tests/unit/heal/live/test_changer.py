@@ -15,9 +15,11 @@ from kfix.core.kafka.security import Security
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
 from kfix.core.snapshot.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
+from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import Target
 from kfix.core.zookeeper.connect import parse_connect
 from kfix.heal.live.changer import LiveChanger
+from kfix.heal.live.reader import MarkerForm
 from tests.unit.core.fake_broker import ALL_VERSIONS, FakeBroker, configs, metadata
 from tests.wire import Writer
 
@@ -174,8 +176,9 @@ def test_the_stable_end_is_asked_as_a_consumer_with_both_isolations():
 
 
 class Reader:
-    def __init__(self, addresses, controller=1, coordinator=1, kraft_epoch=-1):
+    def __init__(self, addresses, controller=1, coordinator=1, kraft_epoch=-1, newer=True):
         self.kraft_epoch = kraft_epoch
+        self.newer = newer
         self.addresses = addresses
         self._controller = controller
         self._coordinator = coordinator
@@ -196,6 +199,11 @@ class Reader:
         if self._coordinator is None:
             raise UnreachableError(f"group {group}: its coordinator does not answer")
         return self._coordinator
+
+    def marker(self, *_):
+        if self._controller is None:
+            raise UnreachableError("t-0: has no leader")
+        return MarkerForm(self._controller, self.newer, 2)
 
     def transaction_coordinator(self, _):
         if self._controller is None:
@@ -339,6 +347,37 @@ def abort(error=0, **options):
 def test_a_transaction_is_aborted_by_its_coordinator_with_one_request(error, accepted):
     result, asked = abort(error)
     assert (result.accepted, asked) == (accepted, [(3, 7), (22, 3)])
+
+
+def end(error=0, *, newer=True, form=True):
+    """Returns the result, and what the leader was asked."""
+    marker = producer.WriteTxnMarkersResponse.WritableTxnMarkerResult
+    topic = marker.WritableTxnMarkerTopicResult
+    row = topic.WritableTxnMarkerPartitionResult(partition_index=TP.partition, error_code=error)
+    response = producer.WriteTxnMarkersResponse(
+        markers=[marker(producer_id=4000, topics=[topic(name=TP.topic, partitions=[row])])]
+    )
+    broker = FakeBroker({27: lambda *_: response})
+    with broker.listening() as endpoint:
+        reader = Reader({1: endpoint}, controller=1 if form else None, newer=newer)
+        changer = LiveChanger(Target(()), parse_connect("z:1"), reader)
+        return changer.end_transaction(TP, "ledger", OpenBatch(5, 4000, 3, 0), commit=True), broker.asked
+
+
+@pytest.mark.parametrize(("error", "accepted"), [(0, True), (31, False), (52, False)])
+def test_a_hanging_transaction_is_ended_by_the_leader_with_one_request(error, accepted):
+    result, asked = end(error)
+    assert (result.accepted, asked) == (accepted, [(3, 7), (27, 1)])
+    assert ("ClusterAction" in result.message) == (error == 31)
+
+
+def test_a_leader_that_has_no_newer_version_gets_the_older_one():
+    assert end(newer=False)[1] == [(3, 7), (27, 0)]
+
+
+def test_without_a_leader_no_marker_is_sent():
+    result, asked = end(form=False)
+    assert (result.name, asked) == ("NOT_SENT", [])
 
 
 def test_without_a_transaction_coordinator_nothing_is_sent():
