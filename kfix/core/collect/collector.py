@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from kfix import __version__
 from kfix.core.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover, note_unread
 from kfix.core.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.core.collect.broker import BrokerAnswers, ask_broker
-from kfix.core.collect.kraft import KraftReading
+from kfix.core.collect.kraft import newest_of, offsets_of
 from kfix.core.collect.meant import meant
-from kfix.core.collect.migration import ask_migration
 from kfix.core.collect.options import CollectOptions
-from kfix.core.collect.quorum import kraft_settings
-from kfix.core.collect.rights import note_hidden_topics, topics_of, with_rights
-from kfix.core.collect.second_round import SecondRound
-from kfix.core.collect.tasks import Questions, Task, as_finished
+from kfix.core.collect.quorum import QuorumQuestion, ask_fenced, kraft_settings
+from kfix.core.collect.rights import with_rights
+from kfix.core.collect.source import Known, read_all
+from kfix.core.collect.sources import SOURCES
+from kfix.core.collect.tasks import Brokers, Questions, Task, as_finished
 from kfix.core.collect.unlisted import unlisted_brokers
-from kfix.core.collect.votes import majority_controller
 from kfix.core.deadline import Deadline
+from kfix.core.derive.quorum import listed_alive
 from kfix.core.derive.record import recorded_by
 from kfix.core.derive.vantage import broker_called, vantage_of
 from kfix.core.errors import UnreachableError, UsageError
@@ -90,7 +90,8 @@ class _Collection:
         self._dead: dict[int, str] = {}
         self._frozen: dict[int, str] = {}
         self._memory: Memory | None = None
-        self._quorum: KraftReading | None = None
+        self._quorum: QuorumQuestion | None = None
+        self._fenced: dict[int, Endpoint] | None = None
         self._cluster_id = ""
         #: {address: id of another cluster} of registered brokers.
         self._foreign: dict[str, str] = {}
@@ -202,16 +203,8 @@ class _Collection:
     def _ask_authority(self, configs: Mapping[str, str]) -> tuple[Mode, ZooKeeperQuestion | None]:
         mode, connect = discover(configs, self._target.zookeeper_access)
         if mode is Mode.KRAFT and self._quorum is None:
-            self._quorum = KraftReading(
-                self._questions,
-                self._answers,
-                self._addresses,
-                self._target,
-                configs,
-                (self._first, self._deadline),
-                self._ledger,
-                self._cluster_id,
-            )
+            self._quorum = QuorumQuestion(self._target, configs, self._first, self._ledger, self._cluster_id)
+            self._quorum.wait_for_active()
         if connect is None:
             return mode, None
         return mode, self._ask_zookeeper(connect)
@@ -227,8 +220,10 @@ class _Collection:
         by_bootstrap = bootstrap.unlisted(self._addresses.values())
         views = (answer.view for answer in self._answers.values())
         found = unlisted_brokers(authority.view, views, remembered, by_bootstrap, self._addresses)
-        if self._quorum is not None:
-            found |= self._quorum.fenced(self._lines, self._first)
+        if self._quorum is not None and (newest := newest_of(self._answers)) is not None:
+            brokers = Brokers(self._questions, self._lines, self._first)
+            self._fenced, _ = brokers.once("fenced brokers", lambda: ask_fenced(self._lines[newest], self._first))
+            found |= {b: e for b, e in (self._fenced or {}).items() if b not in self._addresses}
         if found:
             self._first = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
             self._ask(found)
@@ -284,42 +279,38 @@ class _Collection:
             self._questions.failed(f"broker {broker}", f"{where} is a broker of another cluster, {other}")
 
     def _snapshot(self, taken_at: float, mode: Mode, authority: ZooKeeperAnswer) -> Snapshot:
-        views = {broker: answer.view for broker, answer in sorted(self._answers.items())}
-        view = authority.view
-        heard = self._quorum.alive() if self._quorum is not None else frozenset(views)
-        live = frozenset(view.registrations) if view is not None else heard
-        if view is not None or self._quorum is not None:
-            # A broker that is not registered and does not respond is dead: a fact, not a failed source.
-            for broker in self._tasks.keys() - live - views.keys():
-                self._questions.retract(f"broker {broker}")
-                task = self._tasks.pop(broker)
-                self._dead[broker] = task.error
-                if task.hung and self._lines[broker].accepted:
-                    self._frozen[broker] = task.error
-        record = recorded_by(view, None, views) if self._quorum is None else self._quorum.record()
-        lines = {b: self._lines[b] for b in views}
-        listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
-        cluster_id = self._id(authority) or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
-        memory = self._recalled(cluster_id)
-        round_ = SecondRound(self._questions, lines, self._deadline, self._options, views, record)
-        read = round_.read(live, listed, memory, taken_at)
-        reassignments = None
-        if self._quorum is None:
-            reassignments = round_.reassignments(
-                view.controller.broker if view is not None else majority_controller(views, mode)
-            )
-        # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
-        defaults = next((a.configs for a in self._answers.values() if a.configs), {})
-        topic_configs, own = round_.topic_configs(mode, defaults)
-        sizes = round_.offsets_sizes(own, self._target.security.principal)
-        configs = [a.configs for a in self._answers.values()]
-        note_hidden_topics(self._questions, lines, configs, lambda: topics_of(views), self._deadline)
-        quorum = None
-        migration = ask_migration(view, self._answers.values(), self._target, self._deadline, self._ledger)
-        if self._quorum is not None:
-            self._quorum.ask_eligible(self._lines, self._deadline)
-            self._quorum.ask_old_leaders(self._lines, self._deadline)
-            quorum, reassignments = self._quorum.last(own)
+        answers = dict(self._answers)
+        views = {broker: answer.view for broker, answer in sorted(answers.items())}
+        view, quorum = authority.view, self._quorum
+        record = recorded_by(view, None, views)
+        live = frozenset(view.registrations if view is not None else views)
+        if quorum is not None:
+            offsets = offsets_of(answers)
+            quorum.ask_again({b: self._addresses[b] for b in answers}, offsets)
+            seen = quorum.seen(offsets)
+            live = listed_alive(views, seen) or live
+            record = recorded_by(None, seen, views)
+        if view is not None or quorum is not None:
+            self._retract_dead(live | views.keys())
+        cluster_id = self._id(authority) or next((a.cluster_id for a in answers.values() if a.cluster_id), "")
+        known = Known(
+            brokers=Brokers(self._questions, {b: self._lines[b] for b in views}, self._deadline),
+            target=self._target,
+            options=self._options,
+            ledger=self._ledger,
+            mode=mode,
+            taken_at=taken_at,
+            answers=answers,
+            addresses=self._addresses,
+            views=views,
+            live=live,
+            record=record,
+            memory=self._recalled(cluster_id),
+            zookeeper=view,
+            quorum=quorum,
+            fenced=self._fenced,
+        )
+        fields = read_all(SOURCES, known)
         return Snapshot(
             taken_at=taken_at,
             kfix=__version__,
@@ -332,26 +323,23 @@ class _Collection:
             reached_by=self._target.reached_by,
             views=views,
             zookeeper=view,
-            quorum=quorum,
-            migration=migration,
             ensemble=authority.ensemble,
-            broker_configs={b: a.configs for b, a in self._answers.items()},
-            topic_configs=topic_configs,
-            groups=read.groups,
-            groups_complete=len(listed) == len(live) and bool(live),
-            reassignments=reassignments,
-            probes=read.probes,
-            offsets_logs=read.offsets_logs,
-            group_readings=read.group_readings,
-            transaction_log=read.transaction_log,
-            offsets_sizes=sizes,
-            log_ends=read.log_ends,
-            visible=read.visible,
-            epoch_ends=read.epoch_ends,
+            broker_configs={b: a.configs for b, a in answers.items()},
+            groups_complete=len(known.listed) == len(live) and bool(live),
             samples=(self._options.before,) if self._options.before is not None else (),
             addresses=dict(sorted(self._addresses.items())),
             silent=self._frozen
-            | {b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers},
-            memory=memory,
+            | {b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in answers},
+            memory=known.memory,
             sources=with_rights(self._questions.sources(), self._target.security.principal),
+            **fields,
         )
+
+    def _retract_dead(self, known: Collection[int]) -> None:
+        """A broker that is not registered and does not respond is dead: a fact, not a failed source."""
+        for broker in self._tasks.keys() - known:
+            self._questions.retract(f"broker {broker}")
+            task = self._tasks.pop(broker)
+            self._dead[broker] = task.error
+            if task.hung and self._lines[broker].accepted:
+                self._frozen[broker] = task.error

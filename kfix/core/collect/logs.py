@@ -6,11 +6,13 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from kfix.core.collect.tasks import Brokers, by_broker, by_partition
 from kfix.core.deadline import Deadline
 from kfix.core.derive.views import distinct
 from kfix.core.kafka import requests
 from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.requests import PartitionOffset
 from kfix.core.snapshot.at_risk import AtRisk
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import (
@@ -201,22 +203,30 @@ def ask_visible(
     return {tp: each.offset for tp, each in found.items() if not each.error}
 
 
-def ask_epoch_ends(
-    connection: BrokerConnection, leader: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
+def read_epoch_ends(
+    brokers: Brokers, name: str, epochs: Mapping[int, Mapping[TopicPartition, int]], *, earlier: bool = False
 ) -> dict[TopicPartition, EpochEnd]:
-    ends = connection.call(requests.epoch_ends(epochs), deadline)
-    return {
-        tp: EpochEnd(leader, epochs[tp], -1, name_of(s.error)) if s.error else EpochEnd(leader, epochs[tp], s.offset)
-        for tp, s in ends.items()
-    }
+    """Reads where leader epochs ended; `epochs` is {leader: {partition: epoch}}, `name` is the source's name.
+
+    With `earlier`, the end of an earlier epoch counts too if the requested one has no record, and errors do not.
+    """
+
+    def end(leader: int, tp: TopicPartition, answer: PartitionOffset) -> EpochEnd:
+        if answer.error:
+            return EpochEnd(leader, epochs[leader][tp], -1, name_of(answer.error))
+        return EpochEnd(leader, answer.leader_epoch if earlier else epochs[leader][tp], answer.offset)
+
+    answers = brokers.each(name, epochs, lambda line, each, deadline: line.call(requests.epoch_ends(each), deadline))
+    rows = [(leader, tp, answer) for leader, ends in answers.found.items() for tp, answer in ends.items()]
+    return {tp: end(b, tp, each) for b, tp, each in rows if not earlier or (not each.error and each.offset >= 0)}
 
 
-def ask_ends_before(
-    connection: BrokerConnection, leader: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
-) -> dict[TopicPartition, EpochEnd]:
-    """Like `ask_epoch_ends`, but returns the end of the latest epoch up to the requested one."""
-    ends = connection.call(requests.epoch_ends(epochs), deadline)
-    return {tp: EpochEnd(leader, s.leader_epoch, s.offset) for tp, s in ends.items() if not s.error and s.offset >= 0}
+def read_log_ends(
+    brokers: Brokers, replicas: Mapping[TopicPartition, tuple[int, ...]]
+) -> dict[TopicPartition, dict[int, LogEnd]]:
+    """Returns {partition: {replica: its log end}}."""
+    hosted = by_broker((b, tp) for tp, ids in replicas.items() for b in ids)
+    return by_partition(brokers.each("log ends broker", hosted, ask_log_ends).found)
 
 
 def ask_log_ends(

@@ -9,13 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
+from kfix.core.collect.logs import read_log_ends
+from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.kafka import group_messages, requests
 from kfix.core.kafka.batches import batches_in
 from kfix.core.kafka.codec import ProtocolError
-from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.codes import TOPIC, name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_records import GroupRecords
 from kfix.core.kafka.questions import UNSTABLE
@@ -39,6 +42,10 @@ _PIECE = 1 << 20
 MOST_ORPHANED = 50
 _MOST_GROUPS = 200
 _MOST_NAMES = 1_000
+_SOURCE = "offsets log broker"
+
+#: {offsets partition: (its leader, its replicas with the members of the ISR first)}
+Places = Mapping[TopicPartition, tuple[int, tuple[int, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +60,8 @@ class Part:
     most_bytes: int
 
 
-def coordinators(
-    record: ClusterRecord | None, views: Mapping[int, BrokerView], count: int
-) -> dict[TopicPartition, tuple[int, tuple[int, ...]]]:
-    """Returns {offsets partition: (its leader, its replicas with the members of the ISR first)} of `count` partitions.
+def coordinators(record: ClusterRecord | None, views: Mapping[int, BrokerView], count: int) -> Places:
+    """Returns leaders and replicas of `count` offsets partitions.
 
     The record counts if it was read, otherwise the metadata with the newest leader epoch.
     """
@@ -126,15 +131,83 @@ def _ask_offsets(
     return line.call_many(asked, deadline)
 
 
-def orphaned_part(tp: TopicPartition, end: LogEnd) -> Part:
+def read_logs(
+    brokers: Brokers, places: Places, listed: Collection[int], requested: Collection[int]
+) -> tuple[OffsetsLog, ...]:
+    """Returns the logs of the offsets partitions that leave a doubt; usually there are none.
+
+    `listed` are the partitions of listed groups, `requested` those of the requested groups.
+    """
+    led = by_broker((leader, tp) for tp, (leader, _) in places.items() if leader in brokers.lines)
+    orphaned = [tp for tp, (leader, _) in places.items() if leader not in brokers.lines]
+
+    def ask(
+        line: BrokerConnection, asked: tuple[int, tuple[TopicPartition, ...]], deadline: Deadline
+    ) -> tuple[list[OffsetsLog], list[TopicPartition], list[TopicPartition]]:
+        parts, strange, withheld = ask_parts(line, asked[1], listed, requested, deadline)
+        return read_parts(line, (asked[0], parts), deadline, compare=True), strange, withheld
+
+    found: list[OffsetsLog] = []
+    refused: dict[int, list[TopicPartition]] = {}
+    answers = brokers.each(_SOURCE, {b: (b, tps) for b, tps in led.items()}, ask).found
+    for broker, (logs, strange, withheld) in answers.items():
+        found += logs
+        orphaned += strange
+        if withheld:
+            refused[broker] = withheld
+    if orphaned:
+        found += _read_orphaned(brokers, {tp: places[tp][1] for tp in orphaned[:MOST_ORPHANED]})
+    for broker, tps in refused.items():
+        # The coordinator's offsets cannot be compared with the log then: unknown is not healthy. Noted last: the logs
+        # of other partitions are read under the same name.
+        why = f"{tps[0]}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
+        brokers.questions.failed(f"{_SOURCE} {broker}", why)
+    for log in found:
+        # The groups stored there, or waiting for the transaction, are unknown: they may be blocked.
+        in_doubt = log.stable < log.log_end or log.partition not in listed
+        if log.error == name_of(TOPIC) and log.stable >= 0 and in_doubt:
+            brokers.questions.failed(f"offsets log {log.partition}", f"{OFFSETS_TOPIC}-{log.partition}: {log.error}")
+    kept_back = {tp.partition: broker for broker, tps in refused.items() for tp in tps}
+    found = [
+        replace(log, withheld=kept_back.get(log.partition) == log.broker and log.log_end > log.start) for log in found
+    ]
+    return tuple(sorted(found, key=lambda log: (log.partition, log.broker)))
+
+
+def _read_orphaned(brokers: Brokers, replicas: Mapping[TopicPartition, tuple[int, ...]]) -> Iterable[OffsetsLog]:
+    """Reads the logs of partitions without a coordinator, each from the first replica that serves its records."""
+    ends = read_log_ends(brokers, replicas)
+    found: dict[TopicPartition, OffsetsLog] = {}
+    for turn in range(max((len(ids) for ids in replicas.values()), default=0)):
+        unread = {tp: ids[turn] for tp, ids in replicas.items() if turn < len(ids) and not _served(found.get(tp))}
+        known = [(b, tp, end) for tp, b in unread.items() if (end := ends.get(tp, {}).get(b)) is not None]
+        parts = by_broker((b, _orphaned_part(tp, e)) for b, tp, e in known if not e.error and e.end > e.start)
+        asked = {b: (b, each) for b, each in parts.items()}
+        for logs in brokers.each(_SOURCE, asked, partial(read_parts, compare=False)).found.values():
+            for log in logs:
+                tp = TopicPartition(OFFSETS_TOPIC, log.partition)
+                if log.groups or tp not in found:
+                    found[tp] = log
+    return found.values()
+
+
+def _served(log: OffsetsLog | None) -> bool:
+    return log is not None and bool(log.groups)
+
+
+def _orphaned_part(tp: TopicPartition, end: LogEnd) -> Part:
     most, limit = _ORPHANED
     return Part(tp, end.start, -1, end.end, max(end.start, end.end - most), limit)
 
 
 def read_parts(
-    line: BrokerConnection, broker: int, parts: Iterable[Part], deadline: Deadline, *, compare: bool
+    line: BrokerConnection, asked: tuple[int, Iterable[Part]], deadline: Deadline, *, compare: bool
 ) -> list[OffsetsLog]:
-    """Reads these parts from one broker; with `compare`, it is their coordinator, whose offsets are compared."""
+    """Reads parts from one broker; `asked` is (the broker, the parts).
+
+    With `compare`, it is their coordinator, whose offsets are compared.
+    """
+    broker, parts = asked
     return [_read(line, broker, part, deadline, compare=compare) for part in parts]
 
 

@@ -6,11 +6,10 @@ record of each key (docs/adr/021-an-uncompacted-log-by-repeated-keys.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect.offsets_log import Places
+from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.deadline import Deadline
 from kfix.core.derive.compaction import SAMPLED_SHARE, should_be_compacted
 from kfix.core.errors import UnreachableError
@@ -35,60 +34,45 @@ _TAIL_RECORDS = 2_000
 class _Asked:
     """The requests to one broker: the offsets partitions that it hosts, and those of them that it leads."""
 
+    broker: int
     tps: tuple[TopicPartition, ...]
     led: tuple[TopicPartition, ...]
     segment_bytes: int
     principal: str
 
 
-def read_sizes(
-    connections: Mapping[int, BrokerConnection],
-    places: Mapping[TopicPartition, tuple[int, tuple[int, ...]]],
-    segment_bytes: int,
-    principal: str,
-    deadline: Deadline,
-) -> tuple[OffsetsLogSize, ...]:
+def read_sizes(brokers: Brokers, places: Places, segment_bytes: int, principal: str) -> tuple[OffsetsLogSize, ...]:
     """Returns the sizes; if a broker refuses or fails, rows with the error for the partitions that it leads.
 
-    `places` is {partition: (leader, replicas)}; the error names the right that `principal` lacks.
+    The error names the right that `principal` lacks.
     """
-    # Separate requests: only the checks of latent risks need the answers, so no source of the cluster has failed.
-    questions, hosted = Questions(), dict[int, list[TopicPartition]]()
-    for tp, (_, replicas) in places.items():
-        for broker in replicas:
-            hosted.setdefault(broker, []).append(tp)
-    by_broker = {
-        b: _Asked(tuple(tps), tuple(tp for tp in tps if places[tp][0] == b), segment_bytes, principal)
+    hosted = by_broker((b, tp) for tp, (_, replicas) in places.items() for b in replicas)
+    asked = {
+        b: _Asked(b, tps, tuple(tp for tp in tps if places[tp][0] == b), segment_bytes, principal)
         for b, tps in hosted.items()
-        if b in connections
     }
-    tasks = {
-        b: questions.start(f"broker {b}", partial(_read, connections[b], b, each, deadline))
-        for b, each in by_broker.items()
-    }
-    found: list[OffsetsLogSize] = []
-    for b, task in tasks.items():
-        answer = task.result(deadline)
-        found += _unknown(b, by_broker[b], task.error or "no answer") if answer is None else answer
-    return tuple(sorted(found))
+    # Only the checks of latent risks need the answers, so no source of the cluster has failed.
+    answers = brokers.aside().each("broker", asked, _read)
+    failed = [row for b, error in answers.errors.items() for row in _unknown(asked[b], error or "no answer")]
+    return tuple(sorted([*failed, *(row for rows in answers.found.values() for row in rows)]))
 
 
-def _unknown(broker: int, sought: _Asked, error: str) -> list[OffsetsLogSize]:
-    return [OffsetsLogSize(tp.partition, broker, -1, error=error) for tp in sought.led]
+def _unknown(asked: _Asked, error: str) -> list[OffsetsLogSize]:
+    return [OffsetsLogSize(tp.partition, asked.broker, -1, error=error) for tp in asked.led]
 
 
-def _read(line: BrokerConnection, broker: int, sought: _Asked, deadline: Deadline) -> list[OffsetsLogSize]:
-    tps, segment = sought.tps, sought.segment_bytes
+def _read(line: BrokerConnection, asked: _Asked, deadline: Deadline) -> list[OffsetsLogSize]:
+    broker, tps, segment = asked.broker, asked.tps, asked.segment_bytes
     _, dirs = line.call(requests.describe_log_dirs(with_room=False, tps=tps), deadline)
     if not dirs:  # Version 1 has no error field.
-        return _unknown(broker, sought, with_right(name_of(CLUSTER), requests.DESCRIBE_LOG_DIRS, sought.principal))
+        return _unknown(asked, with_right(name_of(CLUSTER), requests.DESCRIBE_LOG_DIRS, asked.principal))
     hosted = frozenset(tps)
     sizes = {tp: size for each in dirs if not each.error for tp, size in each.sizes.items() if tp in hosted}
-    large = [tp for tp in sought.led if should_be_compacted(sizes.get(tp, 0), segment)]
+    large = [tp for tp in asked.led if should_be_compacted(sizes.get(tp, 0), segment)]
     sampled = sorted(large, key=lambda tp: -sizes[tp])[:MOST_SAMPLED]
     found = {tp: OffsetsLogSize(tp.partition, broker, size) for tp, size in sizes.items()}
     found |= {
-        tp: OffsetsLogSize(tp.partition, broker, -1, error="no size of its log") for tp in sought.led if tp not in sizes
+        tp: OffsetsLogSize(tp.partition, broker, -1, error="no size of its log") for tp in asked.led if tp not in sizes
     }
     if not sampled:
         return list(found.values())
@@ -98,8 +82,8 @@ def _read(line: BrokerConnection, broker: int, sought: _Asked, deadline: Deadlin
     )
     for tp in sampled:
         try:
-            start, end = (_offset(each.get(tp), sought.principal) for each in (starts, ends))
-            found[tp] = _sampled(_Log(line, tp, start, end, sought.principal), found[tp], deadline)
+            start, end = (_offset(each.get(tp), asked.principal) for each in (starts, ends))
+            found[tp] = _sampled(_Log(line, tp, start, end, asked.principal), found[tp], deadline)
         except UnreachableError as error:
             found[tp] = found[tp]._replace(error=str(error))
     if all(found[tp].error for tp in sampled):

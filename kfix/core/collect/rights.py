@@ -6,19 +6,17 @@ which need only a right on the cluster, name them (docs/security.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from kfix.core.collect.logs import ask_log_ends
-from kfix.core.collect.tasks import Questions
 from kfix.core.deadline import Deadline
-from kfix.core.derive.views import distinct
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.codes import CLUSTER, TOPIC, name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.rights import with_right
-from kfix.core.snapshot.snapshot import HIDDEN_TOPICS, BrokerView, Source
+from kfix.core.snapshot.snapshot import Source
 
 AUTHORIZER = "authorizer.class.name"
 #: Most topics that a message names, and most that are requested.
@@ -31,32 +29,6 @@ _REQUESTS = {
     "topic configs": requests.DESCRIBE_CONFIGS,
     "offsets log": requests.FETCH,
 }
-
-
-def note_hidden_topics(
-    questions: Questions,
-    lines: Mapping[int, BrokerConnection],
-    configs: Iterable[Mapping[str, str]],
-    known: Callable[[], frozenset[str]],
-    deadline: Deadline,
-) -> None:
-    """Records a failed source for each broker that has replicas of topics which its metadata leaves out.
-
-    `known` returns the topics of the metadata. A cluster without an authorizer gets no request.
-    """
-    if not any(each.get(AUTHORIZER) for each in configs):
-        return
-    listed = known()
-    tasks = [
-        questions.start(f"{HIDDEN_TOPICS} {broker}", lambda line=line: refuse_hidden(line, listed, deadline))  # type: ignore[misc]
-        for broker, line in lines.items()
-    ]
-    for task in tasks:
-        task.result(deadline)
-
-
-def topics_of(views: Mapping[int, BrokerView]) -> frozenset[str]:
-    return frozenset(tp.topic for partitions in distinct(views)[0] for tp in partitions)
 
 
 def with_rights(sources: Iterable[Source], principal: str) -> tuple[Source, ...]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from kfix.core.deadline import Deadline
 from kfix.core.errors import NoAnswerError, UnreachableError
+from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.snapshot import Source
 
 T = TypeVar("T")
+Q = TypeVar("Q")
 
 
 class Task(Generic[T]):
@@ -51,6 +55,13 @@ class Task(Generic[T]):
         self._record(Source(self.name, ok=not self.error, error=self.error, seconds=round(took, 3)))
         return self._answer if finished else None
 
+    def outcome(self) -> T:
+        """Waits for a task that ends by itself and cannot fail, and returns its answer."""
+        self._done.wait()
+        if self._bug is not None:
+            raise self._bug
+        return self._answer  # type: ignore[return-value]
+
     @property
     def done(self) -> bool:
         return self._done.is_set()
@@ -82,6 +93,65 @@ class Questions:
 
     def sources(self) -> tuple[Source, ...]:
         return tuple(self._sources[name] for name in sorted(self._sources))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Generic[T]):
+    """{broker: its answer}, and {broker: the error} of the others that were asked."""
+
+    found: dict[int, T]
+    errors: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """The brokers that responded, `lines` by id, and the deadline for their answers. Failures go to `questions`."""
+
+    questions: Questions
+    lines: Mapping[int, BrokerConnection]
+    deadline: Deadline
+
+    def each(self, name: str, asked: Mapping[int, Q], ask: Callable[[BrokerConnection, Q, Deadline], T]) -> Answers[T]:
+        """Sends each broker its question, all at once. `asked` are {broker: the argument of `ask`}.
+
+        The source of a broker's answer is called `name` and its id. A broker that did not respond is not asked.
+        """
+        tasks = {
+            b: self.questions.start(f"{name} {b}", partial(ask, self.lines[b], each, self.deadline))
+            for b, each in asked.items()
+            if b in self.lines
+        }
+        answers = {b: task.result(self.deadline) for b, task in tasks.items()}
+        return Answers(
+            {b: answer for b, answer in answers.items() if answer is not None},
+            {b: tasks[b].error for b, answer in answers.items() if answer is None},
+        )
+
+    def once(self, name: str, ask: Callable[[], T]) -> tuple[T | None, str]:
+        """Asks one question, maybe to several brokers. Returns the answer, or None and the error."""
+        task = self.questions.start(name, ask)
+        return task.result(self.deadline), task.error
+
+    def aside(self) -> Brokers:
+        """Returns the brokers for questions whose failures are part of their answer, and no failed source."""
+        return replace(self, questions=Questions())
+
+
+def by_broker(pairs: Iterable[tuple[int, T]]) -> dict[int, tuple[T, ...]]:
+    """Returns {broker: what it is asked about} of such pairs."""
+    found: dict[int, list[T]] = {}
+    for broker, each in pairs:
+        found.setdefault(broker, []).append(each)
+    return {broker: tuple(each) for broker, each in found.items()}
+
+
+def by_partition(answers: Mapping[int, Mapping[Q, T]]) -> dict[Q, dict[int, T]]:
+    """Returns {partition: {broker: answer}} of {broker: {partition: answer}}."""
+    found: dict[Q, dict[int, T]] = {}
+    for broker, each in answers.items():
+        for tp, answer in each.items():
+            found.setdefault(tp, {})[broker] = answer
+    return found
 
 
 def as_finished(tasks: Iterable[Task[T]], deadline: Deadline) -> Iterator[Task[T]]:

@@ -7,10 +7,10 @@ the time of the transaction on; few have a record that is so new. Brokers before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.core.errors import UnreachableError
@@ -138,42 +138,24 @@ def _search(
 
 
 def name_producers(
-    connections: Mapping[int, BrokerConnection],
-    leaders: Mapping[TopicPartition, int],
-    count: int,
-    producers: Mapping[int, int],
-    deadline: Deadline,
+    brokers: Brokers, leaders: Mapping[TopicPartition, int], count: int, producers: Mapping[int, int]
 ) -> TransactionLog:
     """Returns the states of these producers, {producer id: time of its transaction}, from the `count` partitions."""
     every = [TopicPartition(TRANSACTIONS_TOPIC, number) for number in range(count)]
     if not every:
         return TransactionLog(error=f"{TRANSACTIONS_TOPIC} does not exist, or its metadata was not read")
-    led: dict[int, list[TopicPartition]] = {}
-    unread: dict[TopicPartition, str] = {}
-    for tp in every:
-        leader = leaders.get(tp)
-        if leader in connections and leader is not None:
-            led.setdefault(leader, []).append(tp)
-        else:
-            unread[tp] = WITHOUT_LEADER if leader is None else f"its leader {leader} does not respond"
-    questions, since = Questions(), min(producers.values())
-    tasks = {b: questions.start(f"broker {b}", _asking(connections[b], tps, since, deadline)) for b, tps in led.items()}
-    states: list[TransactionState] = []
-    for broker, task in tasks.items():
-        answer = task.result(deadline)
-        if answer is None:
-            unread |= dict.fromkeys(led[broker], task.error)
-            continue
-        unread |= {tp: search.error for tp, search in answer.items() if search.error}
-        states += [state for search in answer.values() for state in search.found.values()]
+    led = by_broker((leaders[tp], tp) for tp in every if tp in leaders)
+    since = min(producers.values())
+    answers = brokers.aside().each("broker", led, lambda line, tps, deadline: read_since(line, tps, since, deadline))
+    unread = {tp: WITHOUT_LEADER for tp in every if tp not in leaders}
+    for broker in led.keys() - answers.found.keys():
+        why = answers.errors.get(broker, f"its leader {broker} does not respond")
+        unread |= dict.fromkeys(led[broker], why)
+    searches = {tp: search for found in answers.found.values() for tp, search in found.items()}
+    unread |= {tp: search.error for tp, search in searches.items() if search.error}
+    states = (state for search in searches.values() for state in search.found.values())
     found = tuple(sorted(state for state in states if state.producer in producers))
     return TransactionLog(found, "" if producers.keys() <= {s.producer for s in found} else _why(unread, count))
-
-
-def _asking(
-    line: BrokerConnection, tps: Collection[TopicPartition], since_ms: int, deadline: Deadline
-) -> Callable[[], dict[TopicPartition, _Search]]:
-    return lambda: read_since(line, tps, since_ms, deadline)
 
 
 def _why(unread: Mapping[TopicPartition, str], count: int) -> str:

@@ -12,6 +12,10 @@ def offsets_partitions(partitions: Collection[TopicPartition]) -> int:
     return sum(1 for tp in partitions if tp.topic == OFFSETS_TOPIC)
 
 
+def topics_of(views: Mapping[int, BrokerView]) -> frozenset[str]:
+    return frozenset(tp.topic for partitions in distinct(views)[0] for tp in partitions)
+
+
 def distinct(
     views: Mapping[int, BrokerView],
 ) -> tuple[list[Mapping[TopicPartition, PartitionView]], list[frozenset[int]]]:

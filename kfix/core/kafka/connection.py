@@ -1,7 +1,7 @@
 """One TCP connection to ONE broker, which changes nothing unless it was opened for that API.
 
 After a timeout or an invalid response, the connection is closed and never used again: a late response must not be
-mistaken for the response to the next request (docs/facts/kraft.md).
+mistaken for the response to the next request (docs/facts/kraft.md). Several threads may share one: they take turns.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-from collections.abc import Collection, Iterable, Sequence
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -58,6 +59,7 @@ class BrokerConnection:
         self._correlation = 0
         self._let_in = False
         self._ranges: dict[int, tuple[int, int]] = {}
+        self._lock = threading.RLock()
         #: Whether the server has ever accepted a connection: then something runs there, even if it never answers.
         self.accepted = False
 
@@ -87,12 +89,22 @@ class BrokerConnection:
 
         Raises UnreachableError, and ReadOnlyViolationError for an API that is not allowed.
         """
-        readers = self.exchange(requests, deadline)
+        with self._turn(deadline):
+            readers = self.exchange(requests, deadline)
+            try:
+                return [request.decode(reader) for request, reader in zip(requests, readers, strict=True)]
+            except ProtocolError as error:
+                self.close()
+                raise ProtocolError(f"{self.endpoint}: {error}") from None
+
+    @contextlib.contextmanager
+    def _turn(self, deadline: Deadline) -> Iterator[None]:
+        if not self._lock.acquire(timeout=deadline.left):
+            raise NoAnswerError(f"{self.endpoint}: no answer in time")
         try:
-            return [request.decode(reader) for request, reader in zip(requests, readers, strict=True)]
-        except ProtocolError as error:
-            self.close()
-            raise ProtocolError(f"{self.endpoint}: {error}") from None
+            yield
+        finally:
+            self._lock.release()
 
     def supports(self, api_key: int, version: int, deadline: Deadline) -> bool:
         """Whether the broker supports this version of an API. Opens the connection if necessary."""
@@ -111,19 +123,20 @@ class BrokerConnection:
     def exchange(self, requests: Sequence[Request[Any]], deadline: Deadline) -> list[ByteReader]:
         for request in requests:
             self._check_allowed(request)
-        try:
-            if self._socket is None:
-                self._open(deadline)
-            readers = self._exchange(requests, deadline) if requests else []
-        except UnreachableError:
-            self.close()
-            raise
-        except (OSError, UnicodeError) as error:
-            self.close()
-            kind = NoAnswerError if isinstance(error, TimeoutError) else UnreachableError
-            raise kind(f"{self.endpoint}: {self._security.reason(error)}") from None
-        self._let_in = self._let_in or bool(requests)
-        return readers
+        with self._turn(deadline):
+            try:
+                if self._socket is None:
+                    self._open(deadline)
+                readers = self._exchange(requests, deadline) if requests else []
+            except UnreachableError:
+                self.close()
+                raise
+            except (OSError, UnicodeError) as error:
+                self.close()
+                kind = NoAnswerError if isinstance(error, TimeoutError) else UnreachableError
+                raise kind(f"{self.endpoint}: {self._security.reason(error)}") from None
+            self._let_in = self._let_in or bool(requests)
+            return readers
 
     def _check_allowed(self, request: Request[Any]) -> None:
         if not request.api_key.reads and request.api_key not in self._allowed:

@@ -12,9 +12,8 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner, Result
 
-from kfix.core.collect import details
-from kfix.core.collect.details import Details
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect import probes
+from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.deadline import Deadline
 from kfix.core.saved import files
 from kfix.core.snapshot.snapshot import CoordinatorProbe
@@ -141,10 +140,10 @@ def test_a_question_without_an_answer_or_a_right_blocks_no_group(find_error: int
 
 def test_coordinators_that_no_broker_could_be_asked_for_are_a_source_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     unheard = {"g": CoordinatorProbe("g", 0, -1, None, None, error="b:1: no answer in time")}
-    monkeypatch.setattr(details, "find_coordinators", lambda *_: unheard)
+    monkeypatch.setattr(probes, "find_coordinators", lambda *_: unheard)
     look = Questions()
     line = SimpleNamespace()
-    Details(look, {1: line}, Deadline.after(2)).probes({"g": 0})  # type: ignore[dict-item]
+    probes.read_probes(Brokers(look, {1: line}, Deadline.after(2)), {"g": 0})  # type: ignore[dict-item]
     [source] = [s for s in look.sources() if s.name == "coordinator probe"]
     assert not source.ok
     assert "no answer in time" in source.error

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.core.collect.kraft import KraftReading
 from kfix.core.collect.quorum import QuorumQuestion
 from kfix.core.collect.rights import with_rights
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect.source import read_all
+from kfix.core.collect.sources import quorum
 from kfix.core.deadline import Deadline
 from kfix.core.diagnosis.finding import Finding
 from kfix.core.kafka.kraft_messages import API_VERSIONS
@@ -17,6 +17,7 @@ from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.target import make_target
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.sources._unread import leaves_open
+from tests.unit.core.collect.known import known
 from tests.unit.core.collect.test_quorum import Talk, described, features, question, seen, server, world
 from tests.unit.diagnostics.kraft_clusters import eligible_dead
 from tests.unit.diagnostics.test_incidents import find
@@ -102,16 +103,15 @@ def test_where_a_broker_forwarded_the_question_no_setting_is_known() -> None:
 
 def test_a_refused_setting_is_a_source_that_was_not_read_and_names_the_right() -> None:
     with world(controller(0, settings("", error=31))) as [active]:
-        questions = Questions()
         configs = {"process.roles": "broker", "controller.quorum.voters": f"100@{active}"}
-        within = (Deadline.after(2.0), Deadline.after(3.0))
-        reading = KraftReading(questions, {}, {}, make_target("b:1", None), configs, within, Ledger())
-        reading.alive()
-        quorum, _ = reading.last({})
-    assert quorum.read
-    [source] = [
-        each for each in with_rights(questions.sources(), "User:kfix") if not each.ok and "settings" in each.name
-    ]
+        asked = QuorumQuestion(make_target("b:1", None), configs, Deadline.after(2.0), Ledger())
+        asked.wait_for_active()
+        asked.ask_again({}, {})
+        given = known({}, quorum=asked)
+        fields = read_all([quorum], given)
+    assert fields["quorum"].read
+    sources = with_rights(given.brokers.questions.sources(), "User:kfix")
+    [source] = [each for each in sources if not each.ok and "settings" in each.name]
     assert source.name == "settings of controller 100"
     assert source.error.startswith("CLUSTER_AUTHORIZATION_FAILED")
     assert "DescribeConfigs" in source.error

@@ -5,9 +5,9 @@ from kafka.protocol import admin, consumer
 from kafka.protocol import metadata as meta
 from kafka.protocol.consumer import group
 
-from kfix.core.collect.group_details import GroupQuestions, leaders_of
+from kfix.core.collect.group_details import leaders_of, read_group, read_positions
 from kfix.core.collect.probes import fetch_offsets
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.deadline import Deadline
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
@@ -60,8 +60,7 @@ def read(*, find=0, describe=None, offsets=None, logs=None):
         broker.answers[10] = lambda *_: meta.FindCoordinatorResponse(
             throttle_time_ms=0, error_code=find, error_message=None, node_id=1, host=endpoint.host, port=endpoint.port
         )
-        asked = GroupQuestions(Questions(), {1: line}, Deadline.after(5))
-        return asked.read("g", lambda tps: dict.fromkeys(tps, 1))
+        return read_group(Brokers(Questions(), {1: line}, Deadline.after(5)), "g", lambda tps: dict.fromkeys(tps, 1))
 
 
 def test_everything_is_read_and_an_old_broker_is_named_as_the_reason_of_what_is_not():
@@ -108,8 +107,8 @@ def test_the_offsets_of_all_groups_are_read_at_once_and_a_group_that_is_refused_
     answers = [fetched(), fetched(error=30), fetched(offset=12)]
     broker = FakeBroker({9: lambda *_: answers.pop(0), 2: lambda *_: listed()}, VERSIONS)
     with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
-        asked = GroupQuestions(Questions(), {1: line}, Deadline.after(5))
-        found = asked.read_positions({"a": 1, "b": 1, "c": 1, "d": 2}, lambda tps: dict.fromkeys(tps, 1))
+        brokers = Brokers(Questions(), {1: line}, Deadline.after(5))
+        found = read_positions(brokers, {"a": 1, "b": 1, "c": 1, "d": 2}, lambda tps: dict.fromkeys(tps, 1))
     positions = {each.group: each.partitions for each in found}
     assert positions == {
         "a": {TP: GroupPartition(7, 0, 9, 9, 9, "")},

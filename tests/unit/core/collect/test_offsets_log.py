@@ -3,10 +3,9 @@
 import pytest
 from kafka.protocol import consumer
 
-from kfix.core.collect.details import Details
-from kfix.core.collect.offsets_log import Part, ask_parts, coordinators, read_parts
+from kfix.core.collect.offsets_log import Part, ask_parts, coordinators, read_logs, read_parts
 from kfix.core.collect.rights import with_rights
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.kafka.connection import BrokerConnection
@@ -56,7 +55,7 @@ def fetched(*pieces, error=0):
 
 def read(broker, part):
     with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
-        [log] = read_parts(line, 1, [part], Deadline.after(5), compare=False)
+        [log] = read_parts(line, (1, [part]), Deadline.after(5), compare=False)
     return log
 
 
@@ -172,7 +171,7 @@ def test_a_leader_that_keeps_withholding_its_offsets_is_noted_although_its_log_i
     broker = FakeBroker({2: respond, 1: nothing}, ALL_VERSIONS | {1: (0, 11)})
     questions = Questions()
     with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
-        found = Details(questions, {1: line}, Deadline.after(5)).offsets_logs({TP: (1, (1,))}, (), ())
+        found = read_logs(Brokers(questions, {1: line}, Deadline.after(5)), {TP: (1, (1,))}, (), ())
     assert [(log.withheld, log.log_end) for log in found] == [(True, 9)]
     [failed] = [source for source in questions.sources() if not source.ok]
     assert failed.error == f"{TP}: its leader returns no offsets (OFFSET_NOT_AVAILABLE)"
@@ -210,7 +209,7 @@ def test_an_offsets_log_in_doubt_that_must_not_be_read_is_a_source_that_failed(s
     broker = FakeBroker({2: offsets, 1: refused}, ALL_VERSIONS | {1: (0, 11)})
     questions = Questions()
     with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
-        Details(questions, {1: line}, Deadline.after(5)).offsets_logs({TP: (1, (1,))}, listed, wanted)
+        read_logs(Brokers(questions, {1: line}, Deadline.after(5)), {TP: (1, (1,))}, listed, wanted)
     failed = with_rights([source for source in questions.sources() if not source.ok], "User:kfix")
     grant = "kafka-acls.sh --add --allow-principal 'User:kfix' --operation Read --topic '*'"
     why = f"{TP}: TOPIC_AUTHORIZATION_FAILED (missing right: Read for User:kfix; {grant})"

@@ -3,6 +3,7 @@
 import pytest
 
 from kfix.core.collect.offsets_sizes import read_sizes
+from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.deadline import Deadline
 from kfix.core.derive.compaction import is_uncompacted, segment_bytes_of
 from kfix.core.errors import UnreachableError
@@ -13,6 +14,11 @@ from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
 from tests.unit.core.collect.test_transactions import batch
 from tests.wire import Reader
+
+
+def brokers(lines):
+    return Brokers(Questions(), lines, Deadline.after(5))
+
 
 TP, OTHER = (TopicPartition("__consumer_offsets", number) for number in (0, 1))
 SEGMENT = 10_000
@@ -70,7 +76,7 @@ def repeated(count, first=0):
 
 def sizes(leader, broker=1):
     places = {TP: (1, (1,)), OTHER: (1, (1,))}
-    return read_sizes({broker: leader}, places, SEGMENT, "User:kfix", Deadline.after(5))
+    return read_sizes(brokers({broker: leader}), places, SEGMENT, "User:kfix")
 
 
 def test_a_log_that_was_never_compacted_has_repeated_keys_behind_its_first_fifth():
@@ -101,7 +107,7 @@ def test_a_log_with_repeated_keys_in_its_second_half_only_is_healthy():
 def test_a_short_log_and_a_follower_are_not_read():
     assert [each.records for each in sizes(Leader(repeated(2)))] == [-1, -1]
     places = {TP: (2, (1, 2))}
-    [found] = read_sizes({1: Leader(repeated(40))}, places, SEGMENT, "User:kfix", Deadline.after(5))
+    [found] = read_sizes(brokers({1: Leader(repeated(40))}), places, SEGMENT, "User:kfix")
     assert (found.broker, found.records, found.error) == (1, -1, "")
 
 
@@ -140,7 +146,7 @@ class Many(Leader):
 def test_what_was_not_asked_for_is_unknown_too_where_nothing_could_be_read():
     def errors(leader):
         places = dict.fromkeys(Many.tps, (1, (1,)))
-        return [each.error for each in read_sizes({1: leader}, places, SEGMENT, "User:kfix", Deadline.after(5))]
+        return [each.error for each in read_sizes(brokers({1: leader}), places, SEGMENT, "User:kfix")]
 
     refused = "TOPIC_AUTHORIZATION_FAILED " + GRANT.format("Read", "--topic '*'")
     assert errors(Many(repeated(40), {requests.FETCH: 29})) == [refused] * 12 + ["no size of its log"]
@@ -158,7 +164,7 @@ def test_of_a_broker_that_shows_no_sizes_those_of_the_partitions_that_it_leads_a
     leader = Leader(repeated(40), {requests.DESCRIBE_LOG_DIRS: error})
     assert sizes(leader) == (OffsetsLogSize(0, 1, -1, error=why), OffsetsLogSize(1, 1, -1, error=why))
     places = {TP: (2, (1, 2)), OTHER: (2, (1, 2))}
-    assert read_sizes({1: leader}, places, SEGMENT, "User:kfix", Deadline.after(5)) == ()
+    assert read_sizes(brokers({1: leader}), places, SEGMENT, "User:kfix") == ()
 
 
 @pytest.mark.parametrize(

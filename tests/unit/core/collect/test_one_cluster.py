@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.collect.authority import ZooKeeperAnswer
 from kfix.core.collect.broker import BrokerAnswers
 from kfix.core.collect.collector import _Collection
-from kfix.core.collect.kraft import KraftReading
+from kfix.core.collect.kraft import offsets_of
 from kfix.core.collect.options import CollectOptions
 from kfix.core.kafka.kraft_messages import Features
 from kfix.core.snapshot.snapshot import BrokerView, Endpoint
@@ -38,6 +38,4 @@ def test_a_registered_broker_that_answers_for_another_cluster_is_no_part_of_the_
 
 def test_a_broker_that_runs_on_zookeeper_in_a_migration_has_no_offset_of_the_metadata() -> None:
     made = on_kraft(answers(1, "mine", 70), answers(2, "mine", 0, role=""))
-    reading = made._quorum
-    assert isinstance(reading, KraftReading)
-    assert reading._offsets() == {1: 70}
+    assert offsets_of(made._answers) == {1: 70}

@@ -1,12 +1,13 @@
 """What an authorizer refuses, and what it hides: topics that a client may not describe are named, never ignored."""
 
-from kfix.core.collect.rights import note_hidden_topics, with_rights
-from kfix.core.collect.tasks import Questions
-from kfix.core.deadline import Deadline
+from kfix.core.collect.broker import BrokerAnswers
+from kfix.core.collect.rights import with_rights
+from kfix.core.collect.sources import hidden_topics
 from kfix.core.kafka import group_messages, requests
 from kfix.core.kafka.requests import LogDirUsage, PartitionOffset
 from kfix.core.kafka.rights import missing_right
-from kfix.core.snapshot.snapshot import Source, TopicPartition
+from kfix.core.snapshot.snapshot import BrokerView, Source, TopicPartition
+from tests.unit.core.collect.known import failed, known
 
 AUTHORIZED = [{"authorizer.class.name": "AclAuthorizer"}]
 
@@ -30,10 +31,12 @@ class Line:
         return [ends, ends]
 
 
-def errors(line, known, configs=AUTHORIZED):
-    questions = Questions()
-    note_hidden_topics(questions, {7: line}, configs, lambda: frozenset(known), Deadline.after(5))
-    return [source.error for source in questions.sources() if not source.ok]
+def errors(line, topics, configs=AUTHORIZED):
+    partitions = {TopicPartition(topic, 0): None for topic in topics}
+    answers = {b: BrokerAnswers(None, "", each, (), ()) for b, each in enumerate(configs)}
+    given = known({7: line}, views={7: BrokerView(7, 1, {}, {}, partitions)}, answers=answers)
+    hidden_topics.read(given)
+    return [error for _, error in failed(given)]
 
 
 def test_a_topic_that_only_the_log_directories_name_is_hidden():

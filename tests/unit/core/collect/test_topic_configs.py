@@ -1,19 +1,18 @@
 """The settings of topics as a broker describes them: what it refuses is reported, whatever the error."""
 
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from kfix.core.collect.broker import ask_topic_configs
-from kfix.core.collect.details import Details
-from kfix.core.collect.options import CollectOptions
-from kfix.core.collect.second_round import SecondRound
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect.sources import settings
 from kfix.core.deadline import Deadline
+from kfix.core.errors import UnreachableError
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.requests import DescribedConfig
 from kfix.core.snapshot.snapshot import TOPIC_CONFIGS, Mode
 from kfix.heal.memory.cluster import MemoryCluster
+from tests.unit.core.collect.known import failed, known
 
 
 class Line:
@@ -24,6 +23,11 @@ class Line:
 
     def call(self, *_: object) -> tuple[DescribedConfig, ...]:
         return self.described
+
+
+class Silent(Line):
+    def call(self, *_: object) -> tuple[DescribedConfig, ...]:
+        raise UnreachableError("b:1: no answer in time")
 
 
 def described(name: str, error: int = 0) -> DescribedConfig:
@@ -47,21 +51,21 @@ def test_every_error_is_reported_unless_the_topic_was_deleted(errors: list[int],
 
 
 @pytest.mark.parametrize("mode", Mode)
-def test_only_a_broker_of_kraft_is_asked_for_them(monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
+def test_only_a_broker_of_kraft_is_asked_for_them(mode: Mode) -> None:
     """Another one would lose a thread for good, if it has lost ZooKeeper."""
-    asked = []
-
-    def answer(_: Details, topics: tuple[str, ...], _deadline: Deadline) -> tuple[dict[str, Any], dict[str, Any]]:
-        asked.append(topics)
-        return {"orders": {"min.insync.replicas": "2"}}, {}
-
-    monkeypatch.setattr(Details, "topic_configs", answer)
-    questions, views = Questions(), MemoryCluster.healthy(topics={"orders": 3}).snapshot().views
-    found = SecondRound(questions, {}, Deadline.after(1), CollectOptions(), views, None).topic_configs(mode, {})
+    views = MemoryCluster.healthy(topics={"orders": 3}).snapshot().views
+    given = known({1: Line(described("orders"))}, views=views, mode=mode)
+    found = settings.read(given)
     if mode is Mode.KRAFT:
         assert found == ({"orders": {"min.insync.replicas": "2"}}, {})
-        assert (asked, questions.sources()) == ([("orders",)], ())
+        assert failed(given) == []
         return
     assert found == ({}, None)
-    assert asked == []
-    assert [(each.name, each.ok) for each in questions.sources()] == [(TOPIC_CONFIGS, False)]
+    assert [name for name, _ in failed(given)] == [TOPIC_CONFIGS]
+
+
+def test_the_next_broker_is_asked_if_the_first_does_not_answer() -> None:
+    views = MemoryCluster.healthy(topics={"orders": 3}).snapshot().views
+    given = known({1: Silent(), 2: Line(described("orders"))}, views=views, mode=Mode.KRAFT)
+    assert settings.read(given)[0] == {"orders": {"min.insync.replicas": "2"}}
+    assert [name for name, _ in failed(given)] == [f"{TOPIC_CONFIGS} broker 1"]

@@ -4,6 +4,7 @@ import struct
 
 import pytest
 
+from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.collect.transactions import ask_open_batch, ask_transaction, name_producers, open_producers
 from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
@@ -116,7 +117,8 @@ def test_a_log_that_was_not_read_to_its_end_shows_no_state(fetch):
 
 def test_producers_are_named_and_what_was_not_read_is_the_reason_why_one_is_not():
     def named(leaders, *answers, producers=None):
-        return name_producers({1: Line(*answers)}, leaders, 2, producers or {4000: 1_000}, in_time())
+        brokers = Brokers(Questions(), {1: Line(*answers)}, in_time())
+        return name_producers(brokers, leaders, 2, producers or {4000: 1_000})
 
     answers = (*offsets(0, 1), fetched(state(0)))
     assert named(dict.fromkeys(LOG, 1), *answers) == TransactionLog((STATE,))
@@ -129,7 +131,7 @@ def test_producers_are_named_and_what_was_not_read_is_the_reason_why_one_is_not(
     log = named(dict.fromkeys(LOG, 9))
     assert log.error.endswith("its leader 9 does not respond")
     assert "has this producer id" in named(dict.fromkeys(LOG, 1), *offsets(1, 1)).error
-    assert "does not exist" in name_producers({}, {}, 0, {4000: 1_000}, in_time()).error
+    assert "does not exist" in name_producers(Brokers(Questions(), {}, in_time()), {}, 0, {4000: 1_000}).error
 
 
 def test_the_producers_of_all_open_transactions_are_asked_for():

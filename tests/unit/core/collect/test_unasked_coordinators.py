@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kfix.core.collect.details import Details
-from kfix.core.collect.probes import find_coordinators, representatives
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect.probes import find_coordinators, read_probes, representatives
+from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 
@@ -27,8 +26,8 @@ class Line:
 @pytest.mark.parametrize(("error", "why"), [(30, "GROUP_AUTHORIZATION_FAILED"), (15, "")])
 def test_offsets_partitions_whose_made_up_groups_may_not_be_asked_for_are_not_read(error, why):
     questions = Questions()
-    details = Details(questions, {1: Line(error)}, Deadline.after(2))
-    probes = details.probes(representatives((), (), 50))
+    brokers = Brokers(questions, {1: Line(error)}, Deadline.after(2))
+    probes = read_probes(brokers, representatives((), (), 50))
     failed = [source for source in questions.sources() if not source.ok]
     assert bool(failed) is bool(why)
     assert len(probes) == (0 if why else 50)
@@ -38,8 +37,8 @@ def test_offsets_partitions_whose_made_up_groups_may_not_be_asked_for_are_not_re
 
 def test_a_group_that_may_not_be_asked_for_is_named_itself():
     questions = Questions()
-    details = Details(questions, {1: Line(30)}, Deadline.after(2))
-    details.probes(representatives(("orders",), (), 1))
+    brokers = Brokers(questions, {1: Line(30)}, Deadline.after(2))
+    read_probes(brokers, representatives(("orders",), (), 1))
     [failed] = [source for source in questions.sources() if not source.ok]
     assert failed.error == "coordinator of group orders: GROUP_AUTHORIZATION_FAILED"
 

@@ -1,0 +1,338 @@
+"""The sources that are read after the first answers of the brokers and ZooKeeper.
+
+Each is one function: what it needs, which brokers it asks what, and the value of the snapshot's field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from kfix.core.collect.broker import TOPIC_KEYS, ask_topic_configs
+from kfix.core.collect.controller_settings import SOURCE as CONTROLLER_SETTINGS
+from kfix.core.collect.eligible import read_eligible
+from kfix.core.collect.group_details import MOST_GROUPS, MOST_REBALANCING, leaders_of, read_group, read_positions
+from kfix.core.collect.kraft import ask_old_leader, last_answer, led_by_old_metadata, newest_of, offsets_of
+from kfix.core.collect.listed_groups import as_groups, describe_listed
+from kfix.core.collect.logs import (
+    ask_visible,
+    claims,
+    epochs_before,
+    newly_led,
+    older_epochs,
+    read_epoch_ends,
+    read_log_ends,
+    replicas_of,
+    suspicious,
+)
+from kfix.core.collect.migration import ask_migration
+from kfix.core.collect.offsets_log import Places, coordinators, read_logs
+from kfix.core.collect.offsets_sizes import read_sizes
+from kfix.core.collect.probes import read_probes, representatives
+from kfix.core.collect.quorum import SOURCE as QUORUM
+from kfix.core.collect.quorum import why_unread
+from kfix.core.collect.rights import AUTHORIZER, refuse_hidden
+from kfix.core.collect.source import Known, source
+from kfix.core.collect.tasks import by_broker, by_partition
+from kfix.core.collect.transactions import name_producers, open_producers
+from kfix.core.collect.votes import majority_controller
+from kfix.core.deadline import Deadline
+from kfix.core.derive.compaction import segment_bytes_of
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
+from kfix.core.derive.views import distinct, offsets_partitions, topics_of
+from kfix.core.errors import UnreachableError
+from kfix.core.kafka import requests
+from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.snapshot.group_reading import REBALANCING, GroupReading
+from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.quorum import EligibleLeaders, OldLeader, QuorumView
+from kfix.core.snapshot.snapshot import (
+    HIDDEN_TOPICS,
+    NO_LEADER,
+    TOPIC_CONFIGS,
+    Assignment,
+    CoordinatorProbe,
+    EpochEnd,
+    Group,
+    LogEnd,
+    Mode,
+    OffsetsLog,
+    TopicPartition,
+)
+from kfix.core.snapshot.transactions import TransactionLog
+
+_NOT_ASKED = (
+    "not asked: a broker that has lost ZooKeeper would never answer, and would have one thread fewer for its clients"
+)
+_Replicas = Mapping[TopicPartition, tuple[int, ...]]
+_Epochs = Mapping[int, Mapping[TopicPartition, int]]
+_Settings = Mapping[str, Mapping[str, str]]
+
+
+@source(fills="groups")
+def groups(known: Known) -> tuple[Group, ...]:
+    listed = {b: each for b, each in known.listed.items() if each}
+    found = known.brokers.each("groups broker", listed, describe_listed).found
+    return as_groups(known.listed, {each.name: each for described in found.values() for each in described})
+
+
+@source()
+def newly_led_partitions(known: Known) -> _Epochs:
+    """Without a question: {leader: {partition: its epoch before}} of partitions elected since an earlier snapshot."""
+    return newly_led(known.options.before, known.memory.at_risk, known.record)
+
+
+@source(needs=(newly_led_partitions,))
+def doubtful(known: Known) -> _Replicas:
+    """Without a question: the replicas of the partitions whose logs are read."""
+    elected = {tp for tps in known[newly_led_partitions].values() for tp in tps}
+    apart = bool(known.options.vantage)
+    return suspicious(known.record, known.views, known.live, apart=apart) | replicas_of(
+        known.record, None if known.options.every_log_end else elected
+    )
+
+
+@source(fills="log_ends", needs=(doubtful,))
+def log_ends(known: Known) -> Mapping[TopicPartition, Mapping[int, LogEnd]]:
+    return read_log_ends(known.brokers, known[doubtful])
+
+
+@source(needs=(doubtful,))
+def claimed(known: Known) -> Mapping[TopicPartition, Mapping[int, int]]:
+    """Without a question: {partition: {broker that claims leadership: leader epoch}}."""
+    return claims(known[doubtful], known.views)
+
+
+@source(fills="visible", needs=(claimed, log_ends))
+def visible(known: Known) -> Mapping[TopicPartition, Mapping[int, int]]:
+    """After the log ends: a high watermark that is read later and is still lower is stuck."""
+    led = by_broker((b, tp) for tp, leaders in known[claimed].items() for b in leaders)
+    return by_partition(known.brokers.each("high watermarks broker", led, ask_visible).found)
+
+
+@source(fills="epoch_ends", needs=(claimed, newly_led_partitions))
+def epoch_ends(known: Known) -> Mapping[TopicPartition, EpochEnd]:
+    """At the newer of two leaders, at new leaders, and for a vantage: another place may see a leader of that epoch."""
+    brokers, leaders = known.brokers, known[claimed]
+    found = read_epoch_ends(brokers, "epochs before broker", known[newly_led_partitions])
+    found |= read_epoch_ends(brokers, "epoch ends broker", older_epochs(leaders))
+    if known.options.vantage:
+        before = epochs_before(leaders, known.views)
+        found |= read_epoch_ends(brokers, "last epochs broker", before, earlier=True)
+    return found
+
+
+class _OffsetsTopic(NamedTuple):
+    partitions: int
+    places: Places
+
+
+@source()
+def offsets_topic(known: Known) -> _OffsetsTopic:
+    """Without a question: how many partitions the topic has, and where they are."""
+    count = max(map(offsets_partitions, distinct(known.views)[0]), default=0)
+    return _OffsetsTopic(count, coordinators(known.record, known.views, count))
+
+
+@source(fills="probes", needs=(groups, offsets_topic))
+def probes(known: Known) -> tuple[CoordinatorProbe, ...]:
+    """FindCoordinator would create a missing offsets topic, so it is not sent then."""
+    count = known[offsets_topic].partitions
+    names = (*(g.name for g in known[groups]), *known.memory.groups)
+    return read_probes(known.brokers, representatives(names, known.options.groups, count)) if count else ()
+
+
+@source(fills="offsets_logs", needs=(groups, offsets_topic))
+def offsets_logs(known: Known) -> tuple[OffsetsLog, ...]:
+    places = known[offsets_topic].places
+    if not places:
+        return ()
+    # A broker that has just lost a partition's leadership still lists its groups, and so does an isolated one.
+    homes = ((TopicPartition(OFFSETS_TOPIC, partition_of_group(g.name, len(places))), g) for g in known[groups])
+    listed = {tp.partition for tp, g in homes if tp in places and places[tp][0] in g.listed_by}
+    requested = {partition_of_group(name, len(places)) for name in known.options.groups}
+    return read_logs(known.brokers, places, listed, requested)
+
+
+@source(fills="group_readings", needs=(groups, offsets_topic))
+def group_readings(known: Known) -> tuple[GroupReading, ...]:
+    """The requested groups and some that rebalance in depth, and the offsets of the others.
+
+    Their errors are part of the reading: no source of the cluster has failed.
+    """
+    count, places = known[offsets_topic]
+    if not count:
+        return ()
+    rebalancing = [g.name for g in known[groups] if g.state in REBALANCING and g.name not in known.options.groups]
+    in_depth = (*known.options.groups, *rebalancing[:MOST_REBALANCING])
+    others = [g.name for g in known[groups] if g.positioned and g.name not in in_depth][:MOST_GROUPS]
+    homes = {name: TopicPartition(OFFSETS_TOPIC, partition_of_group(name, count)) for name in others}
+    coordinated = {name: places[tp][0] for name, tp in homes.items() if tp in places}
+    brokers, leaders = known.brokers.aside(), partial(leaders_of, record=known.record, views=known.views)
+    return (
+        *(read_group(brokers, group, leaders) for group in in_depth),
+        *read_positions(brokers, coordinated, leaders),
+    )
+
+
+@source(fills="transaction_log", needs=(offsets_logs, group_readings))
+def transaction_log(known: Known) -> TransactionLog | None:
+    producers = open_producers(known[offsets_logs], known[group_readings], known.taken_at)
+    if not producers:
+        return None
+    tps = {tp for view in known.views.values() for tp in view.partitions if tp.topic == TRANSACTIONS_TOPIC}
+    leaders = leaders_of(tps, known.record, known.views)
+    return name_producers(known.brokers, leaders, len(tps), producers)
+
+
+@source(needs=(log_ends, visible, epoch_ends, probes, transaction_log))
+def listed_reassignments(known: Known) -> Mapping[TopicPartition, Assignment] | None:
+    """Of the controller of a cluster with ZooKeeper.
+
+    Late: without a connection to ZooKeeper it does not answer, and its connection blocks from then on.
+    """
+    view = known.zookeeper
+    controller = view.controller.broker if view is not None else majority_controller(known.views, known.mode)
+    if known.quorum is not None or controller is None:
+        return None
+    return known.brokers.each("reassignments broker", {controller: None}, _ask_reassignments).found.get(controller)
+
+
+def _ask_reassignments(line: BrokerConnection, _: None, deadline: Deadline) -> dict[TopicPartition, Assignment]:
+    error, found = line.call(requests.list_reassignments(), deadline)
+    if error:
+        raise UnreachableError(f"reassignments: {name_of(error)}")
+    return found
+
+
+@source()
+def settings(known: Known) -> tuple[_Settings, _Settings | None]:
+    """The effective configs of all topics, and the topics' own settings; None: unread.
+
+    They come from the record if it has them: a broker needs 0.5 ms per topic. Only a KRaft broker is asked. With
+    ZooKeeper a broker reads them from there, and while it has lost ZooKeeper, each such request blocks one of its
+    request handlers for good, until no client gets an answer (tried on 2.7.1).
+    """
+    topics = tuple(sorted(topics_of(known.views)))
+    own = known.record.topic_settings if known.record is not None else None
+    if own is not None:
+        defaults = next((a.configs for a in known.answers.values() if a.configs), {})
+        default = {key: defaults[key] for key in TOPIC_KEYS if key in defaults}
+        return {topic: default | dict(own.get(topic, {})) for topic in topics}, own
+    if not topics:
+        return {}, {}
+    if known.mode is not Mode.KRAFT:
+        known.brokers.questions.failed(TOPIC_CONFIGS, _NOT_ASKED)
+        return {}, None
+    for broker in known.brokers.lines:
+        found = known.brokers.each(f"{TOPIC_CONFIGS} broker", {broker: topics}, ask_topic_configs).found
+        if broker in found:
+            effective, described, refused = found[broker]
+            if refused:
+                known.brokers.questions.failed(TOPIC_CONFIGS, refused)
+            return effective, described
+    return {}, None
+
+
+@source(fills="topic_configs", needs=(settings,))
+def topic_configs(known: Known) -> _Settings:
+    return known[settings][0]
+
+
+@source(fills="offsets_sizes", needs=(settings, offsets_topic, listed_reassignments))
+def offsets_sizes(known: Known) -> tuple[OffsetsLogSize, ...]:
+    """Late, since a slow disk keeps the connection; an error names the right that is missing."""
+    own = (known[settings][1] or {}).get(OFFSETS_TOPIC, {})
+    segment = segment_bytes_of(own.get("segment.bytes", ""))
+    return read_sizes(known.brokers, known[offsets_topic].places, segment, known.target.security.principal)
+
+
+@source(needs=(offsets_sizes,))
+def hidden_topics(known: Known) -> None:
+    """A failed source for each broker with replicas of topics that its metadata leaves out.
+
+    A cluster without an authorizer gets no request.
+    """
+    if any(each.configs.get(AUTHORIZER) for each in known.answers.values()):
+        asked = dict.fromkeys(known.brokers.lines, topics_of(known.views))
+        known.brokers.each(HIDDEN_TOPICS, asked, refuse_hidden)
+
+
+@source(fills="migration")
+def migration(known: Known) -> QuorumView | None:
+    brokers = known.brokers
+    return ask_migration(known.zookeeper, known.answers.values(), known.target, brokers.deadline, known.ledger)
+
+
+@source()
+def eligible(known: Known) -> Mapping[TopicPartition, EligibleLeaders]:
+    """Which replicas may lead partitions without a leader, from the KRaft broker with the newest metadata."""
+    newest = newest_of(known.answers) if known.quorum is not None else None
+    if newest is None:
+        return {}
+    # Also with an ISR: a last known leader that is no replica makes the start of a broker fail (KFX120).
+    partitions = known.answers[newest].view.partitions
+    doubted = {tp for tp, each in partitions.items() if each.leader == NO_LEADER}
+    deadline = known.brokers.deadline
+    # Half of the time remains for later requests.
+    return read_eligible(
+        known.brokers.questions, known.brokers.lines[newest], doubted, deadline.within(deadline.left / 2)
+    )
+
+
+@source(needs=(hidden_topics,))
+def old_leaders(known: Known) -> Mapping[TopicPartition, OldLeader]:
+    """Whether brokers with older metadata know the leaders that succeeded them. Late: the quorum must be known."""
+    if known.quorum is None:
+        return {}
+    asked = led_by_old_metadata(known.answers, known.quorum.seen(offsets_of(known.answers)))
+    answers = known.brokers.each("old leader", asked, ask_old_leader).found
+    return {tp: each for found in answers.values() for tp, each in found.items()}
+
+
+@source(fills="quorum", needs=(settings, eligible, old_leaders))
+def quorum(known: Known) -> QuorumView | None:
+    """Last: no other source waits for a controller."""
+    if known.quorum is None:
+        return None
+    found = last_answer(known.quorum, known.answers, known.fenced)
+    if why := why_unread(found):
+        # A quorum that was not read is not healthy: it may be lost, and the metadata frozen (docs/facts/kraft.md).
+        known.brokers.questions.failed(QUORUM, why)
+    if found.read and (why := known.quorum.settings_unread(found.leader)):
+        name = f"{CONTROLLER_SETTINGS} {found.leader}"
+        known.brokers.questions.failed(name, why.removeprefix(f"{name}: "))
+    topic_settings = known[settings][1]
+    return replace(found, eligible=known[eligible], topic_settings=topic_settings, old_leaders=known[old_leaders])
+
+
+@source(fills="reassignments", needs=(listed_reassignments, quorum))
+def reassignments(known: Known) -> Mapping[TopicPartition, Assignment] | None:
+    """Of the ZooKeeper controller, or of the active controller of a quorum that was read."""
+    asked, view = known.quorum, known[quorum]
+    if asked is None or view is None:
+        return known[listed_reassignments]
+    responding = {b: known.addresses[b] for b in known.answers}
+    return known.brokers.once("reassignments", lambda: asked.reassignments(view, responding))[0] if view.read else None
+
+
+#: What the collector reads; the sources that these need are read with them.
+SOURCES = (
+    groups,
+    log_ends,
+    visible,
+    epoch_ends,
+    probes,
+    offsets_logs,
+    group_readings,
+    transaction_log,
+    topic_configs,
+    offsets_sizes,
+    migration,
+    quorum,
+    reassignments,
+    hidden_topics,
+)
