@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kfix.core.collect.logs import read_log_ends
+from kfix.core.collect.pieces import read_pieces
 from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.kafka import group_messages, requests
-from kfix.core.kafka.batches import batches_in
-from kfix.core.kafka.codec import ProtocolError
 from kfix.core.kafka.codes import TOPIC, name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_records import GroupRecords
 from kfix.core.kafka.questions import UNSTABLE
-from kfix.core.kafka.records import UnreadBatchError, records, require_readable
 from kfix.core.kafka.requests import PartitionOffset
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import (
@@ -37,7 +35,6 @@ from kfix.core.snapshot.snapshot import (
 #: Records and bytes of a partition that are read at most: of one without a listed group, of one that holds the group
 #: that was asked for or an open transaction, and of one without a coordinator.
 _UNLISTED, _WANTED, _ORPHANED = (250, 1 << 20), (20_000, 8 << 20), (2_000, 1 << 20)
-_PIECE = 1 << 20
 #: Most partitions without a coordinator whose logs are read, and most groups of a partition that are compared and kept.
 MOST_ORPHANED = 50
 _MOST_GROUPS = 200
@@ -213,19 +210,10 @@ def read_parts(
 
 def read_records(line: BrokerConnection, part: Part, deadline: Deadline) -> tuple[GroupRecords, int, str]:
     """Returns (the records of this part, the offset before which they were read, why reading ended early or "")."""
-    found, at, left, error = GroupRecords(), part.first, part.most_bytes, ""
-    while at < part.log_end and left > 0 and not error:
-        piece = line.call(requests.fetch(part.tp, at, min(left, _PIECE)), deadline)
-        error, before = name_of(piece.error) if piece.error else "", at
-        for batch, raw in batches_in(piece.batches):
-            try:
-                require_readable(batch)
-                found.add(batch, records(batch, raw))
-            except (UnreadBatchError, ProtocolError) as problem:
-                error = error or f"the batch of offsets {batch.base} to {batch.last}: {problem}"
-            at = max(at, batch.last + 1)
-        left -= len(piece.batches)
-        if at == before:
+    found, at, error = GroupRecords(), part.first, ""
+    for piece in read_pieces(line, part.tp, at, part.log_end, found.add, lambda: deadline, part.most_bytes):
+        at, error = piece.end, piece.error
+        if error:
             break
     return found, at, error
 

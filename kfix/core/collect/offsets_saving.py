@@ -11,23 +11,18 @@ from dataclasses import dataclass, replace
 
 from kfix.core.collect.logs import ask_log_ends
 from kfix.core.collect.offsets_log import coordinators
+from kfix.core.collect.pieces import read_pieces
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.record import record_of
 from kfix.core.errors import UnreachableError
-from kfix.core.kafka import requests
-from kfix.core.kafka.batches import batches_in
-from kfix.core.kafka.codec import ProtocolError
-from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_records import GroupRecords
-from kfix.core.kafka.records import UnreadBatchError, records, require_readable
 from kfix.core.snapshot.offsets import SavedGroup, SavedSource
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.core.target import Target
 from kfix.core.wording import several, some
 
-_PIECE = 1 << 20
 _MOST_NAMED = 5
 
 
@@ -112,24 +107,17 @@ def _read(
     line: BrokerConnection, tp: TopicPartition, source: SavedSource, leads: bool, timeout: float
 ) -> PartitionOffsets:
     found, missing, at, high = GroupRecords(), list[str](), source.start, source.log_end
-    while at < min(high, source.log_end):
-        piece = line.call(requests.fetch(tp, at, _PIECE), Deadline.after(timeout))
-        if piece.error:
-            missing.append(f"records from offset {at} on: {name_of(piece.error)}")
+    for piece in read_pieces(line, tp, at, source.log_end, found.add, lambda: Deadline.after(timeout)):
+        at = piece.end
+        if piece.refused:
+            missing.append(f"records from offset {at} on: {piece.refused}")
             break
-        high, before = piece.high_watermark, at
-        for batch, raw in batches_in(piece.batches):
-            try:
-                require_readable(batch)
-                found.add(batch, records(batch, raw))
-            except (UnreadBatchError, ProtocolError) as problem:
-                missing.append(f"the batch of offsets {batch.base} to {batch.last}: {problem}")
-            at = max(at, batch.last + 1)
-        if at == before and at < high:
+        high = piece.high_watermark
+        missing += piece.unread
+        if at >= high:
+            break
+        if at == piece.first:
             missing.append(f"records from offset {at} on: the broker serves none")
-            break
-        if at == before:
-            break
     if at < source.log_end and not missing and not leads:
         missing.append(not_served(at, high, source))
     kind = "leader" if leads else "replica"

@@ -6,19 +6,21 @@ record of each key (docs/adr/021-an-uncompacted-log-by-repeated-keys.md).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from kfix.core.collect.offsets_log import Places
+from kfix.core.collect.pieces import read_pieces
 from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.deadline import Deadline
 from kfix.core.derive.compaction import SAMPLED_SHARE, should_be_compacted
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
-from kfix.core.kafka.batches import batches_in
-from kfix.core.kafka.codec import ProtocolError
+from kfix.core.kafka.batches import Batch
 from kfix.core.kafka.codes import CLUSTER, name_of
 from kfix.core.kafka.connection import BrokerConnection
-from kfix.core.kafka.records import UnreadBatchError, records, require_readable
+from kfix.core.kafka.records import Record
 from kfix.core.kafka.rights import with_right
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -143,23 +145,19 @@ def _piece(log: _Log, at: int, most: int, deadline: Deadline) -> _Piece | None:
     Raises UnreachableError if they cannot be read, with the missing right if the broker refuses them.
     """
     first, count, keys, last_ms, size = -1, 0, set[bytes | None](), -1, 0
-    for _ in range(_PIECES):
-        piece = log.line.call(requests.fetch(log.tp, at, most), deadline)
+
+    def add(batch: Batch, found: Iterable[Record]) -> None:
+        nonlocal first, count, last_ms, size
+        if batch.control:
+            return
+        rows = list(found)
+        first, last_ms = batch.base if first < 0 else first, batch.last_ms
+        count, size = count + len(rows), size + batch.size
+        keys.update(row.key for row in rows)
+
+    for piece in islice(read_pieces(log.line, log.tp, at, log.end, add, lambda: deadline, at_once=most), _PIECES):
         if piece.error:
-            raise UnreachableError(with_right(name_of(piece.error), requests.FETCH, log.principal))
-        before = at
-        for batch, raw in batches_in(piece.batches):
-            at = batch.last + 1
-            if batch.control:
-                continue
-            try:
-                require_readable(batch)
-                rows = list(records(batch, raw))
-            except (UnreadBatchError, ProtocolError) as error:
-                raise UnreachableError(f"the batch of offsets {batch.base} to {batch.last}: {error}") from None
-            first, last_ms = batch.base if first < 0 else first, batch.last_ms
-            count, size = count + len(rows), size + batch.size
-            keys.update(row.key for row in rows)
-        if count >= _ENOUGH or at >= log.end or at == before:
+            raise UnreachableError(with_right(piece.error, requests.FETCH, log.principal))
+        if count >= _ENOUGH:
             break
     return _Piece(first, count, frozenset(keys), last_ms, size / count) if count else None

@@ -36,7 +36,9 @@ class LiveSource(Generic[V_co]):
     needs: tuple[LiveSource[Any], ...]
 
 
-def source(fills: str = "", needs: tuple[LiveSource[Any], ...] = ()) -> Callable[[Callable[[Known], V_co]], LiveSource[V_co]]:
+def source(
+    fills: str = "", needs: tuple[LiveSource[Any], ...] = ()
+) -> Callable[[Callable[[Known], V_co]], LiveSource[V_co]]:
     """Declares the function as a source."""
     return lambda read: LiveSource(read, fills, needs)
 

@@ -5,6 +5,7 @@ Each is one function: what it needs, which brokers it asks what, and the value o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -27,17 +28,15 @@ from kfix.core.collect.logs import (
     replicas_of,
     suspicious,
 )
-from kfix.core.collect.migration import ask_migration
 from kfix.core.collect.offsets_log import Places, coordinators, read_logs
 from kfix.core.collect.offsets_sizes import read_sizes
 from kfix.core.collect.probes import read_probes, representatives
 from kfix.core.collect.quorum import SOURCE as QUORUM
-from kfix.core.collect.quorum import why_unread
+from kfix.core.collect.quorum import QuorumQuestion, why_unread
 from kfix.core.collect.rights import AUTHORIZER, refuse_hidden
 from kfix.core.collect.source import Known, source
 from kfix.core.collect.tasks import by_broker, by_partition
 from kfix.core.collect.transactions import name_producers, open_producers
-from kfix.core.collect.votes import majority_controller
 from kfix.core.deadline import Deadline
 from kfix.core.derive.compaction import segment_bytes_of
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
@@ -67,6 +66,7 @@ from kfix.core.snapshot.transactions import TransactionLog
 _NOT_ASKED = (
     "not asked: a broker that has lost ZooKeeper would never answer, and would have one thread fewer for its clients"
 )
+_CONTROLLERS = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
 _Replicas = Mapping[TopicPartition, tuple[int, ...]]
 _Epochs = Mapping[int, Mapping[TopicPartition, int]]
 _Settings = Mapping[str, Mapping[str, str]]
@@ -194,8 +194,10 @@ def listed_reassignments(known: Known) -> Mapping[TopicPartition, Assignment] | 
 
     Late: without a connection to ZooKeeper it does not answer, and its connection blocks from then on.
     """
-    view = known.zookeeper
-    controller = view.controller.broker if view is not None else majority_controller(known.views, known.mode)
+    votes = Counter(view.controller for view in known.views.values() if view.controller >= 0)
+    controller = next((broker for broker, _ in votes.most_common(1)), None)
+    if known.zookeeper is not None:
+        controller = known.zookeeper.controller.broker
     if known.quorum is not None or controller is None:
         return None
     return known.brokers.each("reassignments broker", {controller: None}, _ask_reassignments).found.get(controller)
@@ -263,8 +265,19 @@ def hidden_topics(known: Known) -> None:
 
 @source(fills="migration")
 def migration(known: Known) -> QuorumView | None:
-    brokers = known.brokers
-    return ask_migration(known.zookeeper, known.answers.values(), known.target, brokers.deadline, known.ledger)
+    """The quorum that the settings of the brokers name; None if ZooKeeper records no migration.
+
+    Brokers with ZooKeeper do not know DescribeQuorum, so each controller is asked itself. A controller that does not
+    respond is a fact about the migration, not a failed source.
+    """
+    if known.zookeeper is None or not known.zookeeper.migrating:
+        return None
+    answers = known.answers.values()
+    configs: Mapping[str, str] = next((a.configs for a in answers if any(map(a.configs.get, _CONTROLLERS))), {})
+    cluster_id = next((a.cluster_id for a in answers if a.cluster_id), "")
+    question = QuorumQuestion(known.target, configs, known.brokers.deadline, known.ledger, cluster_id)
+    question.wait_for_active()
+    return question.answer({}, {}, None, {})
 
 
 @source()

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kfix.core.collect.pieces import read_pieces
 from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
-from kfix.core.kafka.batches import batches_in
-from kfix.core.kafka.codec import ProtocolError
+from kfix.core.kafka.batches import Batch, batches_in
 from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
-from kfix.core.kafka.records import UnreadBatchError, records, require_readable
+from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import PartitionOffset
 from kfix.core.kafka.transaction_records import transaction_state
 from kfix.core.snapshot.group_reading import GroupReading
@@ -111,29 +111,21 @@ def _search(
         bad = next((each.error for each in (begin, end) if each is not None and each.error), 0)
         search.error = name_of(bad) if bad else "an empty response"
         return search
-    at, left = begin.offset if begin.offset >= 0 else end.offset, _MOST_BYTES
-    while at < end.offset and not search.error:
-        if left <= 0 or deadline.left <= 0:
-            search.error = f"{several(end.offset - at, 'record')} left unread"
+
+    def add(batch: Batch, rows: Iterable[Record]) -> None:
+        for name, state in filter(None, map(transaction_state, () if batch.control else rows)):
+            search.found.pop(name, None)
+            if state is not None:
+                search.found[name] = state
+
+    at = begin.offset if begin.offset >= 0 else end.offset
+    for piece in read_pieces(line, tp, at, end.offset, add, lambda: deadline, _MOST_BYTES, _PIECE):
+        at = piece.end
+        search.error = piece.error or (f"no whole batch at offset {at}" if piece.first == at else "")
+        if search.error or deadline.left <= 0:
             break
-        piece = line.call(requests.fetch(tp, at, min(left, _PIECE)), deadline)
-        before = at
-        if piece.error:
-            search.error = name_of(piece.error)
-        for batch, raw in batches_in(piece.batches):
-            try:
-                require_readable(batch)
-                for found in filter(None, map(transaction_state, () if batch.control else records(batch, raw))):
-                    name, state = found
-                    search.found.pop(name, None)
-                    if state is not None:
-                        search.found[name] = state
-            except (UnreadBatchError, ProtocolError) as problem:
-                search.error = f"the batch of offsets {batch.base} to {batch.last}: {problem}"
-            at = max(at, batch.last + 1)
-        left -= len(piece.batches)
-        if at == before and not search.error:
-            search.error = f"no whole batch at offset {at}"
+    if at < end.offset and not search.error:
+        search.error = f"{several(end.offset - at, 'record')} left unread"
     return search
 
 
