@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from kfix import __version__
 from kfix.core.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover, note_unread
@@ -34,6 +35,7 @@ from kfix.core.snapshot.snapshot import (
     Endpoint,
     Mode,
     Snapshot,
+    ZooKeeperView,
 )
 from kfix.core.target import Target
 from kfix.core.zookeeper.connect import Connect
@@ -68,7 +70,7 @@ def _collect_once(target: Target, options: CollectOptions) -> tuple[Snapshot, Ma
     """Returns a snapshot of the cluster of the first server that answers, and {cluster id: its bootstrap servers}."""
     collection = _Collection(target, options)
     try:
-        return collection.run(), collection.servers
+        return collection.run()
     finally:
         collection.close()
 
@@ -87,36 +89,62 @@ class _Collection:
         self._tasks: dict[int, Task[BrokerAnswers]] = {}
         self._addresses: dict[int, Endpoint] = {}
         self._answers: dict[int, BrokerAnswers] = {}
-        self._dead: dict[int, str] = {}
-        self._frozen: dict[int, str] = {}
         self._memory: Memory | None = None
         self._quorum: QuorumQuestion | None = None
         self._fenced: dict[int, Endpoint] | None = None
         self._cluster_id = ""
         #: {address: id of another cluster} of registered brokers.
         self._foreign: dict[str, str] = {}
-        #: {cluster id: the bootstrap servers that have answered as its brokers}.
-        self.servers: Mapping[str, Sequence[Endpoint]] = {}
 
     def close(self) -> None:
         for line in self._lines.values():
             line.close()
 
-    def run(self) -> Snapshot:
+    def run(self) -> tuple[Snapshot, Mapping[str, Sequence[Endpoint]]]:
+        """Returns the snapshot, and {cluster id: the bootstrap servers that have answered as its brokers}."""
         taken_at = time.time()
-        target = self._target
-        asked_zookeeper = self._ask_zookeeper(target.zookeeper) if target.zookeeper else None
-        bootstrap = Bootstrap(self._questions, target, self._first, self._ledger)
+        asked_zookeeper = self._ask_zookeeper(self._target.zookeeper) if self._target.zookeeper else None
+        bootstrap = Bootstrap(self._questions, self._target, self._first, self._ledger)
         bootstrapped = bootstrap.first()
         if bootstrapped is None and asked_zookeeper is None:
             raise unreachable(self._questions)
+        mode, authority = self._read_brokers(bootstrapped, asked_zookeeper)
+        cluster_id = authority.cluster_id or (self._cluster_id if self._quorum is not None else "")
+        self._drop_foreign(cluster_id)
+        self._ask_unlisted(bootstrap, authority)
+        self._drop_foreign(cluster_id)
+        if not self._options.vantage:  # A vantage records all addresses that it does not reach.
+            patience = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
+            bootstrap.keep_hung(self._addresses.values(), patience)
+        if not self._answers and (authority.view is None or authority.left_over):
+            raise self._nothing_read(authority, bootstrapped)
+        cluster_id = cluster_id or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
+        known = self._known(taken_at, mode, authority.view, cluster_id)
+        dead = self._retract_dead(known)
+        snapshot = self._snapshot(known, cluster_id, authority, dead)
+        foreign = bootstrap.foreign() | (self._quorum.foreign if self._quorum is not None else {}) | self._foreign
+        snapshot = replace(snapshot, foreign=dict(sorted(foreign.items())))
+        if self._options.vantage:
+            tried = {broker_called(b): task.error for b, task in dead.items()}
+            tried |= bootstrap.unanswered(self._addresses.values())
+            snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._options.vantage, tried),))
+        seconds = round(time.time() - taken_at, 3)
+        return replace(snapshot, seconds=seconds, traffic=self._ledger.totals()), bootstrap.servers()
+
+    def _read_brokers(
+        self, bootstrapped: Bootstrapped | None, asked: ZooKeeperQuestion | None
+    ) -> tuple[Mode, ZooKeeperAnswer]:
+        """Reads the brokers that the bootstrap server and ZooKeeper list, and the mode of the cluster.
+
+        Raises UsageError if ZooKeeper and the brokers belong to different clusters.
+        """
         self._cluster_id = "" if bootstrapped is None else bootstrapped.metadata.cluster_id
-        mode, asked_zookeeper = self._named_by(bootstrapped, asked_zookeeper)
+        mode, asked = self._named_by(bootstrapped, asked)
         if bootstrapped is not None:
             self._ask(bootstrapped.metadata.brokers, bootstrapped)
         if mode is Mode.UNKNOWN:
-            mode, asked_zookeeper = self._named_by_others()
-        authority = asked_zookeeper.answer() if asked_zookeeper is not None else ZooKeeperAnswer("", None, "")
+            mode, asked = self._named_by_others()
+        authority = asked.answer() if asked is not None else ZooKeeperAnswer("", None, "")
         note_unread(authority.unread, self._questions)
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
@@ -127,49 +155,36 @@ class _Collection:
             mode, _ = self._ask_authority(configs)
             self._questions.retract(f"zookeeper {authority.connect}")
             authority = ZooKeeperAnswer("", None, "")
-        self._one_cluster(self._id(authority), bootstrapped)
-        self._ask_unlisted(bootstrap, authority)
-        self._one_cluster(self._id(authority), bootstrapped)
-        if not self._options.vantage:  # A vantage records all addresses that it does not reach.
-            patience = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
-            bootstrap.keep_hung(self._addresses.values(), patience)
-        if not self._answers and authority.view is None:
-            raise unreachable(self._questions, bootstrapped)
-        if not self._answers and authority.view is not None and authority.left_over:
-            raise UnreachableError(
-                f"zookeeper {authority.connect}: is left over from a migration to KRaft and shows nothing about the "
-                "cluster: its last controller was a KRaft one, and no broker is registered",
-                hint="give the brokers instead: --bootstrap-server HOST:PORT",
+        if authority.cluster_id and self._cluster_id not in ("", authority.cluster_id):
+            raise UsageError(
+                f"two clusters: the brokers of --bootstrap-server are of cluster {self._cluster_id}, ZooKeeper is of "
+                f"{authority.cluster_id}",
+                hint="give only one of the two options; kfix finds the other address itself",
             )
-        snapshot = self._snapshot(taken_at, mode, authority)
-        controllers = self._quorum.foreign if self._quorum is not None else {}
-        self.servers = bootstrap.servers()
-        foreign = bootstrap.foreign() | dict(controllers) | self._foreign
-        snapshot = replace(snapshot, foreign=dict(sorted(foreign.items())))
-        if self._options.vantage:
-            tried = {broker_called(b): why for b, why in self._dead.items()}
-            tried |= bootstrap.unanswered(self._addresses.values())
-            snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._options.vantage, tried),))
-        return replace(snapshot, seconds=round(time.time() - taken_at, 3), traffic=self._ledger.totals())
+        return mode, authority
+
+    def _nothing_read(self, authority: ZooKeeperAnswer, bootstrapped: Bootstrapped | None) -> UnreachableError:
+        if not authority.left_over:
+            return unreachable(self._questions, bootstrapped)
+        return UnreachableError(
+            f"zookeeper {authority.connect}: is left over from a migration to KRaft and shows nothing about the "
+            "cluster: its last controller was a KRaft one, and no broker is registered",
+            hint="give the brokers instead: --bootstrap-server HOST:PORT",
+        )
 
     def _ask(self, brokers: Mapping[int, Endpoint], bootstrapped: Bootstrapped | None = None) -> None:
         for broker, endpoint in brokers.items():
             if broker in self._tasks:
                 continue
-            own = bootstrapped if bootstrapped is not None and bootstrapped.broker == broker else None
-            line = (
-                own.connection
-                if own is not None
-                else BrokerConnection(endpoint, self._target.security, ledger=self._ledger)
-            )
+            if bootstrapped is not None and bootstrapped.broker == broker:
+                line = bootstrapped.connection
+            else:
+                line = BrokerConnection(endpoint, self._target.security, ledger=self._ledger)
             self._lines[broker] = line
             self._addresses[broker] = endpoint
-            self._tasks[broker] = self._questions.start(
-                f"broker {broker}",
-                lambda line=line, broker=broker: ask_broker(  # type: ignore[misc]
-                    line, broker, self._first, self._shared, kraft=self._quorum is not None
-                ),
-            )
+            kraft = self._quorum is not None
+            ask = partial(ask_broker, line, broker, self._first, self._shared, kraft=kraft)
+            self._tasks[broker] = self._questions.start(f"broker {broker}", ask)
         if bootstrapped is not None and bootstrapped.broker is None:
             bootstrapped.connection.close()
 
@@ -254,23 +269,10 @@ class _Collection:
                 for problem in answer.problems:
                     self._questions.failed(problem.partition(":")[0], problem)
 
-    def _id(self, authority: ZooKeeperAnswer) -> str:
-        """Returns the id of the cluster: ZooKeeper's, or on KRaft the id that the first broker answered."""
-        return authority.cluster_id or (self._cluster_id if self._quorum is not None else "")
-
-    def _one_cluster(self, cluster_id: str, bootstrapped: Bootstrapped | None) -> None:
-        """Drops the answers of brokers of another cluster.
-
-        Raises UsageError if ZooKeeper and the brokers belong to different clusters.
-        """
+    def _drop_foreign(self, cluster_id: str) -> None:
+        """Drops the answers of brokers of another cluster, if its id is known."""
         if not cluster_id:
             return
-        other = bootstrapped.metadata.cluster_id if bootstrapped is not None else ""
-        if other not in ("", cluster_id):
-            raise UsageError(
-                f"two clusters: the brokers of --bootstrap-server are of cluster {other}, ZooKeeper is of {cluster_id}",
-                hint="give only one of the two options; kfix finds the other address itself",
-            )
         for broker in [b for b, answer in self._answers.items() if answer.cluster_id not in ("", cluster_id)]:
             other = self._answers.pop(broker).cluster_id
             where = str(self._addresses[broker])
@@ -278,22 +280,18 @@ class _Collection:
                 self._foreign[where] = other
             self._questions.failed(f"broker {broker}", f"{where} is a broker of another cluster, {other}")
 
-    def _snapshot(self, taken_at: float, mode: Mode, authority: ZooKeeperAnswer) -> Snapshot:
+    def _known(self, taken_at: float, mode: Mode, zookeeper: ZooKeeperView | None, cluster_id: str) -> Known:
         answers = dict(self._answers)
         views = {broker: answer.view for broker, answer in sorted(answers.items())}
-        view, quorum = authority.view, self._quorum
-        record = recorded_by(view, None, views)
-        live = frozenset(view.registrations if view is not None else views)
+        quorum, record = self._quorum, recorded_by(zookeeper, None, views)
+        live = frozenset(zookeeper.registrations if zookeeper is not None else views)
         if quorum is not None:
             offsets = offsets_of(answers)
             quorum.ask_again({b: self._addresses[b] for b in answers}, offsets)
             seen = quorum.seen(offsets)
             live = listed_alive(views, seen) or live
             record = recorded_by(None, seen, views)
-        if view is not None or quorum is not None:
-            self._retract_dead(live | views.keys())
-        cluster_id = self._id(authority) or next((a.cluster_id for a in answers.values() if a.cluster_id), "")
-        known = Known(
+        return Known(
             brokers=Brokers(self._questions, {b: self._lines[b] for b in views}, self._deadline),
             target=self._target,
             options=self._options,
@@ -301,45 +299,45 @@ class _Collection:
             mode=mode,
             taken_at=taken_at,
             answers=answers,
-            addresses=self._addresses,
+            addresses=dict(sorted(self._addresses.items())),
             views=views,
             live=live,
             record=record,
             memory=self._recalled(cluster_id),
-            zookeeper=view,
+            zookeeper=zookeeper,
             quorum=quorum,
             fenced=self._fenced,
         )
+
+    def _retract_dead(self, known: Known) -> dict[int, Task[BrokerAnswers]]:
+        """A broker that is not registered and does not respond is dead: a fact, not a failed source."""
+        if known.zookeeper is None and known.quorum is None:
+            return {}
+        dead = {b: task for b, task in self._tasks.items() if b not in known.live and b not in known.views}
+        for task in dead.values():
+            self._questions.retract(task.name)
+        return dead
+
+    def _snapshot(self, known: Known, cluster_id: str, authority: ZooKeeperAnswer, dead: Collection[int]) -> Snapshot:
+        unanswered = {b: task for b, task in sorted(self._tasks.items()) if b not in known.views}
+        # A dead broker that accepts connections is frozen.
+        silent = {b: t for b, t in unanswered.items() if b not in dead or (t.hung and self._lines[b].accepted)}
+        bootstrap = self._target.bootstrap_text or ",".join(map(str, self._addresses.values()))
         fields = read_all(SOURCES, known)
         return Snapshot(
-            taken_at=taken_at,
+            taken_at=known.taken_at,
             kfix=__version__,
-            cluster=ClusterIdentity(
-                id=cluster_id,
-                mode=mode,
-                bootstrap=self._target.bootstrap_text or ",".join(map(str, self._addresses.values())),
-                zookeeper=authority.connect,
-            ),
+            cluster=ClusterIdentity(cluster_id, known.mode, bootstrap, authority.connect),
             reached_by=self._target.reached_by,
-            views=views,
-            zookeeper=view,
+            views=known.views,
+            zookeeper=known.zookeeper,
             ensemble=authority.ensemble,
-            broker_configs={b: a.configs for b, a in answers.items()},
-            groups_complete=len(known.listed) == len(live) and bool(live),
+            broker_configs={b: a.configs for b, a in known.answers.items()},
+            groups_complete=len(known.listed) == len(known.live) and bool(known.live),
             samples=(self._options.before,) if self._options.before is not None else (),
-            addresses=dict(sorted(self._addresses.items())),
-            silent=self._frozen
-            | {b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in answers},
+            addresses=known.addresses,
+            silent={b: task.error or "is of another cluster" for b, task in silent.items()},
             memory=known.memory,
             sources=with_rights(self._questions.sources(), self._target.security.principal),
             **fields,
         )
-
-    def _retract_dead(self, known: Collection[int]) -> None:
-        """A broker that is not registered and does not respond is dead: a fact, not a failed source."""
-        for broker in self._tasks.keys() - known:
-            self._questions.retract(f"broker {broker}")
-            task = self._tasks.pop(broker)
-            self._dead[broker] = task.error
-            if task.hung and self._lines[broker].accepted:
-                self._frozen[broker] = task.error

@@ -30,7 +30,7 @@ _NOTHING = Known(
 
 def known(lines: dict[int, Any], **more: Any) -> Known:
     """Returns what sources know with these connections by broker; `more` are fields of it."""
-    return replace(_NOTHING, brokers=Brokers(Questions(), lines, Deadline.after(5)), **more)
+    return replace(_NOTHING, **({"brokers": Brokers(Questions(), lines, Deadline.after(5))} | more))
 
 
 def failed(after: Known) -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kfix.core.collect.authority import ZooKeeperAnswer
 from kfix.core.collect.broker import BrokerAnswers
 from kfix.core.collect.collector import _Collection
 from kfix.core.collect.kraft import offsets_of
@@ -30,7 +29,7 @@ def on_kraft(*given: BrokerAnswers) -> _Collection:
 def test_a_registered_broker_that_answers_for_another_cluster_is_no_part_of_the_snapshot() -> None:
     """Its disk was formatted again, and it was started as a cluster of its own under the same id and address."""
     made = on_kraft(answers(1, "mine", 70), answers(4, "other", 900))
-    made._one_cluster(made._id(ZooKeeperAnswer("", None, "")), None)
+    made._drop_foreign("mine")
     assert set(made._answers) == {1}
     assert made._foreign == {"b:9094": "other"}
     assert any("another cluster, other" in source.error for source in made._questions.sources() if not source.ok)

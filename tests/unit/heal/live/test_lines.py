@@ -122,9 +122,12 @@ def test_a_change_is_not_sent_to_a_broker_of_another_cluster(monkeypatch: pytest
 
 def test_brokers_of_one_cluster_and_the_zookeeper_of_another_are_refused() -> None:
     collection = _Collection(make_target("b:1", None), CollectOptions())
-    booted = SimpleNamespace(metadata=SimpleNamespace(cluster_id="theirs"))
+    booted: Any = SimpleNamespace(
+        metadata=SimpleNamespace(cluster_id="theirs", brokers={}), configs={"zookeeper.connect": "z:1"}, broker=1
+    )
+    zookeeper: Any = SimpleNamespace(answer=lambda: ZooKeeperAnswer("mine", None, "z:1"))
     with pytest.raises(UsageError, match="two clusters"):
-        collection._one_cluster("mine", booted)  # type: ignore[arg-type]
+        collection._read_brokers(booted, zookeeper)
 
 
 def test_a_hung_broker_does_not_keep_zookeeper_from_being_found(monkeypatch: pytest.MonkeyPatch) -> None:
