@@ -37,10 +37,10 @@ def listening(talk: Callable[[socket.socket], object]) -> Iterator[Endpoint]:
         yield Endpoint("127.0.0.1", listener.getsockname()[1])
     finally:
         listener.shutdown(socket.SHUT_RDWR)
+        thread.join(seconds(2))  # Before the connections are closed: it may have accepted another one.
         listener.close()
         for line in lines:
             line.close()
-        thread.join(seconds(2))
 
 
 def exactly(line: socket.socket, size: int) -> bytes:

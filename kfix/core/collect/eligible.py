@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect.tasks import Brokers
 from kfix.core.deadline import Deadline
 from kfix.core.kafka import kraft_messages
 from kfix.core.kafka.connection import BrokerConnection
@@ -20,9 +20,7 @@ TOPICS_AT_ONCE = 500
 Page = dict[TopicPartition, EligibleLeaders]
 
 
-def read_eligible(
-    questions: Questions, line: BrokerConnection, partitions: Collection[TopicPartition], deadline: Deadline
-) -> Page:
+def read_eligible(brokers: Brokers, broker: int, partitions: Collection[TopicPartition]) -> Page:
     """Returns which replicas may lead these partitions, from one broker, as far as it answers.
 
     The source fails if it leaves out a partition, and names how many. A broker that does not know the request (before
@@ -30,31 +28,23 @@ def read_eligible(
     """
     if not partitions:
         return {}
-    pages: list[Page] = []
+    line, deadline, pages = brokers.lines[broker], brokers.deadline, list[Page]()
+    topics = sorted({tp.topic for tp in partitions})
 
     def ask() -> bool:
         if not line.supports(kraft_messages.DESCRIBE_TOPIC_PARTITIONS, 0, deadline):
             return False
-        pages.extend(eligible_pages(line, partitions, deadline))
+        for first in range(0, len(topics), TOPICS_AT_ONCE):
+            pages.extend(_pages(line, tuple(topics[first : first + TOPICS_AT_ONCE]), partitions, deadline))
         return True
 
-    asked = questions.start(ELIGIBLE, ask)
-    known = asked.result(deadline)
+    known, error = brokers.once(ELIGIBLE, ask)
     found = {tp: each for page in tuple(pages) for tp, each in page.items()}
     left = len(partitions) - len(found)
     if left and known is not False:
-        why = asked.error or "the broker's answer does not have them"
-        questions.failed(ELIGIBLE, f"{left} of {several(len(partitions), 'partition')} not read: {why}")
+        why = error or "the broker's answer does not have them"
+        brokers.questions.failed(ELIGIBLE, f"{left} of {several(len(partitions), 'partition')} not read: {why}")
     return found
-
-
-def eligible_pages(
-    line: BrokerConnection, partitions: Collection[TopicPartition], deadline: Deadline
-) -> Iterator[Page]:
-    """Yields which replicas may lead these partitions, page by page. Raises UnreachableError."""
-    topics = sorted({tp.topic for tp in partitions})
-    for first in range(0, len(topics), TOPICS_AT_ONCE):
-        yield from _pages(line, tuple(topics[first : first + TOPICS_AT_ONCE]), partitions, deadline)
 
 
 def _pages(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kfix.core.collect.tasks import Brokers, by_broker
@@ -230,8 +230,7 @@ def _unconnected(brokers: Brokers, endpoint: Endpoint) -> str:
             return plain_reason(error)
         return ""
 
-    patience = replace(brokers, deadline=brokers.deadline.within(_CONNECT_SECONDS))
-    answer, _ = patience.once("group address", ask)
+    answer, _ = brokers.within(_CONNECT_SECONDS).once("group address", ask)
     return "no answer in time" if answer is None else answer
 
 

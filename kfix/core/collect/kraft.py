@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from kfix.core.collect.broker import BrokerAnswers
 from kfix.core.collect.quorum import Offsets, QuorumQuestion
-from kfix.core.deadline import Deadline
-from kfix.core.kafka import requests
-from kfix.core.kafka.codes import name_of
-from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.kraft_messages import Features
-from kfix.core.snapshot.quorum import METADATA_FEATURE, OldLeader, QuorumView
+from kfix.core.snapshot.quorum import METADATA_FEATURE, QuorumView
 from kfix.core.snapshot.snapshot import PartitionView, TopicPartition
 
 #: Most partitions about which one broker is asked whether it still leads them: the first ones prove it.
@@ -37,23 +34,27 @@ def _on_kraft(answer: BrokerAnswers) -> Features | None:
     return None if of_zookeeper else answer.features
 
 
-def last_answer(quorum: QuorumQuestion, answers: _Answers, fenced: Mapping[int, object] | None) -> QuorumView:
+def last_answer(quorum: QuorumQuestion, answers: _Answers, fenced: Iterable[int] | None) -> QuorumView:
     """Returns the quorum by all answers; waits for the requests that are still open."""
-    features = next((found.finalized for a in answers.values() if (found := _on_kraft(a)) is not None), {})
+    view = quorum.answer(offsets_of(answers))
     reported = {b: a.features.supported for b, a in answers.items() if a.features is not None}
     supported = {b: levels[METADATA_FEATURE] for b, levels in reported.items() if METADATA_FEATURE in levels}
-    return quorum.answer(offsets_of(answers), features, None if fenced is None else tuple(sorted(fenced)), supported)
+    return replace(
+        view,
+        features=next((found.finalized for a in answers.values() if (found := _on_kraft(a)) is not None), {}),
+        supported=supported | dict(view.supported),
+        fenced=None if fenced is None else tuple(sorted(fenced)),
+    )
 
 
-def led_by_old_metadata(answers: _Answers, seen: QuorumView) -> dict[int, tuple[int, dict[TopicPartition, int]]]:
-    """Returns {broker: (the broker, `succeeded`)} of the brokers with older metadata than the newest one."""
+def led_by_old_metadata(answers: _Answers, seen: QuorumView) -> dict[int, dict[TopicPartition, int]]:
+    """Returns {broker: `succeeded`} of the brokers with older metadata than the newest one."""
     newest = newest_of(answers)
     if newest is None or not seen.read:
         return {}
     current = answers[newest].view.partitions
     stale = (b for b in answers if b != newest and seen.stale(b))
-    found = {b: (b, succeeded(b, answers[b].view.partitions, current)) for b in stale}
-    return {b: each for b, each in found.items() if each[1]}
+    return {b: found for b in stale if (found := succeeded(b, answers[b].view.partitions, current))}
 
 
 def succeeded(
@@ -68,19 +69,3 @@ def succeeded(
             if len(found) == _MOST_OLD_LEADERS:
                 break
     return found
-
-
-def ask_old_leader(
-    line: BrokerConnection, asked: tuple[int, Mapping[TopicPartition, int]], deadline: Deadline
-) -> dict[TopicPartition, OldLeader]:
-    """Returns the broker's answers to the leader epochs of its successors, which it knows if it has stepped down.
-
-    `asked` is (the broker, {partition: epoch}).
-    """
-    broker, epochs = asked
-    answers = line.call(requests.epoch_ends(epochs, current=True), deadline)
-    return {
-        tp: OldLeader(broker, epochs[tp], name_of(each.error) if each.error else "")
-        for tp, each in answers.items()
-        if tp in epochs
-    }

@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from kfix.core.collect.tasks import Brokers, by_broker, by_partition
+from kfix.core.collect.tasks import Brokers, asks, by_broker, by_partition
 from kfix.core.deadline import Deadline
 from kfix.core.derive.views import distinct
 from kfix.core.kafka import requests
@@ -216,7 +216,7 @@ def read_epoch_ends(
             return EpochEnd(leader, epochs[leader][tp], -1, name_of(answer.error))
         return EpochEnd(leader, answer.leader_epoch if earlier else epochs[leader][tp], answer.offset)
 
-    answers = brokers.each(name, epochs, lambda line, each, deadline: line.call(requests.epoch_ends(each), deadline))
+    answers = brokers.each(name, epochs, asks(requests.epoch_ends))
     rows = [(leader, tp, answer) for leader, ends in answers.found.items() for tp, answer in ends.items()]
     return {tp: end(b, tp, each) for b, tp, each in rows if not earlier or (not each.error and each.offset >= 0)}
 

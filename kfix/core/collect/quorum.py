@@ -101,17 +101,8 @@ class QuorumQuestion:
         """Returns the view of all answers so far."""
         return self._view(offsets)
 
-    def answer(
-        self,
-        offsets: Offsets,
-        features: Mapping[str, int],
-        fenced: tuple[int, ...] | None,
-        supported: Mapping[int, int],
-    ) -> QuorumView:
-        """Returns the view of all answers, after the requests of `ask_again` have ended.
-
-        `supported` are {broker: the highest level of metadata.version that its software supports}.
-        """
+    def answer(self, offsets: Offsets) -> QuorumView:
+        """Returns the view of all answers, after the requests of `ask_again` have ended."""
         forwarded = self._forwarded.result(self._deadline) if self._forwarded is not None else None
         through, why = -1, ""
         if self._forwarded is not None:
@@ -141,10 +132,7 @@ class QuorumQuestion:
             forwarded=why if self._active is None else "",
             later=later,
             apart=round(time.monotonic() - self._began, 1) if later else 0.0,
-            features=dict(features),
-            supported=dict(supported) | dict(view.supported),
             controller_settings=self._settings.answers(view.leader),
-            fenced=fenced,
         )
 
     def settings_unread(self, leader: int) -> str:

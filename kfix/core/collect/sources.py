@@ -15,7 +15,7 @@ from kfix.core.collect.broker import TOPIC_KEYS, ask_topic_configs
 from kfix.core.collect.controller_settings import SOURCE as CONTROLLER_SETTINGS
 from kfix.core.collect.eligible import read_eligible
 from kfix.core.collect.group_details import MOST_GROUPS, MOST_REBALANCING, leaders_of, read_group, read_positions
-from kfix.core.collect.kraft import ask_old_leader, last_answer, led_by_old_metadata, newest_of, offsets_of
+from kfix.core.collect.kraft import last_answer, led_by_old_metadata, newest_of, offsets_of
 from kfix.core.collect.listed_groups import as_groups, describe_listed
 from kfix.core.collect.logs import (
     ask_visible,
@@ -35,7 +35,7 @@ from kfix.core.collect.quorum import SOURCE as QUORUM
 from kfix.core.collect.quorum import QuorumQuestion, why_unread
 from kfix.core.collect.rights import AUTHORIZER, refuse_hidden
 from kfix.core.collect.source import Known, source
-from kfix.core.collect.tasks import by_broker, by_partition
+from kfix.core.collect.tasks import asks, by_broker, by_partition
 from kfix.core.collect.transactions import name_producers, open_producers
 from kfix.core.deadline import Deadline
 from kfix.core.derive.compaction import segment_bytes_of
@@ -277,7 +277,7 @@ def migration(known: Known) -> QuorumView | None:
     cluster_id = next((a.cluster_id for a in answers if a.cluster_id), "")
     question = QuorumQuestion(known.target, configs, known.brokers.deadline, known.ledger, cluster_id)
     question.wait_for_active()
-    return question.answer({}, {}, None, {})
+    return question.answer({})
 
 
 @source()
@@ -289,11 +289,8 @@ def eligible(known: Known) -> Mapping[TopicPartition, EligibleLeaders]:
     # Also with an ISR: a last known leader that is no replica makes the start of a broker fail (KFX120).
     partitions = known.answers[newest].view.partitions
     doubted = {tp for tp, each in partitions.items() if each.leader == NO_LEADER}
-    deadline = known.brokers.deadline
     # Half of the time remains for later requests.
-    return read_eligible(
-        known.brokers.questions, known.brokers.lines[newest], doubted, deadline.within(deadline.left / 2)
-    )
+    return read_eligible(known.brokers.within(known.brokers.deadline.left / 2), newest, doubted)
 
 
 @source(needs=(hidden_topics,))
@@ -301,9 +298,14 @@ def old_leaders(known: Known) -> Mapping[TopicPartition, OldLeader]:
     """Whether brokers with older metadata know the leaders that succeeded them. Late: the quorum must be known."""
     if known.quorum is None:
         return {}
-    asked = led_by_old_metadata(known.answers, known.quorum.seen(offsets_of(known.answers)))
-    answers = known.brokers.each("old leader", asked, ask_old_leader).found
-    return {tp: each for found in answers.values() for tp, each in found.items()}
+    epochs = led_by_old_metadata(known.answers, known.quorum.seen(offsets_of(known.answers)))
+    answers = known.brokers.each("old leader", epochs, asks(partial(requests.epoch_ends, current=True))).found
+    return {
+        tp: OldLeader(b, epochs[b][tp], name_of(end.error) if end.error else "")
+        for b, ends in answers.items()
+        for tp, end in ends.items()
+        if tp in epochs[b]
+    }
 
 
 @source(fills="quorum", needs=(settings, eligible, old_leaders))

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from kfix.core.deadline import Deadline
 from kfix.core.errors import NoAnswerError, UnreachableError
+from kfix.core.kafka.api import Request
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.snapshot import Source
 
@@ -135,6 +136,14 @@ class Brokers:
     def aside(self) -> Brokers:
         """Returns the brokers for questions whose failures are part of their answer, and no failed source."""
         return replace(self, questions=Questions())
+
+    def within(self, seconds: float) -> Brokers:
+        return replace(self, deadline=self.deadline.within(seconds))
+
+
+def asks(request: Callable[[Q], Request[T]]) -> Callable[[BrokerConnection, Q, Deadline], T]:
+    """Returns the argument `ask` of `Brokers.each` that sends this one request."""
+    return lambda line, each, deadline: line.call(request(each), deadline)
 
 
 def by_broker(pairs: Iterable[tuple[int, T]]) -> dict[int, tuple[T, ...]]:

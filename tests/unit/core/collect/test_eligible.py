@@ -5,7 +5,7 @@ import uuid
 from kafka.protocol import admin
 
 from kfix.core.collect.eligible import read_eligible
-from kfix.core.collect.tasks import Questions
+from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.deadline import Deadline
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
@@ -82,7 +82,7 @@ def read(topics, wanted, versions=None, seconds=10.0):
     broker = FakeBroker({KEY: topics}, {**ALL_VERSIONS, KEY: (0, 0)} if versions is None else versions)
     questions = Questions()
     with broker.listening() as endpoint, BrokerConnection(endpoint, PLAINTEXT) as line:
-        found = read_eligible(questions, line, wanted, Deadline.after(seconds))
+        found = read_eligible(Brokers(questions, {1: line}, Deadline.after(seconds)), 1, wanted)
     return found, [(s.ok, s.error.replace(str(endpoint), "broker")) for s in questions.sources()]
 
 

@@ -107,7 +107,7 @@ def seen(asked: QuorumQuestion, brokers: dict[int, Endpoint] | None = None, offs
     asked.wait_for_active()
     offsets = dict.fromkeys(brokers or {}, offset)
     asked.ask_again(brokers or {}, offsets)
-    return asked.answer(offsets, {}, None, {})
+    return asked.answer(offsets)
 
 
 def test_the_active_controller_is_the_one_that_answers_without_an_error() -> None:
