@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from kfix.core.collect.broker import ask_brokers, ask_configs
 from kfix.core.collect.tasks import Questions, as_finished
@@ -31,17 +32,20 @@ class Bootstrapped:
     configs: Mapping[str, str]
 
 
-class _Race:
-    """The first server to respond keeps its connection; the others report their broker id and close theirs."""
+class Bootstrap:
+    """Requests to all bootstrap servers. In a partitioned network, some brokers are only known by these addresses."""
 
-    def __init__(self, target: Target, deadline: Deadline, ledger: Ledger) -> None:
+    def __init__(self, questions: Questions, target: Target, deadline: Deadline, ledger: Ledger) -> None:
+        self._questions = questions
         self._target = target
-        self._ledger = ledger
         self._deadline = deadline
+        self._ledger = ledger
         self._won = threading.Lock()
+        self._cluster_id = ""
+        self._tasks = {e: questions.start(f"bootstrap {e}", partial(self._ask, e)) for e in target.bootstrap}
 
-    def ask(self, endpoint: Endpoint) -> tuple[int | None, str, Bootstrapped | None]:
-        """Returns the ids of the broker and of its cluster; only the first server is read any further."""
+    def _ask(self, endpoint: Endpoint) -> tuple[int | None, str, Bootstrapped | None]:
+        """Returns the ids of the broker and of its cluster. The first server to respond keeps its connection."""
         connection = BrokerConnection(endpoint, self._target.security, ledger=self._ledger)
         try:
             metadata = ask_brokers(connection, self._deadline)
@@ -56,20 +60,6 @@ class _Race:
             connection.close()
             return own, metadata.cluster_id, None
         return own, metadata.cluster_id, Bootstrapped(metadata, connection, own, configs)
-
-
-class Bootstrap:
-    """Requests to all bootstrap servers. In a partitioned network, some brokers are only known by these addresses."""
-
-    def __init__(self, questions: Questions, target: Target, deadline: Deadline, ledger: Ledger) -> None:
-        self._questions = questions
-        self._deadline = deadline
-        self._cluster_id = ""
-        race = _Race(target, deadline, ledger)
-        self._tasks = {
-            e: questions.start(f"bootstrap {e}", lambda e=e: race.ask(e))  # type: ignore[misc]
-            for e in target.bootstrap
-        }
 
     def first(self) -> Bootstrapped | None:
         """Returns the first response, or None if no bootstrap server responds; the errors are in the sources."""

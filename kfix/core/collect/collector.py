@@ -319,9 +319,13 @@ class _Collection:
         return dead
 
     def _snapshot(self, known: Known, cluster_id: str, authority: ZooKeeperAnswer, dead: Collection[int]) -> Snapshot:
-        unanswered = {b: task for b, task in sorted(self._tasks.items()) if b not in known.views}
+        unanswered = ((b, task) for b, task in sorted(self._tasks.items()) if b not in known.views)
         # A dead broker that accepts connections is frozen.
-        silent = {b: t for b, t in unanswered.items() if b not in dead or (t.hung and self._lines[b].accepted)}
+        silent = {
+            b: task.error or "is of another cluster"
+            for b, task in unanswered
+            if b not in dead or (task.hung and self._lines[b].accepted)
+        }
         bootstrap = self._target.bootstrap_text or ",".join(map(str, self._addresses.values()))
         fields = read_all(SOURCES, known)
         return Snapshot(
@@ -336,7 +340,7 @@ class _Collection:
             groups_complete=len(known.listed) == len(known.live) and bool(known.live),
             samples=(self._options.before,) if self._options.before is not None else (),
             addresses=known.addresses,
-            silent={b: task.error or "is of another cluster" for b, task in silent.items()},
+            silent=silent,
             memory=known.memory,
             sources=with_rights(self._questions.sources(), self._target.security.principal),
             **fields,

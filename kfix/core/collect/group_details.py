@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from kfix.core.collect.logs import ask_bounds
 from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.collect.transactions import MOST_HELD, ask_open_batches
 from kfix.core.deadline import Deadline
+from kfix.core.derive.record import leader_and_isr
 from kfix.core.endpoint import connected, plain_reason
 from kfix.core.errors import UnreachableError
-from kfix.core.kafka import group_messages, requests
+from kfix.core.kafka import group_messages
 from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_messages import CommittedOffset, FoundCoordinator, GroupDescription
@@ -34,8 +36,6 @@ MOST_GROUPS, MOST_POSITIONS, MOST_REBALANCING = 500, 5000, 5
 #: Timeout in seconds for a connection to a coordinator's address, which a firewall may never answer.
 _CONNECT_SECONDS = 1.5
 _UNREAD = CommittedOffset(0, -1)
-_CLIENT = requests.CONSUMER
-_EACH = ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
 _Bounds = tuple[PartitionOffset | None, ...]
 _Committed = dict[TopicPartition, CommittedOffset]
 Leaders = Callable[[Iterable[TopicPartition]], Mapping[TopicPartition, int]]
@@ -45,15 +45,8 @@ def leaders_of(
     tps: Iterable[TopicPartition], record: ClusterRecord | None, views: Mapping[int, BrokerView]
 ) -> dict[TopicPartition, int]:
     """Returns {partition: leader}, from the record or the newest metadata; partitions without a leader are missing."""
-    found = {}
-    for tp in tps:
-        state = record.states.get(tp) if record is not None else None
-        seen = [view.partitions[tp] for view in views.values() if tp in view.partitions]
-        newest = max(seen, key=lambda each: each.leader_epoch, default=None)
-        leader = state.leader if state is not None else newest.leader if newest is not None else -1
-        if leader >= 0:
-            found[tp] = leader
-    return found
+    known = ((tp, leader_and_isr(tp, record, views)[0]) for tp in tps)
+    return {tp: leader for tp, leader in known if leader >= 0}
 
 
 def read_group(brokers: Brokers, group: str, leaders: Leaders) -> GroupReading:
@@ -240,12 +233,7 @@ def _logs(
     """Returns {partition: (log start, high watermark, last stable offset)}, and the error of a leader if one failed."""
     led = by_broker((leader, tp) for tp, leader in leaders.items())
 
-    def ask(
-        line: BrokerConnection, tps: tuple[TopicPartition, ...], deadline: Deadline
-    ) -> list[dict[TopicPartition, PartitionOffset]]:
-        return line.call_many([requests.list_offsets(tps, w, replica=_CLIENT, isolation=i) for w, i in _EACH], deadline)
-
-    answers = brokers.each("group logs broker", led, ask)
+    answers = brokers.each("group logs broker", led, ask_bounds)
     found = {tp: tuple(each.get(tp) for each in bounds) for b, bounds in answers.found.items() for tp in led[b]}
     return found, {"group logs": list(answers.errors.values())[-1]} if answers.errors else {}
 

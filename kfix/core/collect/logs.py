@@ -229,6 +229,18 @@ def read_log_ends(
     return by_partition(brokers.each("log ends broker", hosted, ask_log_ends).found)
 
 
+def ask_bounds(
+    line: BrokerConnection, tps: tuple[TopicPartition, ...], deadline: Deadline
+) -> list[dict[TopicPartition, PartitionOffset]]:
+    """Returns log starts, high watermarks and last stable offsets, as a consumer of this leader sees them."""
+    # The last stable offset comes last: then a transaction that has just ended leaves no doubt.
+    asked = [
+        requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
+        for when, isolation in ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
+    ]
+    return line.call_many(asked, deadline)
+
+
 def ask_log_ends(
     connection: BrokerConnection, tps: tuple[TopicPartition, ...], deadline: Deadline
 ) -> dict[TopicPartition, LogEnd]:

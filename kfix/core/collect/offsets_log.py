@@ -11,12 +11,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kfix.core.collect.logs import read_log_ends
+from kfix.core.collect.logs import ask_bounds, read_log_ends
 from kfix.core.collect.pieces import read_pieces
 from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.kafka import group_messages, requests
+from kfix.core.derive.record import leader_and_isr, newest_partition
+from kfix.core.kafka import group_messages
 from kfix.core.kafka.codes import TOPIC, name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_records import GroupRecords
@@ -64,14 +65,9 @@ def coordinators(record: ClusterRecord | None, views: Mapping[int, BrokerView], 
     """
     found: dict[TopicPartition, tuple[int, tuple[int, ...]]] = {}
     for tp in (TopicPartition(OFFSETS_TOPIC, number) for number in range(count)):
-        seen = max(
-            (view.partitions[tp] for view in views.values() if tp in view.partitions),
-            key=lambda each: each.leader_epoch,
-            default=None,
-        )
-        state = record.states.get(tp) if record is not None else None
+        seen = newest_partition(tp, views)
         if seen is not None:
-            leader, isr = (seen.leader, seen.isr) if state is None else (state.leader, state.isr)
+            leader, isr = leader_and_isr(tp, record, views)
             found[tp] = leader, (*isr, *(b for b in seen.replicas if b not in isr))
     return found
 
@@ -93,13 +89,13 @@ def ask_parts(
 
     A new leader withholds its offsets until it knows the high watermark; they are requested again.
     """
-    starts, ends, stables = _ask_offsets(line, tps, deadline)
+    starts, ends, stables = ask_bounds(line, tps, deadline)
     again = deadline.within(min(_SETTLING_SECONDS, deadline.left / 4))
     while withheld := tuple(tp for tp in tps if ends.get(tp, _NOTHING).error == _OFFSET_NOT_AVAILABLE):
         if again.left <= _PAUSE_SECONDS:
             break
         time.sleep(_PAUSE_SECONDS)
-        for known, new in zip((starts, ends, stables), _ask_offsets(line, withheld, deadline), strict=True):
+        for known, new in zip((starts, ends, stables), ask_bounds(line, withheld, deadline), strict=True):
             known.update(new)
     parts, strange = [], []
     for tp in tps:
@@ -114,18 +110,6 @@ def ask_parts(
         if start < end and (stable < end or tp.partition in requested or tp.partition not in listed):
             parts.append(Part(tp, start, stable, end, min(first, stable), limit))
     return parts, strange, list(withheld)
-
-
-def _ask_offsets(
-    line: BrokerConnection, tps: tuple[TopicPartition, ...], deadline: Deadline
-) -> list[dict[TopicPartition, PartitionOffset]]:
-    """Returns log starts, high watermarks and last stable offsets, as a consumer sees them."""
-    # The last stable offset comes last: then a transaction that has just ended leaves no doubt.
-    asked = [
-        requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
-        for when, isolation in ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
-    ]
-    return line.call_many(asked, deadline)
 
 
 def read_logs(

@@ -14,7 +14,7 @@ from kfix.core.collect.offsets_log import coordinators
 from kfix.core.collect.pieces import read_pieces
 from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.derive.record import record_of
+from kfix.core.derive.record import leader_and_isr, record_of
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_records import GroupRecords
@@ -51,8 +51,9 @@ def read_partition(target: Target, snapshot: Snapshot, partition: int) -> Partit
     Raises UnreachableError, with the answer of each replica, if no replica serves a record and one holds some.
     """
     tp = TopicPartition(OFFSETS_TOPIC, partition)
-    leader, replicas = coordinators(record_of(snapshot), snapshot.views, partition + 1).get(tp, (-1, ()))
-    in_sync = _in_sync(snapshot, tp)
+    record = record_of(snapshot)
+    leader, replicas = coordinators(record, snapshot.views, partition + 1).get(tp, (-1, ()))
+    in_sync = [*leader_and_isr(tp, record, snapshot.views)[1]]
     best: PartitionOffsets | None = None
     tried: list[str] = []
     for broker in sorted(replicas, key=lambda each: each != leader):
@@ -73,15 +74,6 @@ def read_partition(target: Target, snapshot: Snapshot, partition: int) -> Partit
         why = "; ".join(tried) or "no replica of it is known"
         raise UnreachableError(f"{tp}: no replica serves its records: {why}")
     return replace(best, tried=tuple(tried))
-
-
-def _in_sync(snapshot: Snapshot, tp: TopicPartition) -> list[int]:
-    """Returns the ISR by the record, otherwise by the metadata with the newest leader epoch."""
-    record = record_of(snapshot)
-    if record is not None and (state := record.states.get(tp)) is not None:
-        return [*state.isr]
-    views = [view.partitions[tp] for view in snapshot.views.values() if tp in view.partitions]
-    return [*max(views, key=lambda each: each.leader_epoch).isr] if views else []
 
 
 def _from_broker(

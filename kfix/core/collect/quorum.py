@@ -13,10 +13,11 @@ from dataclasses import replace
 from functools import partial
 
 from kfix.core.collect.broker import BrokerAnswers
-from kfix.core.collect.controller_settings import ControllerSettings
+from kfix.core.collect.controller_settings import SOURCE as CONTROLLER_SETTINGS
+from kfix.core.collect.controller_settings import ask_controller_settings
 from kfix.core.collect.quorum_rows import replica_rows
 from kfix.core.collect.sustained import DEPOSED_MS, clock_ahead, just_elected, now_of, unsustained
-from kfix.core.collect.tasks import Questions, Task, as_finished
+from kfix.core.collect.tasks import Questions, Task, as_finished, wait
 from kfix.core.deadline import Deadline
 from kfix.core.derive.quorum import quorum_lost
 from kfix.core.endpoint import parse_endpoint
@@ -42,6 +43,8 @@ _SETTLES = 0.02
 _FORWARDED = 1.5
 #: Seconds between two readings of the metadata offsets: an active controller writes a record every 0.5 s.
 _APART = 1.6
+#: Seconds for the settings of the active controller, and of the others, after everything else was read.
+_ACTIVE_SETTINGS, _OTHER_SETTINGS = 1.0, 0.25
 
 Offsets = dict[int, int]
 
@@ -69,7 +72,7 @@ class QuorumQuestion:
         ]
         self._features: dict[Endpoint, Task[Features]] = {}
         self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
-        self._settings = ControllerSettings(partial(self._line, controller=True), deadline)
+        self._settings: dict[int, Task[dict[str, str]]] = {}
         named = [*self._voters.values(), *(e for e in listed if e is not None)]
         #: Addresses of the option alone, maybe of another cluster; the brokers' own settings name no other.
         self._doubtful = frozenset(target.controllers) - frozenset(named)
@@ -87,7 +90,7 @@ class QuorumQuestion:
         """Starts the requests that only a doubt needs: one through a broker, and the metadata offsets a second time."""
         self._began = time.monotonic()
         self._find_active(self._deadline.within(_FIRST))
-        self._settings.ask(self._answering())
+        self._ask_settings()
         view = self._view(offsets)
         behind = [b for b in brokers if view.doubtful(b)] if self._active is not None else list(brokers)
         if self._active is None and brokers:
@@ -114,17 +117,15 @@ class QuorumQuestion:
         # A voter that only the active controller names was asked a moment ago, and a deposed controller may have been
         # the first to answer.
         patience = self._deadline.within(_FIRST)
-        for _ in as_finished(self._asked.values(), patience):
-            pass
-        for _ in as_finished(self._features.values(), patience):
-            pass
+        wait(self._asked.values(), patience)
+        wait(self._features.values(), patience)
         self._find_active(self._deadline.within(_FIRST))
         deposed = "" if forwarded is None else unsustained(forwarded[1], DEPOSED_MS)
         if self._active is None and forwarded is not None and not deposed:
             through, self._active = forwarded
         elif forwarded is not None and deposed:
             why = name_of(forwarded[1].error) if forwarded[1].error else deposed
-        self._settings.ask(self._answering())
+        self._ask_settings()
         view = self._view(offsets)
         return replace(
             view,
@@ -132,12 +133,30 @@ class QuorumQuestion:
             forwarded=why if self._active is None else "",
             later=later,
             apart=round(time.monotonic() - self._began, 1) if later else 0.0,
-            controller_settings=self._settings.answers(view.leader),
+            controller_settings=self._settings_so_far(view.leader),
         )
 
     def settings_unread(self, leader: int) -> str:
         """Returns why the active controller, which answered itself, did not report its settings, or ""."""
-        return self._settings.why_unread(leader)
+        return self._settings[leader].error if leader in self._settings else ""
+
+    def _ask_settings(self) -> None:
+        """Asks each controller, once, as soon as the node at its address is known."""
+        for node, endpoint in self._answering().items():
+            if node not in self._settings:
+                ask = partial(self._settings_of, node, endpoint)
+                self._settings[node] = self._aside.start(f"{CONTROLLER_SETTINGS} {node}", ask)
+
+    def _settings_of(self, node: int, endpoint: Endpoint) -> dict[str, str]:
+        with self._line(endpoint, controller=True) as line:
+            return ask_controller_settings(line, node, self._deadline)
+
+    def _settings_so_far(self, leader: int) -> dict[int, dict[str, str]]:
+        """Returns {controller: settings} of those that have answered; waits longest for the active one."""
+        if leader in self._settings:
+            self._settings[leader].result(self._deadline.within(_ACTIVE_SETTINGS))
+        wait(self._settings.values(), self._deadline.within(_OTHER_SETTINGS))
+        return {node: found for node, task in self._settings.items() if (found := task.answer_so_far)}
 
     def reassignments(self, view: QuorumView, brokers: Mapping[int, Endpoint]) -> dict[TopicPartition, Assignment]:
         """Returns the reassignments, from the active controller itself if it can be reached.
@@ -223,8 +242,7 @@ class QuorumQuestion:
         while not (best := self._active_answers()) and patience.left > 0 and (early := self._just_elected()):
             time.sleep(_SETTLES)
             again = {endpoint: self._described(endpoint) for endpoint in early}
-            for _ in as_finished(again.values(), patience):
-                pass
+            wait(again.values(), patience)
             self._asked |= {endpoint: task for endpoint, task in again.items() if task.answer_so_far is not None}
         if best:
             self._active = max(best.values(), key=lambda d: d.epoch)

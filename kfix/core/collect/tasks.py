@@ -172,3 +172,8 @@ def as_finished(tasks: Iterable[Task[T]], deadline: Deadline) -> Iterator[Task[T
             yield task
         time.sleep(0.001)
     yield from waiting
+
+
+def wait(tasks: Iterable[Task[T]], deadline: Deadline) -> None:
+    for _ in as_finished(tasks, deadline):
+        pass

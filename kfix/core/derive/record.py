@@ -41,6 +41,21 @@ def recorded_by(
     return None if quorum is None else _of_quorum(quorum, views, moves or {})
 
 
+def newest_partition(tp: TopicPartition, views: Mapping[int, BrokerView]) -> PartitionView | None:
+    """Returns the partition in the metadata with its newest leader epoch."""
+    seen = (view.partitions[tp] for view in views.values() if tp in view.partitions)
+    return max(seen, key=lambda each: each.leader_epoch, default=None)
+
+
+def leader_and_isr(
+    tp: TopicPartition, record: ClusterRecord | None, views: Mapping[int, BrokerView]
+) -> tuple[int, tuple[int, ...]]:
+    """Returns both by the record, otherwise by the newest metadata; (-1, ()) if neither has the partition."""
+    known = record.states.get(tp) if record is not None else None
+    found = known or newest_partition(tp, views)
+    return (-1, ()) if found is None else (found.leader, found.isr)
+
+
 def _of_zookeeper(view: ZooKeeperView) -> ClusterRecord:
     node = view.controller
     return ClusterRecord(
