@@ -81,13 +81,13 @@ def groups(known: Known) -> tuple[Group, ...]:
 
 @source()
 def newly_led_partitions(known: Known) -> _Epochs:
-    """Without a question: {leader: {partition: its epoch before}} of partitions elected since an earlier snapshot."""
+    """Returns {leader: {partition: its epoch before}} of partitions elected since an earlier snapshot; asks nobody."""
     return newly_led(known.options.before, known.memory.at_risk, known.record)
 
 
 @source(needs=(newly_led_partitions,))
 def doubtful(known: Known) -> _Replicas:
-    """Without a question: the replicas of the partitions whose logs are read."""
+    """Returns the replicas of the partitions whose logs are read; asks nobody."""
     elected = {tp for tps in known[newly_led_partitions].values() for tp in tps}
     apart = bool(known.options.vantage)
     return suspicious(known.record, known.views, known.live, apart=apart) | replicas_of(
@@ -102,20 +102,23 @@ def log_ends(known: Known) -> Mapping[TopicPartition, Mapping[int, LogEnd]]:
 
 @source(needs=(doubtful,))
 def claimed(known: Known) -> Mapping[TopicPartition, Mapping[int, int]]:
-    """Without a question: {partition: {broker that claims leadership: leader epoch}}."""
+    """Returns {partition: {broker that claims leadership: leader epoch}}; asks nobody."""
     return claims(known[doubtful], known.views)
 
 
 @source(fills="visible", needs=(claimed, log_ends))
 def visible(known: Known) -> Mapping[TopicPartition, Mapping[int, int]]:
-    """After the log ends: a high watermark that is read later and is still lower is stuck."""
+    """Reads high watermarks after the log ends: one that is read later and is still lower is stuck."""
     led = by_broker((b, tp) for tp, leaders in known[claimed].items() for b in leaders)
     return by_partition(known.brokers.each("high watermarks broker", led, ask_visible).found)
 
 
 @source(fills="epoch_ends", needs=(claimed, newly_led_partitions))
 def epoch_ends(known: Known) -> Mapping[TopicPartition, EpochEnd]:
-    """At the newer of two leaders, at new leaders, and for a vantage: another place may see a leader of that epoch."""
+    """Asks the newer of two leaders, and new leaders, where an older epoch ended.
+
+    A vantage asks all: another place may see a leader of that epoch.
+    """
     brokers, leaders = known.brokers, known[claimed]
     found = read_epoch_ends(brokers, "epochs before broker", known[newly_led_partitions])
     found |= read_epoch_ends(brokers, "epoch ends broker", older_epochs(leaders))
@@ -132,14 +135,14 @@ class _OffsetsTopic(NamedTuple):
 
 @source()
 def offsets_topic(known: Known) -> _OffsetsTopic:
-    """Without a question: how many partitions the topic has, and where they are."""
+    """Returns how many partitions the topic has, and where they are; asks nobody."""
     count = max(map(offsets_partitions, distinct(known.views)[0]), default=0)
     return _OffsetsTopic(count, coordinators(known.record, known.views, count))
 
 
 @source(fills="probes", needs=(groups, offsets_topic))
 def probes(known: Known) -> tuple[CoordinatorProbe, ...]:
-    """FindCoordinator would create a missing offsets topic, so it is not sent then."""
+    """Sends nothing if there is no offsets topic: FindCoordinator would create it."""
     count = known[offsets_topic].partitions
     names = (*(g.name for g in known[groups]), *known.memory.groups)
     return read_probes(known.brokers, representatives(names, known.options.groups, count)) if count else ()
@@ -159,9 +162,9 @@ def offsets_logs(known: Known) -> tuple[OffsetsLog, ...]:
 
 @source(fills="group_readings", needs=(groups, offsets_topic))
 def group_readings(known: Known) -> tuple[GroupReading, ...]:
-    """The requested groups and some that rebalance in depth, and the offsets of the others.
+    """Reads the requested groups and some that rebalance in depth, and the offsets of the others.
 
-    Their errors are part of the reading: no source of the cluster has failed.
+    An error is part of the reading: no source of the cluster has failed.
     """
     count, places = known[offsets_topic]
     if not count:
@@ -190,9 +193,9 @@ def transaction_log(known: Known) -> TransactionLog | None:
 
 @source(needs=(log_ends, visible, epoch_ends, probes, transaction_log))
 def listed_reassignments(known: Known) -> Mapping[TopicPartition, Assignment] | None:
-    """Of the controller of a cluster with ZooKeeper.
+    """Returns the reassignments that the controller of a cluster with ZooKeeper lists.
 
-    Late: without a connection to ZooKeeper it does not answer, and its connection blocks from then on.
+    It is asked late: if it has lost ZooKeeper, it does not answer, and its connection blocks from then on.
     """
     votes = Counter(view.controller for view in known.views.values() if view.controller >= 0)
     controller = next((broker for broker, _ in votes.most_common(1)), None)
@@ -212,7 +215,7 @@ def _ask_reassignments(line: BrokerConnection, _: None, deadline: Deadline) -> d
 
 @source()
 def settings(known: Known) -> tuple[_Settings, _Settings | None]:
-    """The effective configs of all topics, and the topics' own settings; None: unread.
+    """Returns the effective configs of all topics, and the topics' own settings; None: unread.
 
     They come from the record if it has them: a broker needs 0.5 ms per topic. Only a KRaft broker is asked. With
     ZooKeeper a broker reads them from there, and while it has lost ZooKeeper, each such request blocks one of its
@@ -246,7 +249,7 @@ def topic_configs(known: Known) -> _Settings:
 
 @source(fills="offsets_sizes", needs=(settings, offsets_topic, listed_reassignments))
 def offsets_sizes(known: Known) -> tuple[OffsetsLogSize, ...]:
-    """Late, since a slow disk keeps the connection; an error names the right that is missing."""
+    """Asks late, since a slow disk keeps the connection busy. An error names the right that is missing."""
     own = (known[settings][1] or {}).get(OFFSETS_TOPIC, {})
     segment = segment_bytes_of(own.get("segment.bytes", ""))
     return read_sizes(known.brokers, known[offsets_topic].places, segment, known.target.security.principal)
@@ -254,7 +257,7 @@ def offsets_sizes(known: Known) -> tuple[OffsetsLogSize, ...]:
 
 @source(needs=(offsets_sizes,))
 def hidden_topics(known: Known) -> None:
-    """A failed source for each broker with replicas of topics that its metadata leaves out.
+    """Fails for each broker with replicas of topics that its metadata leaves out.
 
     A cluster without an authorizer gets no request.
     """
@@ -265,7 +268,7 @@ def hidden_topics(known: Known) -> None:
 
 @source(fills="migration")
 def migration(known: Known) -> QuorumView | None:
-    """The quorum that the settings of the brokers name; None if ZooKeeper records no migration.
+    """Reads the quorum that the settings of the brokers name; None if ZooKeeper records no migration.
 
     Brokers with ZooKeeper do not know DescribeQuorum, so each controller is asked itself. A controller that does not
     respond is a fact about the migration, not a failed source.
@@ -282,7 +285,7 @@ def migration(known: Known) -> QuorumView | None:
 
 @source()
 def eligible(known: Known) -> Mapping[TopicPartition, EligibleLeaders]:
-    """Which replicas may lead partitions without a leader, from the KRaft broker with the newest metadata."""
+    """Asks the KRaft broker with the newest metadata which replicas may lead partitions without a leader."""
     newest = newest_of(known.answers) if known.quorum is not None else None
     if newest is None:
         return {}
@@ -295,7 +298,7 @@ def eligible(known: Known) -> Mapping[TopicPartition, EligibleLeaders]:
 
 @source(needs=(hidden_topics,))
 def old_leaders(known: Known) -> Mapping[TopicPartition, OldLeader]:
-    """Whether brokers with older metadata know the leaders that succeeded them. Late: the quorum must be known."""
+    """Asks brokers with older metadata whether they know their successors; late, when the quorum is known."""
     if known.quorum is None:
         return {}
     epochs = led_by_old_metadata(known.answers, known.quorum.seen(offsets_of(known.answers)))
@@ -310,7 +313,7 @@ def old_leaders(known: Known) -> Mapping[TopicPartition, OldLeader]:
 
 @source(fills="quorum", needs=(settings, eligible, old_leaders))
 def quorum(known: Known) -> QuorumView | None:
-    """Last: no other source waits for a controller."""
+    """Returns the answers of the controllers. It comes last: no other source waits for a controller."""
     if known.quorum is None:
         return None
     found = last_answer(known.quorum, known.answers, known.fenced)
@@ -326,7 +329,7 @@ def quorum(known: Known) -> QuorumView | None:
 
 @source(fills="reassignments", needs=(listed_reassignments, quorum))
 def reassignments(known: Known) -> Mapping[TopicPartition, Assignment] | None:
-    """Of the ZooKeeper controller, or of the active controller of a quorum that was read."""
+    """Returns those of the ZooKeeper controller, or of the active controller of a quorum that was read."""
     asked, view = known.quorum, known[quorum]
     if asked is None or view is None:
         return known[listed_reassignments]
