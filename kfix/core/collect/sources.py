@@ -148,8 +148,9 @@ def probes(known: Known) -> tuple[CoordinatorProbe, ...]:
     return read_probes(known.brokers, representatives(names, known.options.groups, count)) if count else ()
 
 
-@source(fills="offsets_logs", needs=(groups, offsets_topic))
+@source(fills="offsets_logs", needs=(groups, offsets_topic, log_ends))
 def offsets_logs(known: Known) -> tuple[OffsetsLog, ...]:
+    """Asks after the log ends, since it may ask for more of them, as the same source of a broker."""
     places = known[offsets_topic].places
     if not places:
         return ()
