@@ -81,13 +81,13 @@ def groups(known: Known) -> tuple[Group, ...]:
 
 @source()
 def newly_led_partitions(known: Known) -> _Epochs:
-    """Returns {leader: {partition: its epoch before}} of partitions elected since an earlier snapshot; asks nobody."""
+    """Returns {leader: {partition: its epoch before}} of partitions elected since a snapshot; sends no request."""
     return newly_led(known.options.before, known.memory.at_risk, known.record)
 
 
 @source(needs=(newly_led_partitions,))
 def doubtful(known: Known) -> _Replicas:
-    """Returns the replicas of the partitions whose logs are read; asks nobody."""
+    """Returns the replicas of the partitions whose logs are read; sends no request."""
     elected = {tp for tps in known[newly_led_partitions].values() for tp in tps}
     apart = bool(known.options.vantage)
     return suspicious(known.record, known.views, known.live, apart=apart) | replicas_of(
@@ -102,7 +102,7 @@ def log_ends(known: Known) -> Mapping[TopicPartition, Mapping[int, LogEnd]]:
 
 @source(needs=(doubtful,))
 def claimed(known: Known) -> Mapping[TopicPartition, Mapping[int, int]]:
-    """Returns {partition: {broker that claims leadership: leader epoch}}; asks nobody."""
+    """Returns {partition: {broker that claims leadership: leader epoch}}; sends no request."""
     return claims(known[doubtful], known.views)
 
 
@@ -135,7 +135,7 @@ class _OffsetsTopic(NamedTuple):
 
 @source()
 def offsets_topic(known: Known) -> _OffsetsTopic:
-    """Returns how many partitions the topic has, and where they are; asks nobody."""
+    """Returns how many partitions the topic has, and where they are; sends no request."""
     count = max(map(offsets_partitions, distinct(known.views)[0]), default=0)
     return _OffsetsTopic(count, coordinators(known.record, known.views, count))
 
