@@ -18,6 +18,8 @@ _TOPIC: Final = re.compile(r"(?!\.\.?\Z)[a-zA-Z0-9._-]{1,249}\Z")
 NOBODY = -1
 LEADER_NOT_AVAILABLE = 5
 COORDINATOR_NOT_AVAILABLE = 15
+#: Redpanda's tool, whose output shows no ISR.
+RPK: Final = "rpk"
 #: The levels of log entries that report an error.
 ERRORS: Final = frozenset({"ERROR", "FATAL"})
 #: Most characters of a line that are kept as evidence.
@@ -199,7 +201,7 @@ class Gathered:
     def anything(self) -> bool:
         """Returns whether anything can be judged: a partition, an error, or brokers and groups."""
         return bool(
-            self.read or self.complaints or self.settled or self.errors.lines or self.unused
+            self.read or self.complaints or self.settled or self.errors.lines or self.unused.keys() - {RPK}
             or self.groups or self.alive or self.dead or self.listed or self.registered is not None
         )  # fmt: skip
 

@@ -39,6 +39,7 @@ HINT: Final = (
     "kfix reads `kafka-topics --describe`, `kcat -L`, sessions of the ZooKeeper shell, `kafka-consumer-groups`, "
     "`kafka-metadata-quorum`, `kafka-log-dirs`, and logs of brokers and clients; a snapshot of kfix ends in .json"
 )
+_OF_KAFKA: Final = "rpk prints no ISR; if the cluster is Kafka, paste `kafka-topics --describe` or `kcat -L`"
 _TOPICS_SHOWN: Final = 3
 _BROKERS: Final = "brokers"
 #: Complaints whose name is a group.
@@ -69,7 +70,7 @@ def parse_pasted(text: str, name: str, taken_at: float) -> Snapshot:
     read = [gather_lines(part) for part in parts] or [Gathered()]
     worst = max(read, key=lambda each: each.trouble)
     if not worst.anything:
-        raise InvalidFileError(tuple(_nothing(worst, name)), hint=HINT)
+        raise InvalidFileError(tuple(_nothing(worst, name)), hint=_OF_KAFKA if worst.unused else HINT)
     others = tuple(
         Source("another cluster", ok=False, error=f"{part[0].where} and others are about another cluster")
         for part, each in zip(parts, read, strict=False)
@@ -175,6 +176,8 @@ def _note_throttles(gathered: Gathered) -> None:
 def _nothing(gathered: Gathered, name: str) -> list[str]:
     if gathered.problems:
         return [f"{name}:{problem}" for problem in gathered.problems]
+    if gathered.unused:
+        return [f"{name}:1: this is output of rpk, the tool of Redpanda: kfix diagnoses Kafka only"]
     return [f"{name}:1: no partition in this text"]
 
 

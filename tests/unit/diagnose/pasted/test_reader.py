@@ -214,3 +214,18 @@ def test_every_error_of_a_long_log_is_counted() -> None:
     lines = (f"[Consumer clientId=c, groupId=g{n}] Offset commit failed: NOT_COORDINATOR.\n" for n in range(700))
     [found] = [f for f in diagnose(read("".join(lines))).findings if f.code == "KFX117"]
     assert len(found.blocked.groups) == 700
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PARTITION  LEADER  EPOCH  REPLICAS  LOG-START-OFFSET  HIGH-WATERMARK\n0          -1      4      [0 1 2]   0   9\n",
+        "CLUSTER HEALTH OVERVIEW\n=======================\nHealthy:       false\nNodes down:    [1]\n",
+        "CLUSTER\n=======\nredpanda.3cdafb1b-5c58-4a21-8a2f-1a0f8a1f1d6c\n\nBROKERS\n=======\nID    HOST  PORT\n0*    h     9092\n",
+    ],
+)
+def test_output_of_another_product_is_refused_by_its_name_and_is_no_part_of_a_diagnosis(text: str) -> None:
+    with pytest.raises(InvalidFileError, match="rpk, the tool of Redpanda"):
+        read(text)
+    healthy = gather(text + "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n")
+    assert (list(healthy.unused), healthy.alive, healthy.complaints) == (["rpk"], {}, {})
