@@ -78,9 +78,9 @@ def _turned_into(known: Mapping[str, Standing], diagnosis: Diagnosis, *, unsettl
     turned = {key: each.into for key, each in known.items() if each.into in shown}
     for key, each in known.items():
         for new, f, tps in begun:
-            if f.code != each.finding.code and (unsettled or f.worst >= each.severity):
-                if not tps.isdisjoint(each.finding.partitions):
-                    turned.setdefault(key, new)
+            no_milder = unsettled or f.worst >= each.severity
+            if f.code != each.finding.code and no_milder and not tps.isdisjoint(each.finding.partitions):
+                turned.setdefault(key, new)
     return {key: new for key, new in turned.items() if key not in shown}
 
 

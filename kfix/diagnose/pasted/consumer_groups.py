@@ -22,7 +22,6 @@ _FAILED: Final = re.compile(
 _TIMED_OUT: Final = 7
 #: Columns that only this tool has; `GROUP` is missing up to Kafka 2.0.
 _COLUMNS: Final = frozenset({"CURRENT-OFFSET", "ASSIGNMENT-STRATEGY", "CONSUMER-ID", "#MEMBERS", "LOG-END-OFFSET"})
-_REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance"})
 _ID: Final = re.compile(r"\((?P<id>\d+)\)")
 
 
@@ -93,9 +92,7 @@ class ConsumerGroupsFormat:
             return False
         group, state = words[0], words[-2] if words[-2].isalpha() else ""
         self._gathered.groups[group] = state
-        if state in _REBALANCING:
-            self._gathered.complain("rebalancing", group, -1, line, detail=state)
-        elif state == "Stable":
+        if state == "Stable":
             self._gathered.settle("group", group, line)
         coordinator = next((m["id"] for word in words if (m := _ID.fullmatch(word))), "")
         broker = broker_id(coordinator)

@@ -15,7 +15,8 @@ _INVISIBLE: Final = re.compile("[\u200b\u200c\u200d\u2060\ufeff]")
 _ISO: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)"
 #: How a log entry begins: with its time, its level, or librdkafka's prefix.
 _LOG: Final = (
-    r"(?=\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:|%\d\||\{\"|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|\s*at |\s*Caused by:)"
+    r"(?=\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:|%\d\||\{\"|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|\s*at |\s*Caused by:|"
+    r"(?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)\b)"
 )
 #: Prefixes of lines; `node` is the name of a host, pod, container or file in one.
 _PREFIXES: Final = tuple(

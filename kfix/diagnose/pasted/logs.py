@@ -36,6 +36,8 @@ _SHRINKS: Final = re.compile(
     r"\[Partition (?P<tp>\S+-\d+) broker=(?P<broker>\d+)\] Shrinking ISR from (?P<old>[\d,]+) to (?P<new>[\d,]*)"
 )
 _EXPANDS: Final = re.compile(r"\[Partition (?P<tp>\S+-\d+) broker=\d+\] (?:Expanding ISR from \S+ to|ISR updated)")
+#: An exception in a stack trace; the last one is the cause of those above it.
+_CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exception|Error)\b.*)", re.MULTILINE)
 #: Elections of controllers; this many within minutes mean that no controller lasts.
 _UNSTEADY: Final = 4
 _WITHIN: Final = 600.0
@@ -116,7 +118,10 @@ class LogFormat:
             return
         broker = broker_id(parts.get("broker", ""))
         own = broker if broker is not None else self._own(entry)
-        detail = parts.get("detail", "")[:_LONGEST_DETAIL]
+        detail = parts.get("detail", "")
+        if kind == "stopped" and (causes := _CAUSE.findall(entry.text)):
+            detail += f": {causes[-1]}" if causes[-1] not in detail and detail not in causes[-1] else ""
+        detail = detail[:_LONGEST_DETAIL]
         if " " not in detail and "/" not in detail:
             detail = detail.rpartition(".")[2]  # The package of an exception.
         key = self._gathered.complain(kind, name, -1, entry.line, at=entry.at, broker=own, detail=detail)

@@ -110,6 +110,8 @@ SERVER: Final = (
         "all log dirs",
         rf"[Ss]hutdown broker because (?:all|none of the specified) log dirs (?:in|from) {_DIR}",
     ),
+    *_sign("files", r"Error while accepting connection(?s:.*)(?P<detail>Too many open files)",
+           r"(?:log dir|in dir|directory) /(?s:.*)(?P<detail>Too many open files)"),
     *_sign("disk full", r"(?P<detail>No space left on device)", r"(?P<detail>Disk quota exceeded)"),
     *_sign(
         "log dir",
@@ -157,6 +159,7 @@ SERVER: Final = (
            r"[Tt]imed out waiting for connection while in state: (?P<detail>\w+)",
            r"(?:server|sever) (?P<detail>\S+?), (?:unexpected error|Closing socket connection)"),
     *_sign("stopped", r"(?P<detail>Fatal error during \w+ startup)", r"(?P<detail>Fatal error during \w+ shutdown)",
+           r"(?P<detail>Received a fatal error while waiting for [\w ]+)",
            r"(?P<detail>Exiting Kafka due to fatal exception)", r"Encountered fatal fault: (?P<detail>.{1,120})",
            r"(?P<detail>java\.lang\.OutOfMemoryError: [\w ]+)"),
     *_sign("shutting down", r"(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] shutting down"),

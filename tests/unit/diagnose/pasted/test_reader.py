@@ -8,6 +8,7 @@ from kfix.diagnose.pasted.reader import parse_pasted
 from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
+from tests.unit.diagnose.pasted.gathering import gather
 
 
 def read(text: str) -> Snapshot:
@@ -219,9 +220,9 @@ def test_every_error_of_a_long_log_is_counted() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "PARTITION  LEADER  EPOCH  REPLICAS  LOG-START-OFFSET  HIGH-WATERMARK\n0          -1      4      [0 1 2]   0   9\n",
+        "PARTITION  LEADER  EPOCH  REPLICAS  HIGH-WATERMARK\n0          -1      4      [0 1 2]   9\n",
         "CLUSTER HEALTH OVERVIEW\n=======================\nHealthy:       false\nNodes down:    [1]\n",
-        "CLUSTER\n=======\nredpanda.3cdafb1b-5c58-4a21-8a2f-1a0f8a1f1d6c\n\nBROKERS\n=======\nID    HOST  PORT\n0*    h     9092\n",
+        "CLUSTER\n=======\nredpanda.3cdafb1b-5c58-4a21-8a2f-1a0f8a1f1d6c\n\nID    HOST  PORT\n0*    h     9092\n",
     ],
 )
 def test_output_of_another_product_is_refused_by_its_name_and_is_no_part_of_a_diagnosis(text: str) -> None:

@@ -120,3 +120,37 @@ def test_an_unknown_error_is_shown_before_prose_and_is_never_healthy() -> None:
     assert snapshot.pasted is not None
     assert (snapshot.pasted.skipped, snapshot.pasted.first_skipped[:7]) == (4, "line 3:")
     assert "errors in the text" in [source.name for source in snapshot.failed_sources]
+
+
+LEFT = "[Partition orders-4 broker=2] Shrinking ISR from 2,1,3 to 2"
+FATAL = "[KafkaServer id={}] Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)"
+LOCK = "org.apache.kafka.common.KafkaException: Failed to acquire lock on file .lock in /data"
+SHRUNK = "Topic: {} Partition: 0 Leader: 2 Replicas: 2,3 Isr: 2 Elr: 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{AT.format(1)}INFO {LEFT}. Leader: x (kafka.cluster.Partition)",
+         ["Check whether brokers 1, 3 run, and that the leader can reach them"]),
+        (f"{AT.format(1)}FATAL {FATAL.format(1)}\nx.RuntimeException: outer\nCaused by: {LOCK}",
+         [f"broker 1 stopped with an error: Fatal error during KafkaServer startup: {LOCK.rpartition('.common.')[2]}"]),
+        ("\n".join(f"{AT.format(n)}INFO [KafkaServer id={n}] shutting down (x)" for n in (1, 2)),
+         ["brokers 1, 2 shut down, and the text shows no later start", "if nobody stopped them on purpose"]),
+        ("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2",
+         ["Start broker 2 first with its old disk, never with an empty one, if not running: it is in the ISR of x-0"]),
+        ("$ kafka-topics.sh --describe --under-min-isr-partitions\n"
+         + SHRUNK.format("__consumer_offsets") + SHRUNK.format("x"),
+         ["commits of groups fail at __consumer_offsets-0: fewer", "producers with acks=all fail for x-0: fewer"]),
+    ],
+)  # fmt: skip
+def test_a_finding_names_each_object_in_its_number_and_the_cause_that_the_log_shows(text: str, said: list[str]) -> None:
+    findings = list(diagnose(parse_pasted(text, "paste.txt", 1_800_000_000.0)).walk())
+    sentences = "\n".join(part for f in findings for part in (f.summary, *(r.text for r in f.remedies)))
+    assert [each for each in said if each not in sentences] == []
+
+
+def test_a_group_in_a_table_of_states_is_reported_once() -> None:
+    table = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\nbilling k:9092 (2) range PreparingRebalance 4\n"
+    findings = diagnose(parse_pasted(table, "paste.txt", 1_800_000_000.0)).findings
+    assert [f.key for f in findings if f.code != "KFX901"] == ["KFX111:group billing"]
