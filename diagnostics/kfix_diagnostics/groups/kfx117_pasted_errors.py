@@ -228,7 +228,8 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
         "names": names,
         "have": has(max(len(named), 1)),
         "broker": brokers_named(brokers) if brokers else _unnamed(found),
-        "ids": ", ".join(map(str, brokers)) or "that the text does not name",
+        "node": _nodes("controller", brokers),
+        "voter": _nodes("voter", brokers),
         "detail": some(details) or "the text names nothing more",
         "more": f": {some(details)}" if details else "",
     }
@@ -255,6 +256,12 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
     )
 
 
+def _nodes(noun: str, ids: tuple[int, ...]) -> str:
+    if not ids:
+        return f"a {noun} that the text does not name"
+    return f"{noun}{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
+
+
 def _unnamed(found: list[Complaint]) -> str:
     """Returns the broker by its pod, host or file, where the text does not show its id."""
     nodes = sorted({c.node for c in found if c.node})
@@ -265,7 +272,7 @@ def _object(meaning: Meaning, words: dict[str, str], brokers: tuple[int, ...], n
     if brokers and meaning.of_brokers:
         return words["broker"]
     if brokers and meaning.about == "a voter":
-        return f"voter {words['ids']}"
+        return words["voter"]
     return names or meaning.about
 
 

@@ -19,8 +19,8 @@ _CERTAIN, _LIKELY, _POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """`{names}` are partitions or groups, `{broker}` and `{ids}` brokers. `{detail}` is what else the lines name,
-    `{more}` the same behind a colon, if there is anything.
+    """`{names}` are partitions or groups, `{broker}`, `{node}` and `{voter}` nodes. `{detail}` is what else the lines
+    name, `{more}` the same behind a colon, if there is anything.
 
     `[runs|run]` is singular or plural by the number of brokers. Summary, cause, remedies and `never` are sentences
     without the final period. `blocked` says which clients wait.
@@ -254,7 +254,7 @@ MEANINGS: Final = {
         "Do not delete the partition: it holds the committed offsets", "the groups of these partitions",
     ),
     "no voters": Meaning(
-        "KFX811", _C, "controller quorum", "the quorum of controller {ids} has no voters: no controller can be "
+        "KFX811", _C, "controller quorum", "the quorum of {node} has no voters: no controller can be "
         "elected", "the node was formatted without voters, and controller.quorum.voters is not set", _LIKELY,
         ("Set controller.quorum.voters to the same list on every node again",
          "For a dynamic quorum: format a new cluster with kafka-storage.sh --initial-controllers"),
@@ -268,9 +268,9 @@ MEANINGS: Final = {
         "every change of metadata",
     ),
     "voter": Meaning(
-        "KFX812", _W, "a voter", "[voter|voters] {ids} of the controller quorum [does|do] not fetch metadata{more}",
+        "KFX812", _W, "a voter", "{voter} of the controller quorum [does|do] not fetch metadata{more}",
         "the controller is dead, or cut off from the active one", _LIKELY,
-        ("Start [controller|controllers] {ids}: one more loss may stop the quorum",),
+        ("Start {node}: one more loss may stop the quorum",),
         "Do not remove the voter while others are missing",
     ),
     "unsteady": Meaning(
@@ -286,7 +286,7 @@ MEANINGS: Final = {
         "Do not delete znodes below /brokers: the next controller reads the state of the partitions there",
     ),
     "migration": Meaning(
-        "KFX819", _W, "migration to KRaft", "the migration to KRaft waits: controller {ids} logs: {detail}",
+        "KFX819", _W, "migration to KRaft", "the migration to KRaft waits: {node} logs: {detail}",
         "brokers lack zookeeper.metadata.migration.enable or controller.quorum.voters, or do not reach the controller",
         _LIKELY,
         ("On the brokers that are not registered: set zookeeper.metadata.migration.enable=true and the voters",

@@ -77,7 +77,10 @@ class ConsumerGroupsFormat:
         if "#MEMBERS" in self._columns:
             return self._state(words, line)
         if "PARTITION" not in self._columns or len(words) < len(self._columns):
-            return "CONSUMER-ID" in self._columns and len(words) == len(self._columns) and words[-1].isdigit()
+            fits = "CONSUMER-ID" in self._columns and len(words) == len(self._columns) and words[-1].isdigit()
+            if fits and self._columns[0] == "GROUP":
+                self._gathered.groups.setdefault(words[0], "")
+            return fits
         number = words[self._columns.index("PARTITION")]
         if not number.isdigit() and number != "-":  # A member without a partition.
             return False

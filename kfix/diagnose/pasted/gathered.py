@@ -18,6 +18,8 @@ _TOPIC: Final = re.compile(r"(?!\.\.?\Z)[a-zA-Z0-9._-]{1,249}\Z")
 NOBODY = -1
 LEADER_NOT_AVAILABLE = 5
 COORDINATOR_NOT_AVAILABLE = 15
+#: What a cluster has once: any node shows that it works again.
+OF_ALL: Final = frozenset({"quorum", "controller"})
 #: Redpanda's tool, whose output shows no ISR.
 RPK: Final = "rpk"
 #: The levels of log entries that report an error.
@@ -169,7 +171,8 @@ class Gathered:
         return tuple(each for each in self.complaints.values() if not self._over(each))
 
     def _over(self, error: Complaint) -> bool:
-        subject = error.name or (str(error.broker) if error.broker >= 0 else "")
+        broker = str(error.broker) if error.broker >= 0 else error.node
+        subject = "" if error.about in OF_ALL else error.name or broker
         ends = (self.settled.get((about, subject)) for about in (error.about, f"{error.about} {error.code}"))
         return any(end is not None and _later(end, (error.at, error.line)) for end in ends)
 

@@ -18,7 +18,7 @@ from kfix.diagnose.pasted import signs
 from kfix.diagnose.pasted.clients import NAME as CLIENT
 from kfix.diagnose.pasted.clients import client_error, named
 from kfix.diagnose.pasted.entries import LogEntry, is_trace, log_entry
-from kfix.diagnose.pasted.gathered import BadRowError, ComplaintKey, Gathered, partition_view
+from kfix.diagnose.pasted.gathered import OF_ALL, BadRowError, ComplaintKey, Gathered, partition_view
 from kfix.diagnose.pasted.lines import PastedLine
 
 NAME: Final = "broker log"
@@ -36,6 +36,10 @@ _SHRINKS: Final = re.compile(
     r"\[Partition (?P<tp>\S+-\d+) broker=(?P<broker>\d+)\] Shrinking ISR from (?P<old>[\d,]+) to (?P<new>[\d,]*)"
 )
 _EXPANDS: Final = re.compile(r"\[Partition (?P<tp>\S+-\d+) broker=\d+\] (?:Expanding ISR from \S+ to|ISR updated)")
+#: An exception of a client that is pasted without its entry.
+_THROWN: Final = re.compile(
+    r"(?:cimpl\.KafkaException: )?KafkaError\{|org\.apache\.kafka\.common\.errors\.\w+Exception\b"
+)
 #: An exception in a stack trace; the last one is the cause of those above it.
 _CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exception|Error)\b.*)", re.MULTILINE)
 #: Elections of controllers; this many within minutes mean that no controller lasts.
@@ -67,6 +71,8 @@ class LogFormat:
     def take(self, line: PastedLine) -> bool:
         """Returns whether the line begins an entry, or continues the one above."""
         entry = log_entry(line, self._clock)
+        if entry is None and self._open is None and _THROWN.match(line.text):
+            entry = LogEntry(line, -1.0, "ERROR", line.text.removeprefix("cimpl.KafkaException: "), "")
         if entry is not None:
             self.end_block()
             self._open = entry
@@ -136,10 +142,18 @@ class LogFormat:
         """Returns whether the entry shows that a fault has ended."""
         found = dict(signs.signs_in(signs.ENDS, entry.text))
         for kind, match in found.items():
-            subject = named(signs.GROUP, entry.text) if kind == "group" else match.groupdict().get("broker") or ""
+            subject = self._ended(kind, match, entry)
             if subject or kind != "group":
                 self._gathered.settle(kind, subject, entry.line, entry.at)
         return bool(found)
+
+    def _ended(self, kind: str, found: re.Match[str], entry: LogEntry) -> str:
+        """Returns what works again: a group, a broker by its id or its node, "" for the whole cluster."""
+        if kind == "group":
+            return named(signs.GROUP, entry.text)
+        own = self._own(entry)
+        named_broker = found.groupdict().get("broker") or (str(own) if own >= 0 else "")
+        return "" if kind in OF_ALL else named_broker or entry.line.node or entry.line.file
 
     def _offline(self, name: str, entry: LogEntry) -> None:
         """Adds a partition for which no leader was found; its trace may name the replicas and the live brokers."""
@@ -211,7 +225,10 @@ class LogFormat:
         for source, key in self._unplaced:
             writers = self._writers.get(source, set())
             if len(writers) == 1 and key in gathered.complaints:
-                gathered.complaints[key] = gathered.complaints[key]._replace(broker=min(writers))
+                error = gathered.complaints[key]
+                gathered.complaints[key] = error._replace(broker=min(writers))
+                if end := gathered.settled.get((error.about, error.node)):
+                    gathered.settled.setdefault((error.about, str(min(writers))), end)
 
     def _finish_partition(self, tp: TopicPartition, view: PartitionView, line: PastedLine) -> None:
         gathered, shown = self._gathered, self._gathered.read.get(tp)

@@ -66,7 +66,7 @@ def parse_pasted(text: str, name: str, taken_at: float) -> Snapshot:
     If the text is about several clusters, the snapshot is of the most faulty one. Raises `InvalidFileError` if nothing
     in it can be judged, with `name:line` for every broken row.
     """
-    parts = split_clusters(list(pasted_lines(text.splitlines())))
+    parts = split_clusters(list(pasted_lines(enumerate(text.splitlines(), 1))))
     read = [gather_lines(part) for part in parts] or [Gathered()]
     worst = max(read, key=lambda each: each.trouble)
     if not worst.anything:
@@ -178,7 +178,8 @@ def _nothing(gathered: Gathered, name: str) -> list[str]:
         return [f"{name}:{problem}" for problem in gathered.problems]
     if gathered.unused:
         return [f"{name}:1: this is output of rpk, the tool of Redpanda: kfix diagnoses Kafka only"]
-    return [f"{name}:1: no partition in this text"]
+    known = f", and no error that kfix knows; {gathered.skipped.shown}" if gathered.skipped.worse > 0 else ""
+    return [f"{name}:1: no partition in this text{known}"]
 
 
 def snapshot_of(gathered: Gathered, name: str, taken_at: float) -> Snapshot:

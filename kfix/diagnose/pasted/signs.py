@@ -7,7 +7,7 @@ Kafka 2.7.1 and 4.3.1; if one of them differs, both wordings are here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 _TP: Final = r"(?P<tp>[\w.-]{1,249}-\d{1,9})"
@@ -18,16 +18,21 @@ _DIR: Final = r"(?P<detail>/\S*?)(?=[.,;:)\]]?(?:\s|$))"
 _QUIET: Final = (" INFO ", " DEBUG ", " TRACE ")
 _HINTS: Final = (
     "groupId=", 'Group "', " brokers:", "Registered broker", "elected", "Resigned", "ontroller moved", "state changed",
-    "Changed partition", "starts at", "become follower", "encing broker", "unfence", "nclean", "active controller",
-    "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting", "shut down", " ISR ",
-    "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", "elect", "Election", "Deletion of",
-    "xception", "copying log",
+    "Changed partition", "starts at", "become follower", "encing broker", "unfence", "nclean", "UNCLEAN",
+    "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting", "shut down", " ISR ",
+    "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect", "Election",
+    "Deletion of", "xception", "copying log",
 )  # fmt: skip
 
 
-def is_quiet(line: str) -> bool:
+def is_quiet(line: str, hints: Iterable[str] = _HINTS) -> bool:
     """Returns whether no wording matches an entry in this line: a quick test, since logs are long."""
-    return any(map(line.__contains__, _QUIET)) and not any(map(line.__contains__, _HINTS))
+    return any(map(line.__contains__, _QUIET)) and not any(map(line.__contains__, hints))
+
+
+def hints_in(text: str) -> tuple[str, ...]:
+    """Returns the hints of `is_quiet` that any of the lines in a text contains."""
+    return tuple(hint for hint in _HINTS if hint in text)
 
 
 class Sign(NamedTuple):
@@ -160,10 +165,11 @@ SERVER: Final = (
            r"(?:server|sever) (?P<detail>\S+?), (?:unexpected error|Closing socket connection)"),
     *_sign("stopped", r"(?P<detail>Fatal error during \w+ startup)", r"(?P<detail>Fatal error during \w+ shutdown)",
            r"(?P<detail>Received a fatal error while waiting for [\w ]+)",
+           r"(?P<detail>There was an error in one of the threads during logs loading: .{1,150})",
            r"(?P<detail>Exiting Kafka due to fatal exception)", r"Encountered fatal fault: (?P<detail>.{1,120})",
            r"(?P<detail>java\.lang\.OutOfMemoryError: [\w ]+)"),
     *_sign("shutting down", r"(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] shutting down"),
-    *_sign("pod", r"(?:restarted )?pod (?P<detail>[\w-]+-\d+) to become ready"),
+    *_sign("pod", r"[Pp]od (?:resource )?(?P<detail>[\w-]+-\d+)(?: in namespace \S+)? to (?:become|be) ready"),
     *_sign("reassignment", rf"(?:Failed completing|Error completing) reassignment of partition {_TP}"),
 )  # fmt: skip
 _STARTED: Final = r"(?:KafkaServer|BrokerServer) id=(?P<broker>\d+)\] (?:started$|Transition from STARTING to STARTED)"
@@ -174,7 +180,7 @@ ENDS: Final = (
     *_sign("stopped", _STARTED),
     *_sign("shutting down", _STARTED),
     *_sign("zookeeper", r"Session establishment complete", r"\] Connected\."),
-    *_sign("quorum", r"ransition to (?:Leader|Follower)State", r"Becoming the active controller at epoch"),
+    *_sign("quorum", r"ransition to (?:Leader|Follower)(?:State)?\(", r"Becoming the active controller at epoch"),
 )  # fmt: skip
 #: A coordinator was named, so there is one; the next answer shows whether it works.
 DISCOVERED: Final = re.compile(
@@ -184,7 +190,7 @@ DISCOVERED: Final = re.compile(
 UNAVAILABLE: Final = re.compile(r"[Gg]roup coordinator \S+ \(id: \d+ rack: \S*?\) is unavailable or invalid")
 #: Places at which a client prints the name of a group.
 GROUP: Final = re.compile(
-    r"\bgroup(?:Id|\.id|_id)=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
+    r"\bgroup(?:Id|\.id|_id)?=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
     r"(?:;|,) group: (?P<c>[^\s,]{1,249})|\bconsumergroup[ /](?P<d>[^\s/:]{1,249})|"
     r"(?:coordinator dead .*? for|join|sync|joining|leave) group (?P<e>[\w.-]{1,249}):"
 )
@@ -203,4 +209,7 @@ CONNECTION: Final = re.compile(
     r"(?P<detail>Connect to \S+ failed: [\w ]+|Disconnected|Connection refused|Failed to resolve[^:]*)"
 )
 #: An error that a client prints as an object, without naming its subject.
-UNNAMED: Final = re.compile(r"KafkaError\{code=|\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\(")
+UNNAMED: Final = re.compile(
+    r"KafkaError\{code=|^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
+    r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\("
+)

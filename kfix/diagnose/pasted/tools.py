@@ -34,7 +34,9 @@ _POD: Final = re.compile(
     r"(?:\S+\s+)?(?P<pod>[a-z0-9][\w.-]*-\d+)\s+(?P<ready>\d+)/(?P<wanted>\d+)\s+(?P<status>[A-Z]\S*)\s+\d"
 )
 _ANY_POD: Final = re.compile(r"\S+\s+(?:\S+\s+)?\d+/\d+\s+[A-Z]\S*\s+\d")
-_WAITS_FOR_POD: Final = re.compile(r"(?:message: )?.*\bpod (?P<pod>[\w-]+-\d+) to become ready")
+_WAITS_FOR_POD: Final = re.compile(
+    r"(?:message: )?.*\b[Pp]od (?:resource )?(?P<pod>[\w-]+-\d+)(?: in namespace \S+)? to (?:become|be) ready"
+)
 _RPK_HEAD: Final = re.compile(
     r"CLUSTER HEALTH OVERVIEW$|redpanda\.[\da-f-]{36}$|PARTITION\s+LEADER\s+EPOCH\s|ID\s+HOST\s+PORT(?:\s|$)|"
     r"NAME\s+PARTITIONS\s+REPLICAS$|SUMMARY$"

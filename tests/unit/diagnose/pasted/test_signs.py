@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kfix.core.errors import InvalidFileError, UsageError
+from kfix.diagnose.brokerlog.wordings import ALL
 from kfix.diagnose.pasted import signs
 from kfix.diagnose.pasted.folder import parse_folder
 from kfix.diagnose.pasted.reader import parse_pasted
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 from tests.unit.diagnose.pasted.gathering import gather
 
 AT = "[2026-11-22 03:10:3{},402] "
@@ -23,6 +25,20 @@ def test_each_text_that_a_sign_matches_contains_its_needle(sign: signs.Sign, dat
     text = data.draw(st.from_regex(sign.pattern))
     assert sign.needle in text
     assert sign.needle, f"{sign.pattern.pattern}: give alternatives as patterns of their own"
+
+
+@given(st.sampled_from(signs.ENDS), st.data())
+def test_an_entry_of_level_info_that_ends_a_fault_is_read(sign: signs.Sign, data: st.DataObject) -> None:
+    assert not signs.is_quiet(f" INFO [Consumer groupId=g] {data.draw(st.from_regex(sign.pattern))}")
+
+
+#: Of messages that Kafka prints as WARN or ERROR.
+LOUD = ("failed to", "Fatal error", "conflicting entries")
+
+
+@for_each("example", [e for w in ALL for _, e in w.examples if not any(loud in e for loud in LOUD)])
+def test_an_entry_of_level_info_that_a_post_mortem_reads_is_read(example: str) -> None:
+    assert not signs.is_quiet(f" INFO {example}")
 
 
 def _rows(file: str) -> list[list[str]]:
@@ -64,6 +80,10 @@ def test_a_word_behind_an_error_is_no_name(line: str) -> None:
          GONE.format("2", "") + "(kafka.controller.KafkaController)"),
         ("ERROR [KafkaServer id=2] Fatal error during KafkaServer startup. (kafka.server.KafkaServer)",
          "INFO [KafkaServer id=2] started (kafka.server.KafkaServer)"),
+        ("INFO [RaftManager id=1] Re-elect as candidate after election backoff has completed (x)",
+         "INFO [RaftManager id=2] Completed transition to Leader(localId=2, epoch=92, epochStartOffset=1) from x (x)"),
+        ("WARN [KafkaServer id=1] Session 0x0 for sever z/10.0.0.1:2181, Closing socket connection. (x)",
+         "INFO [KafkaServer id=1] Session establishment complete on server z/10.0.0.1:2181, session id = 0x1 (x)"),
         ("INFO [Partition t-0 broker=1] Shrinking ISR from 1,2 to 1. (kafka.cluster.Partition)",
          "INFO [Partition t-0 broker=1] ISR updated to [1,2] and zkVersion updated to [5] (kafka.cluster.Partition)"),
     ],
@@ -131,6 +151,7 @@ SHRUNK = "Topic: {} Partition: 0 Leader: 2 Replicas: 2,3 Isr: 2 Elr: 3\n"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("MaxFollowerLagTimeMs:   1200111", ["a voter that the text does not name of the controller quorum does not"]),
         (f"{AT.format(1)}INFO {LEFT}. Leader: x (kafka.cluster.Partition)",
          ["Check whether brokers 1, 3 run, and that the leader can reach them"]),
         (f"{AT.format(1)}FATAL {FATAL.format(1)}\nx.RuntimeException: outer\nCaused by: {LOCK}",
