@@ -19,9 +19,9 @@ _QUIET: Final = (" INFO ", " DEBUG ", " TRACE ")
 _HINTS: Final = (
     "groupId=", 'Group "', " brokers:", "Registered broker", "elected", "Resigned", "ontroller moved", "state changed",
     "Changed partition", "starts at", "become follower", "encing broker", "unfence", "nclean", "UNCLEAN",
-    "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting", "shut down", " ISR ",
-    "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect", "Election",
-    "Deletion of", "xception", "copying log",
+    "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting",
+    "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
+    "Election", "Deletion of", "xception", "copying log",
 )  # fmt: skip
 
 
