@@ -63,7 +63,7 @@ _EXPLAINED_BY = {
     ),
     "log dir": ("files", "all log dirs", "disk full"),
     "gone": ("all log dirs", "disk full", "truncation refused", "stopped", "shutting down"),
-    "unreachable": ("advertised",),
+    "unreachable": ("advertised", "gone", "stopped", "shutting down"),
     "voter": ("no voters",),
 }
 

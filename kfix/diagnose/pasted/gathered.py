@@ -20,6 +20,8 @@ LEADER_NOT_AVAILABLE = 5
 COORDINATOR_NOT_AVAILABLE = 15
 #: What a cluster has once: any node shows that it works again.
 OF_ALL: Final = frozenset({"quorum", "controller"})
+#: What concerns one replica of a partition: others may be back without it.
+OF_REPLICAS: Final = frozenset({"shrunk", "fetch failed"})
 #: Redpanda's tool, whose output shows no ISR.
 RPK: Final = "rpk"
 #: The levels of log entries that report an error.
@@ -173,6 +175,7 @@ class Gathered:
     def _over(self, error: Complaint) -> bool:
         broker = str(error.broker) if error.broker >= 0 else error.node
         subject = "" if error.about in OF_ALL else error.name or broker
+        subject += f" {broker}" if error.about in OF_REPLICAS else ""
         ends = (self.settled.get((about, subject)) for about in (error.about, f"{error.about} {error.code}"))
         return any(end is not None and _later(end, (error.at, error.line)) for end in ends)
 

@@ -35,7 +35,12 @@ _PLACED: Final = re.compile(
 _SHRINKS: Final = re.compile(
     r"\[Partition (?P<tp>\S+-\d+) broker=(?P<broker>\d+)\] Shrinking ISR from (?P<old>[\d,]+) to (?P<new>[\d,]*)"
 )
-_EXPANDS: Final = re.compile(r"\[Partition (?P<tp>\S+-\d+) broker=\d+\] (?:Expanding ISR from \S+ to|ISR updated)")
+_EXPANDS: Final = re.compile(
+    r"\[Partition (?P<tp>\S+-\d+) broker=\d+\] (?:Expanding ISR from \S+ to|ISR updated(?: from AlterIsr)? to) "
+    r"\[?(?P<isr>[\d, ]+)"
+)
+_FETCHES: Final = re.compile(r"\[ReplicaFetcherManager on broker (?P<broker>\d+)\] Added fetcher to broker ")
+_FETCHED: Final = re.compile(r"([\w.-]{1,249}-\d{1,9}) -> ")
 #: An exception of a client that is pasted without its entry.
 _THROWN: Final = re.compile(
     r"(?:cimpl\.KafkaException: )?KafkaError\{|org\.apache\.kafka\.common\.errors\.\w+Exception\b"
@@ -90,6 +95,8 @@ class LogFormat:
             return
         if broker := _SELF.search(entry.text):
             self._writers.setdefault(_writer(entry.line), set()).add(int(broker["broker"]))
+            # It runs, so errors of others before that no longer count.
+            self._gathered.settle("unreachable", broker["broker"], entry.line, entry.at)
         if signs.is_quiet(entry.line.text) or not self._read(entry):
             self._gathered.skip(entry.line, entry.level)
             return
@@ -112,7 +119,7 @@ class LogFormat:
         of_client = not of_broker and client_error(entry, gathered)
         if of_broker or of_client:
             gathered.formats[NAME if of_broker else CLIENT] += 1
-        return self._ends(entry) or of_broker or of_client
+        return any((self._isr(entry), self._ends(entry), of_broker, of_client))
 
     def _sign(self, kind: str, found: re.Match[str], entry: LogEntry) -> None:
         parts = {key: value or "" for key, value in found.groupdict().items()}
@@ -189,13 +196,15 @@ class LogFormat:
             self._gathered.controller = statement.controller.leader
             self._elected.setdefault((statement.controller.leader, statement.controller.epoch), (entry.at, entry.line))
         for tp, observed in statement.partitions:
-            if observed.leader >= _NO_LEADER and observed.isr is not None:
-                self._state(tp, partition_view(observed.leader, (), observed.isr, epoch=observed.epoch), entry,
-                            observed.epoch)  # fmt: skip
-        self._isr(entry)
+            if observed.leader >= _NO_LEADER:
+                view = partition_view(observed.leader, (), observed.isr or (), epoch=observed.epoch)
+                self._state(tp, view, entry, observed.epoch)
 
-    def _isr(self, entry: LogEntry) -> None:
-        """Notes which replicas left the ISR of a partition, and that it grew again."""
+    def _isr(self, entry: LogEntry) -> bool:
+        """Notes which replicas left the ISR of a partition or failed to follow, and which are back.
+
+        Returns whether the entry shows any.
+        """
         if shrinks := _SHRINKS.search(entry.text):
             away = sorted(set(_ids(shrinks["old"])) - set(_ids(shrinks["new"])))
             detail = f"ISR {shrinks['old']} became {shrinks['new']}"
@@ -203,7 +212,14 @@ class LogFormat:
                 self._gathered.complain("shrunk", shrinks["tp"], -1, entry.line, at=entry.at, broker=broker,
                                         detail=detail)  # fmt: skip
         elif expands := _EXPANDS.search(entry.text):
-            self._gathered.settle("shrunk", expands["tp"], entry.line, entry.at)
+            for broker in _ids(expands["isr"]):
+                self._gathered.settle("shrunk", f"{expands['tp']} {broker}", entry.line, entry.at)
+        elif added := _FETCHES.search(entry.text):
+            for tp in _FETCHED.findall(entry.text):
+                self._gathered.settle("fetch failed", f"{tp} {added['broker']}", entry.line, entry.at)
+        else:
+            return False
+        return True
 
     def _note_up(self, broker: int, entry: LogEntry, *, up: bool) -> None:
         order = (entry.at, entry.line.number)
@@ -235,6 +251,8 @@ class LogFormat:
         if shown is not None:
             if view.leader < 0 <= shown.view.leader:
                 gathered.complain("once leaderless", str(tp), -1, line)
+        elif view.leader >= 0 and not view.isr:
+            return  # A follower logs its leader, not the ISR.
         elif not (view.isr or view.replicas):
             gathered.complain("offline", str(tp), -1, line)
         else:

@@ -253,12 +253,15 @@ def test_a_recording_is_judged_as_the_watch_judged_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", [3600.0, -3600.0])
 def test_a_clock_that_is_set_makes_no_broker_gone_for_an_hour(tmp_path: Path, step: float) -> None:
-    """The broker leaves at second 40 by ZooKeeper's clock, which is right; at second 50 this host's clock is set."""
+    """The broker leaves at second 40 by ZooKeeper's clock, which is right; at second 50 this host's clock is set.
+
+    The times of records are read by this host's clock (`kfix.core.zookeeper.view`).
+    """
 
     def story(at: float) -> Snapshot:
         paper = Paper((1, 2, 3)).topic("orders", 6).offsets(5)
         if at >= 40:
-            paper.kill(3, age=-40)
+            paper.kill(3, age=-40 - (step if at >= 50 else 0))
         return paper.snapshot()
 
     _, states, _ = run(story, 7, clock=Clock(50.0, step), recorder=tmp_path / "ring")

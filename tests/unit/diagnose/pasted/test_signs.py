@@ -17,6 +17,14 @@ from tests.unit.diagnose.pasted.gathering import gather
 
 AT = "[2026-11-22 03:10:3{},402] "
 GROUP = "INFO [Consumer clientId=c, groupId=g] "
+FENCED = (
+    "INFO [QuorumController id=102] Fencing broker 1 at epoch 27 because its session has timed out. "
+    "(org.apache.kafka.controller.ReplicationControlManager)"
+)
+UNFENCED = (
+    "INFO [QuorumController id=102] The request from broker 1 to unfence has been granted because it has caught up. "
+    "(org.apache.kafka.controller.BrokerHeartbeatManager)"
+)
 GONE = "INFO [Controller id=2] Newly added brokers: {}, deleted brokers: {}, bounced brokers: , all live brokers: 1 "
 
 
@@ -84,6 +92,11 @@ def test_a_word_behind_an_error_is_no_name(line: str) -> None:
          "INFO [RaftManager id=2] Completed transition to Leader(localId=2, epoch=92, epochStartOffset=1) from x (x)"),
         ("WARN [KafkaServer id=1] Session 0x0 for sever z/10.0.0.1:2181, Closing socket connection. (x)",
          "INFO [KafkaServer id=1] Session establishment complete on server z/10.0.0.1:2181, session id = 0x1 (x)"),
+        ("WARN [ReplicaFetcher replicaId=3, leaderId=2, fetcherId=0] Partition t-0 marked as failed (x)",
+         "INFO [ReplicaFetcherManager on broker 3] Added fetcher to broker 1 for partitions Map(t-0 -> Initial (x)"),
+        ("WARN [RaftManager id=101] Connection to node 1 (/10.0.0.1:9093) could not be established. (x)",
+         "INFO [BrokerServer id=1] Transition from STARTING to STARTED (kafka.server.BrokerServer)"),
+        (FENCED, UNFENCED),
         ("INFO [Partition t-0 broker=1] Shrinking ISR from 1,2 to 1. (kafka.cluster.Partition)",
          "INFO [Partition t-0 broker=1] ISR updated to [1,2] and zkVersion updated to [5] (kafka.cluster.Partition)"),
     ],
@@ -175,3 +188,21 @@ def test_a_group_in_a_table_of_states_is_reported_once() -> None:
     table = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\nbilling k:9092 (2) range PreparingRebalance 4\n"
     findings = diagnose(parse_pasted(table, "paste.txt", 1_800_000_000.0)).findings
     assert [f.key for f in findings if f.code != "KFX901"] == ["KFX111:group billing"]
+
+
+FOLLOWS = "INFO [Broker id=2] Follower t-0 starts at leader epoch {} from offset 21 with partition epoch 3 and high {}"
+
+
+def test_brokers_of_kraft_log_a_partition_that_has_no_leader_until_a_later_epoch_has_one() -> None:
+    none = FOLLOWS.format(1, "watermark 21. Current leader is -1. Previous leader Some(1) (state.change.logger)")
+    led = FOLLOWS.format(2, "watermark 21. Current leader is 3. Previous leader Some(-1) (state.change.logger)")
+    assert [(c.about, c.name) for c in gather(AT.format(1) + none).lasting()] == [("offline", "t-0")]
+    assert gather(f"{AT.format(1)}{none}\n{AT.format(2)}{led}").lasting() == ()
+
+
+def test_a_replica_that_rejoins_the_isr_settles_nothing_about_another_one() -> None:
+    at = "[Partition t-0 broker=1] "
+    lines = (f"INFO {at}Shrinking ISR from 1,2,3 to 1. (kafka.cluster.Partition)",
+             f"INFO {at}Expanding ISR from 1 to 1,2 (kafka.cluster.Partition)")  # fmt: skip
+    text = "\n".join(AT.format(n) + line for n, line in enumerate(lines))
+    assert [error.broker for error in gather(text).lasting()] == [3]
