@@ -201,8 +201,8 @@ MEANINGS: Final = {
         "KFX203", _W, "partitions", "followers of {names} get an error from {broker} ({detail}): [it does not know "
         "that it leads|they do not know that they lead] them", "the partition is being made or deleted, or the leader "
         "has a stale view", _POSSIBLE,
-        ("Check whether {broker} is the leader: kafka-topics.sh --describe",
-         "If it is and the error lasts, restart {broker} while the partition has another in-sync replica"), _CLEAN,
+        ("Check whether {broker} [is the leader|are the leaders]: kafka-topics.sh --describe",
+         "If so and the error lasts, restart {broker} while the partition has another in-sync replica"), _CLEAN,
     ),
     "fetcher dead": Meaning(
         "KFX302", _W, "a fetcher", "a fetcher thread from {broker} died: the follower no longer copies what {broker} "

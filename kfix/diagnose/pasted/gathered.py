@@ -18,6 +18,8 @@ _TOPIC: Final = re.compile(r"(?!\.\.?\Z)[a-zA-Z0-9._-]{1,249}\Z")
 NOBODY = -1
 LEADER_NOT_AVAILABLE = 5
 COORDINATOR_NOT_AVAILABLE = 15
+#: The subject of a line which shows that a topic was deleted.
+DELETED: Final = "deleted"
 #: What a cluster has once: any node shows that it works again.
 OF_ALL: Final = frozenset({"quorum", "controller"})
 #: What concerns one replica of a partition: others may be back without it.
@@ -172,7 +174,14 @@ class Gathered:
         """Returns the errors that no later line settles."""
         return tuple(each for each in self.complaints.values() if not self._over(each))
 
+    def is_deleted(self, topic: str, at: float, number: int) -> bool:
+        """Returns whether a later line shows that the topic was deleted."""
+        end = self.settled.get((DELETED, topic))
+        return end is not None and _later(end, (at, number))
+
     def _over(self, error: Complaint) -> bool:
+        if any(self.is_deleted(topic, error.at, error.line) for topic in (error.name, error.name.rpartition("-")[0])):
+            return True
         broker = str(error.broker) if error.broker >= 0 else error.node
         subject = "" if error.about in OF_ALL else error.name or broker
         subject += f" {broker}" if error.about in OF_REPLICAS else ""

@@ -18,7 +18,7 @@ from kfix.diagnose.pasted import signs
 from kfix.diagnose.pasted.clients import NAME as CLIENT
 from kfix.diagnose.pasted.clients import client_error, named
 from kfix.diagnose.pasted.entries import LogEntry, is_trace, log_entry
-from kfix.diagnose.pasted.gathered import OF_ALL, BadRowError, ComplaintKey, Gathered, partition_view
+from kfix.diagnose.pasted.gathered import DELETED, OF_ALL, BadRowError, ComplaintKey, Gathered, partition_view
 from kfix.diagnose.pasted.lines import PastedLine
 
 NAME: Final = "broker log"
@@ -29,6 +29,7 @@ _SELF: Final = re.compile(
     r"(?:(?:\w*[iI]d|broker)=)?(?P<broker>\d{1,9})\b"
 )
 _REGISTERED: Final = re.compile(r"Registered broker (?P<broker>\d+) at path /brokers/ids/")
+_ACTIVE: Final = re.compile(r"Currently active brokers in the cluster: \w*\(?(?P<brokers>[\d, ]*)")
 _PLACED: Final = re.compile(
     r"assigned replicas are \[(?P<replicas>[\d, ]*)\], live brokers are \[(?:Set\()?(?P<live>[\d, ]*)\)?\]"
 )
@@ -50,6 +51,9 @@ _CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exce
 #: Elections of controllers; this many within minutes mean that no controller lasts.
 _UNSTEADY: Final = 4
 _WITHIN: Final = 600.0
+#: A follower prints this error every second while it lasts, as it does for a moment when a topic is created or deleted.
+_REPEATED: Final = "fetch refused"
+_PATIENCE: Final = 10.0
 #: Most characters of a name in a line.
 _LONGEST_DETAIL: Final = 200
 #: Most texts of entries that are kept to notice repetitions.
@@ -70,6 +74,8 @@ class LogFormat:
         self._seen: set[int] = set()
         self._up: dict[int, tuple[tuple[float, int], bool, PastedLine]] = {}
         self._writers: dict[tuple[str, str], set[int]] = {}
+        self._actives: list[tuple[tuple[int, ...], LogEntry]] = []
+        self._last: dict[str, float] = {}
         self._unplaced: set[tuple[tuple[str, str], ComplaintKey]] = set()
         self._elected: dict[tuple[int, int], tuple[float, PastedLine]] = {}
 
@@ -93,6 +99,8 @@ class LogFormat:
         entry, self._open = self._open, None
         if entry is None:
             return
+        node = entry.line.node or entry.line.file
+        self._last[node] = max(entry.at, self._last.get(node, -1.0))
         if broker := _SELF.search(entry.text):
             self._writers.setdefault(_writer(entry.line), set()).add(int(broker["broker"]))
             # It runs, so errors of others before that no longer count.
@@ -115,6 +123,8 @@ class LogFormat:
             self._sign(*sign, entry)
         if registered := _REGISTERED.search(entry.text):
             self._note_up(int(registered["broker"]), entry, up=True)
+        elif active := _ACTIVE.search(entry.text):
+            self._actives.append((_ids(active["brokers"]), entry))
         of_broker = bool(statement is not None or sign or registered)
         of_client = not of_broker and client_error(entry, gathered)
         if of_broker or of_client:
@@ -195,6 +205,9 @@ class LogFormat:
         if statement.controller is not None:
             self._gathered.controller = statement.controller.leader
             self._elected.setdefault((statement.controller.leader, statement.controller.epoch), (entry.at, entry.line))
+        if statement.deleted is not None:
+            topic, _, until = statement.deleted
+            self._gathered.settle(DELETED, topic, entry.line, until)
         for tp, observed in statement.partitions:
             if observed.leader >= _NO_LEADER:
                 view = partition_view(observed.leader, (), observed.isr or (), epoch=observed.epoch)
@@ -228,23 +241,45 @@ class LogFormat:
 
     def finish(self) -> None:
         """Adds the last state of each broker and partition, and the broker behind an error without an id."""
-        gathered = self._gathered
-        for broker, (_, up, line) in self._up.items():
-            if up:
-                gathered.say_alive(broker, f"registered last ({line.where})")
-            else:
-                gathered.say_dead(broker, f"was gone last ({line.where})")
-                gathered.complain("gone", "", -1, line, broker=broker)
-        for tp, (_, view, line) in self._partitions.items():
-            self._finish_partition(tp, view, line)
+        self._end_transient()
+        self._finish_brokers()
+        for tp, ((_, at, _), view, line) in self._partitions.items():
+            if not self._gathered.is_deleted(tp.topic, at, line.number):
+                self._finish_partition(tp, view, line)
         self._finish_elections()
         for source, key in self._unplaced:
             writers = self._writers.get(source, set())
-            if len(writers) == 1 and key in gathered.complaints:
-                error = gathered.complaints[key]
-                gathered.complaints[key] = error._replace(broker=min(writers))
-                if end := gathered.settled.get((error.about, error.node)):
-                    gathered.settled.setdefault((error.about, str(min(writers))), end)
+            if len(writers) == 1 and key in self._gathered.complaints:
+                self._place(key, min(writers))
+
+    def _finish_brokers(self) -> None:
+        """Notes who is up: a controller that is new lists the brokers, and saw none of the others leave."""
+        gathered = self._gathered
+        for brokers, entry in self._actives:
+            for broker in (*brokers, *self._up):
+                self._note_up(broker, entry, up=broker in brokers)
+        refusing = {error.broker for error in gathered.lasting() if error.about == "unreachable"}
+        for broker, (_, up, line) in self._up.items():
+            if up and broker not in refusing:
+                gathered.say_alive(broker, f"registered last ({line.where})")
+            elif not up:
+                gathered.say_dead(broker, f"was gone last ({line.where})")
+                gathered.complain("gone", "", -1, line, broker=broker)
+
+    def _place(self, key: ComplaintKey, broker: int) -> None:
+        """Adds the only broker that writes this log to its error, and to what ended it."""
+        error = self._gathered.complaints[key]
+        self._gathered.complaints[key] = error._replace(broker=broker)
+        if end := self._gathered.settled.get((error.about, error.node)):
+            self._gathered.settled.setdefault((error.about, str(broker)), end)
+
+    def _end_transient(self) -> None:
+        """Ends the errors that are printed again every second while they last, and are not any more."""
+        for error in self._gathered.complaints.values():
+            later = self._last.get(error.node, -1.0) - error.at
+            if error.about == _REPEATED and later > _PATIENCE:
+                line = PastedLine(error.line, error.text, "", node=error.node)
+                self._gathered.settle(_REPEATED, error.name, line, error.at + later)
 
     def _finish_partition(self, tp: TopicPartition, view: PartitionView, line: PastedLine) -> None:
         gathered, shown = self._gathered, self._gathered.read.get(tp)

@@ -21,7 +21,7 @@ _HINTS: Final = (
     "Changed partition", "starts at", "become follower", "encing broker", "unfence", "nclean", "UNCLEAN",
     "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting",
     "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
-    "Election", "Deletion of", "Added fetcher", "xception", "copying log",
+    "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log",
 )  # fmt: skip
 
 

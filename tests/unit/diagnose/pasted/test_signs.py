@@ -206,3 +206,41 @@ def test_a_replica_that_rejoins_the_isr_settles_nothing_about_another_one() -> N
              f"INFO {at}Expanding ISR from 1 to 1,2 (kafka.cluster.Partition)")  # fmt: skip
     text = "\n".join(AT.format(n) + line for n, line in enumerate(lines))
     assert [error.broker for error in gather(text).lasting()] == [3]
+
+
+REGISTERED = "INFO Registered broker 3 at path /brokers/ids/3 with addresses: x (kafka.zk.KafkaZkClient)"
+
+
+def test_a_new_controller_shows_which_brokers_are_gone_as_it_saw_none_of_them_leave() -> None:
+    active = "INFO [Controller id=2] Currently active brokers in the cluster: Set(1, 2) (x)"
+    found = gather(f"{AT.format(1)}{REGISTERED}\n{AT.format(2)}{active}")
+    assert (sorted(found.alive), sorted(found.dead)) == ([1, 2], [3])
+
+
+def test_a_broker_that_refuses_connections_after_it_registered_is_not_likely_alive() -> None:
+    refused = "WARN [ReplicaFetcher replicaId=1] Connection to node 3 (/10.0.0.3:9092) could not be established. (x)"
+    assert gather(f"{AT.format(1)}{REGISTERED}\n{AT.format(2)}{refused}").alive == {}
+
+
+UNKNOWN = (
+    "WARN [ReplicaFetcher replicaId=1, leaderId=3] Received UNKNOWN_TOPIC_OR_PARTITION from the leader for partition"
+)
+
+
+@for_each(
+    ("last", "errors"),
+    [
+        ("INFO [Topic Deletion Manager 2] Deletion of topic t (re)started (kafka.controller.TopicDeletionManager)", 0),
+        ("INFO [Topic Deletion Manager 2] Deletion of topic u (re)started (kafka.controller.TopicDeletionManager)", 2),
+    ],
+)
+def test_a_topic_that_was_deleted_has_no_faults(last: str, errors: int) -> None:
+    failed = "[Controller id=2 epoch=2] x failed to change state for partition t-0 from Offline to OnlinePartition"
+    lines = (f"{UNKNOWN} t-0. (x)", f"ERROR {failed} (state.change.logger)", last)
+    assert len(gather("\n".join(AT.format(n) + line for n, line in enumerate(lines))).lasting()) == errors
+
+
+@for_each(("second", "errors"), [("39", 1), ("49", 0)])
+def test_an_error_that_followers_repeat_every_second_is_over_once_they_do_not(second: str, errors: int) -> None:
+    late = f"[2026-11-22 03:10:{second},402] INFO [Controller id=1] Resigned (kafka.controller.KafkaController)"
+    assert len(gather(f"{AT.format(1)}{UNKNOWN} t-0. (x)\n{late}").lasting()) == errors
