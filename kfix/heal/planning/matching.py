@@ -59,8 +59,8 @@ def in_plans(findings: tuple[Finding, ...], runbook: Runbook) -> tuple[Finding, 
     """Merges findings into plans, so that one plan and one answer cover all their partitions.
 
     Findings of one code on the same topics are one plan, unless they name different things, such as two transactions:
-    the plan has the names of one, and its proof would not see the other. If the runbook heals all its findings together, they are one
-    plan, unless they have more partitions than it may change.
+    the plan has the names of one, and its proof would not see the other. If the runbook heals all its findings
+    together, they are one plan, unless they have more partitions than it may change.
     """
     if runbook.together and sum(len(f.partitions) for f in findings) <= runbook.caps.max_partitions:
         return (_merged(list(findings), _ALL),) if findings else ()

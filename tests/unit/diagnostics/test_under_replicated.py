@@ -56,3 +56,11 @@ def test_a_broker_that_has_just_left_an_isr_does_not_hide_behind_one_that_left_i
         ("without broker 4", False),
         ("without broker 3 (just now)", True),
     }
+
+
+def test_each_of_two_dead_brokers_has_a_bound_on_both_sides_and_its_witness() -> None:
+    snapshot = remembering(base().kill(3, 300).kill(2, 100).snapshot(), alive={3: NOW - 320, 2: NOW - 112})
+    both = find(diagnose(snapshot), "KFX401")
+    assert "brokers 2, 3 are not registered and have been gone for at least 100 s and at most 6 min" in both.summary
+    seen = [str(row.value).rpartition("; ")[2] for row in both.evidence[:2]]
+    assert seen == ["it answered an earlier snapshot 112 s ago", "it answered an earlier snapshot 5 min ago"]
