@@ -98,6 +98,7 @@ class Gathered:
     unused: Counter[str] = field(default_factory=Counter)
     complaints: dict[ComplaintKey, Complaint] = field(default_factory=dict)
     settled: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    ended: set[ComplaintKey] = field(default_factory=set)
     two_rows: list[TwoRows] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     skipped: Unread = field(default_factory=Unread)
@@ -172,7 +173,7 @@ class Gathered:
 
     def lasting(self) -> tuple[Complaint, ...]:
         """Returns the errors that no later line settles."""
-        return tuple(each for each in self.complaints.values() if not self._over(each))
+        return tuple(each for key, each in self.complaints.items() if key not in self.ended and not self._over(each))
 
     def is_deleted(self, topic: str, at: float, number: int) -> bool:
         """Returns whether a later line shows that the topic was deleted."""

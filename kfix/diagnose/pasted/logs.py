@@ -51,8 +51,9 @@ _CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exce
 #: Elections of controllers; this many within minutes mean that no controller lasts.
 _UNSTEADY: Final = 4
 _WITHIN: Final = 600.0
-#: A follower prints this error every second while it lasts, as it does for a moment when a topic is created or deleted.
-_REPEATED: Final = "fetch refused"
+#: A follower prints an error every second while it lasts, also for a moment when a topic is created or deleted. A
+#: broker that does not start prints its error as the last one of each attempt.
+_REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id"})
 _PATIENCE: Final = 10.0
 #: Most characters of a name in a line.
 _LONGEST_DETAIL: Final = 200
@@ -140,7 +141,7 @@ class LogFormat:
             self._offline(name, entry)
             return
         broker = broker_id(parts.get("broker", ""))
-        own = broker if broker is not None else self._own(entry)
+        own = self._own(entry) if "broker" not in parts else -1 if broker is None else broker
         detail = parts.get("detail", "")
         if kind == "stopped" and (causes := _CAUSE.findall(entry.text)):
             detail += f": {causes[-1]}" if causes[-1] not in detail and detail not in causes[-1] else ""
@@ -148,7 +149,7 @@ class LogFormat:
         if " " not in detail and "/" not in detail:
             detail = detail.rpartition(".")[2]  # The package of an exception.
         key = self._gathered.complain(kind, name, -1, entry.line, at=entry.at, broker=own, detail=detail)
-        if own < 0:
+        if own < 0 and "broker" not in parts:
             self._unplaced.add((_writer(entry.line), key))
 
     def _own(self, entry: LogEntry) -> int:
@@ -274,12 +275,14 @@ class LogFormat:
             self._gathered.settled.setdefault((error.about, str(broker)), end)
 
     def _end_transient(self) -> None:
-        """Ends the errors that are printed again every second while they last, and are not any more."""
-        for error in self._gathered.complaints.values():
-            later = self._last.get(error.node, -1.0) - error.at
-            if error.about == _REPEATED and later > _PATIENCE:
-                line = PastedLine(error.line, error.text, "", node=error.node)
-                self._gathered.settle(_REPEATED, error.name, line, error.at + later)
+        """Ends the errors that a node prints again and again while they last, where its log goes on without them."""
+        writers: dict[str, set[int]] = {}
+        for (file, node), ids in self._writers.items():
+            writers.setdefault(node or file, set()).update(ids)
+        for key, error in self._gathered.complaints.items():
+            lasts = self._last.get(error.node, -1.0) - error.at <= _PATIENCE
+            if error.about in _REPEATED and not lasts and len(writers.get(error.node, ())) <= 1:
+                self._gathered.ended.add(key)
 
     def _finish_partition(self, tp: TopicPartition, view: PartitionView, line: PastedLine) -> None:
         gathered, shown = self._gathered, self._gathered.read.get(tp)

@@ -90,6 +90,9 @@ SERVER: Final = (
         "cluster id",
         r"Cluster ID (?P<detail>\S+ doesn't match stored clusterId (?:Some\()?[\w-]+\)?)",
         r"Invalid cluster\.id in: (?P<detail>\S+ Expected \S+, but read \S+)",
+        # A controller that refuses a broker does not name it.
+        r"registerBroker: event failed with InconsistentClusterIdException(?P<broker>) .*"
+        r"(?P<detail>Expected cluster ID \S+, but got cluster ID [\w-]+)",
         r"INCONSISTENT_CLUSTER_ID",
         r"InconsistentClusterIdException",
         r'The given id "(?P<detail>[^"]+" doesn\'t match the cluster id "[^"]+)',
@@ -141,7 +144,8 @@ SERVER: Final = (
     *_sign("min isr", rf"insync replicas for partition {_TP} is (?P<detail>\[\d+\], below required minimum \[\d+\])",
            rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}"),
     *_sign("no voters", r"Starting voters are VoterSet\(voters=\{\}\)", r"UnattachedState\(.*?voters=\[\]"),
-    *_sign("quorum", r"Re-elect as candidate after election backoff",
+    *_sign("quorum", r"Election timed out before receiving sufficient vote responses",
+           r"No controller appears to be active", r"Re-elect as candidate after election backoff",
            r"Election has timed out, backing off", r"Insufficient remaining votes to become leader"),
     *_sign("migration", r"KRaftMigrationDriver[^\]]*\] (?P<detail>(?:No brokers are known to KRaft|Still waiting).*)"),
     *_sign("tiered", rf"Error occurred while copying log segments of partition:? (?:[\w-]{{22}}:)?{_TP}"),

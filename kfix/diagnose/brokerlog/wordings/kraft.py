@@ -51,8 +51,8 @@ WORDINGS = (
         _active,
         (
             (
-                "constants of QuorumController in 3.9.2",
-                "[QuorumController id=3000] Becoming the active controller at epoch 5, next write offset 120.",
+                "lab, 4.3.1; the same constants in 3.9.2",
+                "[QuorumController id=102] Becoming the active controller at epoch 1, next write offset 1.",
             ),
         ),
     ),
@@ -94,10 +94,10 @@ WORDINGS = (
         _unfenced,
         (
             (
-                "constants of BrokerHeartbeatManager in 3.9.2",
+                "lab, 4.3.1; the same constants in 3.9.2",
                 (
-                    "[QuorumController id=3000] The request from broker 2 to unfence has been granted because it has "
-                    "caught up with the offset of its register broker record 118."
+                    "[QuorumController id=102] The request from broker 1 to unfence has been granted because it has "
+                    "caught up with the offset of its register broker record 409."
                 ),
             ),
         ),

@@ -146,12 +146,12 @@ WORDINGS = (
                 ),
             ),
             (
-                "constants of Partition in 3.9.2; the same words in 4.x",
+                "lab, 4.3.1; the same constants in 3.9.2",
                 (
-                    "[Broker id=1] Leader orders-2 with topic id "
-                    "Some(mTa5CLnKQZ6eYPRaNUxhHA) starts at leader epoch 3 from "
-                    "offset 20 with partition epoch 5, high watermark 20, ISR [1,2], adding replicas [] and removing "
-                    "replicas [] . Previous leader Some(2) and previous leader epoch was 2."
+                    "[Broker id=2] Leader ledger-0 with topic id "
+                    "Some(z76B0h7-RqSg6Hv9nDMvmw) starts at leader epoch 2 from "
+                    "offset 21 with partition epoch 4, high watermark 21, ISR [2], adding replicas [] and removing "
+                    "replicas [] . Previous leader Some(-1) and previous leader epoch was 1."
                 ),
             ),
         ),

@@ -240,7 +240,9 @@ def test_a_topic_that_was_deleted_has_no_faults(last: str, errors: int) -> None:
     assert len(gather("\n".join(AT.format(n) + line for n, line in enumerate(lines))).lasting()) == errors
 
 
-@for_each(("second", "errors"), [("39", 1), ("49", 0)])
-def test_an_error_that_followers_repeat_every_second_is_over_once_they_do_not(second: str, errors: int) -> None:
-    late = f"[2026-11-22 03:10:{second},402] INFO [Controller id=1] Resigned (kafka.controller.KafkaController)"
+@for_each(("second", "node", "errors"), [("39", 1, 1), ("49", 1, 0), ("49", 2, 1)])
+def test_an_error_that_a_node_repeats_is_over_once_its_log_goes_on_without_it(
+    second: str, node: int, errors: int
+) -> None:
+    late = f"[2026-11-22 03:10:{second},402] INFO [Controller id={node}] Resigned (kafka.controller.KafkaController)"
     assert len(gather(f"{AT.format(1)}{UNKNOWN} t-0. (x)\n{late}").lasting()) == errors
