@@ -74,6 +74,8 @@ class Gathered:
     - `unused`: {tool: number of its lines}, for outputs without any use
     - `short`: {brokers or topics: a sentence}, for outputs that state more of them than the text shows
     - `partial`: why descriptions may leave rows out, "" if none does
+    - `foreign`: topics of another cluster
+    - `ended`: errors that are over
     - `command`: the command above the open block
     - `errors`: the lines of the levels ERROR and FATAL that kfix does not know
     """
@@ -98,6 +100,7 @@ class Gathered:
     unused: Counter[str] = field(default_factory=Counter)
     complaints: dict[ComplaintKey, Complaint] = field(default_factory=dict)
     settled: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    foreign: list[str] = field(default_factory=list)
     ended: set[ComplaintKey] = field(default_factory=set)
     two_rows: list[TwoRows] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

@@ -16,8 +16,8 @@ from typing import Final, Protocol
 from kfix import __version__
 from kfix.core.errors import InvalidFileError
 from kfix.core.snapshot.pasted import PastedText
-from kfix.core.snapshot.snapshot import BrokerView, ClusterIdentity, Group, Snapshot, Source
-from kfix.core.wording import brokers_named, several
+from kfix.core.snapshot.snapshot import BrokerView, ClusterIdentity, Group, PartitionView, Snapshot, Source
+from kfix.core.wording import brokers_named, several, some
 from kfix.diagnose.pasted.clusters import split_clusters
 from kfix.diagnose.pasted.commands import PastedCommand, command_of
 from kfix.diagnose.pasted.consumer_groups import ConsumerGroupsFormat
@@ -145,17 +145,37 @@ class BlockReader:
         self.end_blocks()
         self._quorum.finish()
         self._logs.finish()  # Last: a log only adds partitions that nothing else shows.
+        _set_aside_foreign(self._gathered)
         _note_new_id(self._gathered)
         _note_throttles(self._gathered)
         return self._gathered
+
+
+def _set_aside_foreign(gathered: Gathered) -> None:
+    """Sets topics aside whose leaders and replicas are all missing from the list of live brokers.
+
+    A broker names no leader that is dead, so such a description is of another cluster, or of another time.
+    """
+    live = set(gathered.registered or gathered.listed or ())
+    views: dict[str, list[PartitionView]] = {}
+    for tp, read in gathered.read.items():
+        if read.source == DESCRIBE:
+            views.setdefault(tp.topic, []).append(read.view)
+    for topic, rows in views.items() if live and _BROKERS not in gathered.short else ():
+        led = any(view.leader >= 0 for view in rows)
+        if led and live.isdisjoint({broker for view in rows for broker in (*view.replicas, *view.isr)}):
+            gathered.foreign.append(topic)
+            gathered.stated.pop(topic, None)
+    for tp in [tp for tp in gathered.read if tp.topic in gathered.foreign]:
+        del gathered.read[tp]
 
 
 def _note_new_id(gathered: Gathered) -> None:
     """Notes that the only running brokers have no replica of the partitions without a leader: their ids are new."""
     down = [read.view for read in gathered.read.values() if read.view.leader < 0]
     offline = [error for error in gathered.complaints.values() if error.about == "offline"]
-    led = any(read.view.leader >= 0 for read in gathered.read.values())
     up = set(gathered.registered or gathered.alive.keys() - gathered.dead.keys())
+    led = any(read.view.leader in up for read in gathered.read.values())
     replicas = {broker for view in down for broker in (view.replicas or view.isr)}
     if led or not (down or offline) or not up or up & replicas or (not replicas and len(up) > 1):
         return
@@ -254,6 +274,9 @@ def _sources(gathered: Gathered, name: str) -> list[Source]:
     sources = [Source(f"text {name}", ok=True)]
     if gathered.registered is None and (_BROKERS in gathered.short or not gathered.listed):
         sources.append(Source("list of live brokers", ok=False, error=gathered.short.get(_BROKERS, NO_BROKER_LIST)))
+    if gathered.foreign:
+        why = f"the text lists other live brokers than those of {some(gathered.foreign)}"
+        sources.append(Source("another cluster", ok=False, error=why))
     if gathered.problems:
         count, first = len(gathered.problems), gathered.problems[0]
         rows = "1 row is broken" if count == 1 else f"{count} rows are broken"

@@ -230,3 +230,21 @@ def test_output_of_another_product_is_refused_by_its_name_and_is_no_part_of_a_di
         read(text)
     healthy = gather(text + "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n")
     assert (list(healthy.unused), healthy.alive, healthy.complaints) == (["rpk"], {}, {})
+
+
+@for_each(
+    ("row", "foreign"),
+    [
+        ("Leader: 91 Replicas: 91,92 Isr: 91,92", True),
+        ("Leader: 91 Replicas: 91,1 Isr: 91", False),  # broker 91 died between the two outputs
+        ("Leader: none Replicas: 91,92 Isr: 91", False),  # their ids changed, or all are dead
+    ],
+)
+def test_a_topic_of_brokers_that_a_whole_list_lacks_is_of_another_cluster_unless_they_may_be_dead(
+    row: str, foreign: bool
+) -> None:
+    brokers = "[zk: x(CONNECTED) 0] ls /brokers/ids\n[1, 2]\n"
+    own = "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n"
+    diagnosis = diagnose(read(f"{brokers}{own}Topic: z Partition: 0 {row}\n"))
+    assert any("other live brokers than those of z" in source for source in diagnosis.could_not_read) is foreign
+    assert (exit_code(diagnosis) == 22) is foreign
