@@ -275,7 +275,7 @@ class LogFormat:
             self._gathered.settled.setdefault((error.about, str(broker)), end)
 
     def _end_transient(self) -> None:
-        """Ends the errors that a node prints again and again while they last, where its log goes on without them."""
+        """Ends the errors that a node prints again and again while they last, where its log continues without them."""
         writers: dict[str, set[int]] = {}
         for (file, node), ids in self._writers.items():
             writers.setdefault(node or file, set()).update(ids)
