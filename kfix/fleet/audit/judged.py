@@ -125,14 +125,17 @@ class JudgedRun(ABC):
 
 @contextlib.contextmanager
 def judged_run(
-    run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, judging: Judging, rules: Rules
+    run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, judging: Judging, rules: Rules, before: Past
 ) -> Iterator[JudgedRun]:
-    """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too."""
+    """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too.
+
+    `before` are the audits before it, as `searched` finds them.
+    """
     tasks = {name: JudgeTask(name, where, run.day, entries[name].criteria) for name, where in run.stored().items()}
     checked: list[Past] = []
 
     def job() -> ClusterJob:
-        past = past_of(run.root, run.order, entries, with_rows=False)
+        past = past_of(before, entries, with_rows=False)
         checked.append(past)
         return ClusterJob(
             tasks_table(tasks.values()),
@@ -146,7 +149,7 @@ def judged_run(
     with engine.over_rows(job) if tasks else contextlib.nullcontext() as answers:
         if answers is None:
             results = judging.reporting(engine.each(judging.judge, tasks))
-            yield _JudgedHere(run, entries, rules, results)
+            yield _JudgedHere(run, entries, rules, before, results)
         else:
             yield _JudgedThere(run, entries, rules, checked[0], answers, judging)
 
@@ -155,15 +158,20 @@ class _JudgedHere(JudgedRun):
     """Judged by a pool of processes; the findings are in this one."""
 
     def __init__(
-        self, run: Run, entries: Mapping[str, ClusterEntry], rules: Rules, results: Iterable[Done[Judged]]
+        self,
+        run: Run,
+        entries: Mapping[str, ClusterEntry],
+        rules: Rules,
+        before: Past,
+        results: Iterable[Done[Judged]],
     ) -> None:
-        super().__init__(run, entries, rules, Past())
+        super().__init__(run, entries, rules, before)
         self._rows: dict[str, Findings] = {}
         for done in results:
             if (result := self.take(done)) is not None:
                 self._rows[done.name] = result.rows
         # Read after the clusters were judged: its findings are not in memory meanwhile.
-        self.past = past_of(run.root, run.order, entries)
+        self.past = past_of(before, entries)
         for name, found in self._rows.items():
             if since := stuck(found, self.past.rows.get(name, ()), rules=rules):
                 self.stuck[name] = since
@@ -211,7 +219,7 @@ class _JudgedThere(JudgedRun):
             return _conclusions_of(run, found)
         # A process died, or Spark cannot read a file of the previous audit.
         rows = {done.name: done.result.rows for done in map(done_of, self._answers.read().to_pylist()) if done.result}
-        self.past = past_of(run.root, run.order, self.entries)
+        self.past = past_of(self.past, self.entries)
         return self.concluded(rows, more)
 
 
@@ -234,7 +242,7 @@ def _before(root: StoreLocation, past: Past) -> EarlierFindings | None:
         ],
         names=["cluster", "day", "run"],
     )
-    return EarlierFindings(stored_rows(root, FINDINGS, files), of)
+    return EarlierFindings(stored_rows(root, FINDINGS, files, past.earlier.renames), of)
 
 
 @dataclass(frozen=True, slots=True)

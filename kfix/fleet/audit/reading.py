@@ -91,9 +91,12 @@ def history_until(
 
 
 def audits_until(root: StoreLocation, audit: Audit, days: int, damaged: list[str]) -> tuple[Audit, ...]:
-    """Returns all audits of the last `days` days, oldest first, up to this one; `damaged` takes those left out."""
+    """Returns all audits of the last `days` days, oldest first, up to this one; `damaged` takes those left out.
+
+    Their clusters have the names of this one.
+    """
     earlier = audits(root, audit.day - timedelta(days=days - 1), damaged=damaged)
-    return (*(each for each in earlier if each.order < audit.order), audit)
+    return (*(each.under(audit.renames) for each in earlier if each.order < audit.order), audit)
 
 
 def history(
@@ -167,4 +170,5 @@ def _offenders(audit: Audit, engine: Engine) -> tuple[Offender, ...]:
 
 def _rows(root: StoreLocation, spec: TableSpec, chosen: Sequence[Audit]) -> StoredRows:
     runs = {audit.key for audit in chosen}
-    return stored_rows(root, spec, StoreTable(root, spec).files(lambda day, run: (day, run) in runs))
+    there = StoreTable(root, spec).files(lambda day, run: (day, run) in runs)
+    return stored_rows(root, spec, there, chosen[-1].renames)

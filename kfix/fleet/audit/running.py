@@ -18,9 +18,10 @@ from kfix.core.snapshot.snapshot import PROTOCOL
 from kfix.fleet.audit.concluding import HeadCounts, Rules
 from kfix.fleet.audit.judged import Conclusions, JudgedRun, Judging, judged_run
 from kfix.fleet.audit.judging import AsDict, rows_of
+from kfix.fleet.audit.past import searched
 from kfix.fleet.audit.scenarios import scenarios_of
 from kfix.fleet.engine import Engine
-from kfix.fleet.history.recording import recorded
+from kfix.fleet.history.recording import recorded, recreated
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.audits import Audit, table_of, write_audit
@@ -53,8 +54,9 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         StoreTable(root, spec).runs()
     when = datetime.fromtimestamp(run.began, UTC)
     at_work = frozenset(name for name, entry in entries.items() if entry.in_maintenance(when))
-    rules = Rules(run.day, inventory.mutes, at_work)
-    with judged_run(run, entries, engine, tools.judging, rules) as judged:
+    before = searched(root, run)
+    rules = Rules(run.day, inventory.mutes, at_work, recreated(root, run, before.earlier, engine))
+    with judged_run(run, entries, engine, tools.judging, rules, before) as judged:
         clock.lap("judge")
         found = judged.conclude(_over_the_fleet(run, entries, judged, tools))
     clock.lap("conclude")
@@ -96,6 +98,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         "last_read": {
             n: d.isoformat() for n, d in sorted({**past.last_read, **dict.fromkeys(digests, run.day)}.items())
         },
+        "renamed": list(past.renamed),
         "scenarios_unjudged": dict(scenarios.unjudged),
         "damaged": damaged,
         "mutes": list(_mutes(found, inventory, run.day)),

@@ -75,6 +75,7 @@ def history_of(
 class _Reader:
     def __init__(self, root: StoreLocation, audits: Sequence[Audit], engine: Engine, choice: HistoryChoice) -> None:
         self._root, self._audits, self._engine, self._choice = root, audits, engine, choice
+        self._renames = audits[-1].renames
         self._incomplete: list[str] = []
         self._unknown: list[str] = []
         self._read: dict[TableSpec, Any] = {}
@@ -176,15 +177,14 @@ class _Reader:
             raise UsageError(f"those of the audit {newest.id!r} of {newest.day} are of another attempt, or missing")
         for day, run in sorted(keys - sound):
             self._incomplete.append(f"{spec.name} of the audit {run!r} of {day}: are of another attempt, or missing")
-        self._read[spec] = stored_rows(self._root, spec, (f for f in there if (f.day, f.run) in sound))
+        self._read[spec] = stored_rows(self._root, spec, (f for f in there if (f.day, f.run) in sound), self._renames)
         return self._read[spec]
 
     def _collected(self, spec: TableSpec) -> Any:
         """Returns the rows of a table of the runs; snapshots that were pruned are not there."""
         complete = {audit.key for audit in self._audits} & set(StoreTable(self._root, RUNS).runs())
-        return stored_rows(
-            self._root, spec, StoreTable(self._root, spec).files(lambda day, run: (day, run) in complete)
-        )
+        there = StoreTable(self._root, spec).files(lambda day, run: (day, run) in complete)
+        return stored_rows(self._root, spec, there, self._renames)
 
     def _episodes(self) -> tuple[Episode, ...]:
         codes = self._choice.codes
@@ -274,7 +274,8 @@ def score_change(root: StoreLocation, now: Audit, before: Audit, engine: Engine)
     """Returns how the mean score changed over the clusters that both audits read, None if there are none."""
 
     def cards(audit: Audit) -> Any:
-        return stored_rows(root, CLUSTERS, StoreTable(root, CLUSTERS).files(lambda day, run: (day, run) == audit.key))
+        there = StoreTable(root, CLUSTERS).files(lambda day, run: (day, run) == audit.key)
+        return stored_rows(root, CLUSTERS, there, now.renames)
 
     [row] = engine.query(reading_sql.SCORES_OF_BOTH, {"now": cards(now), "before": cards(before)}).to_pylist()
     n = row["clusters"]

@@ -6,6 +6,7 @@ audit of a part of the fleet, or one that could not read a cluster, leaves no ga
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from kfix.fleet.store.audits import Audit, with_files
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.renames import Rename
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.spec import TIME, TableSpec
 from kfix.fleet.store.staging import RunTable
@@ -46,10 +48,14 @@ KNOWN: Final = pa.schema(
 
 @dataclass(frozen=True)
 class EarlierAudits:
-    """The audits before this one: those that were searched, oldest first, and by cluster the one to compare with."""
+    """The audits before this one: those that were searched, oldest first, and by cluster the one to compare with.
+
+    `renames` are those up to this audit, whose names of clusters all of these audits have.
+    """
 
     searched: tuple[Audit, ...] = ()
     compared: Mapping[str, Audit] = field(default_factory=dict)
+    renames: tuple[Rename, ...] = ()
 
 
 def recorded(
@@ -70,25 +76,49 @@ def recorded(
     """
     changes: tuple[NewFile, ...] = ()
     try:
-        changes = transitions(root, run, versions, past.searched, engine)
+        changes = transitions(root, run, versions, past, engine)
     except (UsageError, UnreachableError) as error:
         damaged.append(f"{run.day} {run.id}: its transitions were not recorded: {error}")
     return changes, episodes(root, run, owners, versions, findings, past, engine)
 
 
 def transitions(
-    root: StoreLocation, run: Run, judged: Iterable[str], earlier: Iterable[Audit], engine: Engine
+    root: StoreLocation, run: Run, judged: Iterable[str], past: EarlierAudits, engine: Engine
 ) -> tuple[NewFile, ...]:
     """Writes the changes of the judged clusters since the previous audit that read them and whose run is stored.
 
     The engine writes them where it computes them: after a restart of a broker in each cluster they are a third of all
     partitions.
     """
-    read = last_reading(earlier, judged)
+    tables = _compared(root, run, judged, past, _COMPARED)
+    if not tables:
+        return ()
+    write = RunTable(root.path if root.local else str(root), TRANSITIONS, run.day, run.id)
+    written = engine.over_parts(recording_sql.TRANSITIONS, tables, recording_sql.TRANSITIONS_ORDER, write)
+    return tuple(sorted((file for files in written for file in files), key=lambda file: file.name))
+
+
+def recreated(root: StoreLocation, run: Run, past: EarlierAudits, engine: Engine) -> Mapping[str, frozenset[str]]:
+    """Returns the topics of each cluster that were deleted and created again since the audit before; none that a
+    damaged file hides.
+    """
+    found: dict[str, set[str]] = {}
+    with contextlib.suppress(UsageError, UnreachableError):  # `recorded` names the file.
+        if tables := _compared(root, run, run.clusters, past, (TOPICS,)):
+            for row in engine.query(recording_sql.RECREATED, tables).to_pylist():
+                found.setdefault(row["cluster"], set()).add(row["topic"])
+    return {cluster: frozenset(topics) for cluster, topics in found.items()}
+
+
+def _compared(
+    root: StoreLocation, run: Run, judged: Iterable[str], past: EarlierAudits, specs: Iterable[TableSpec]
+) -> dict[str, Any]:
+    """Returns tables of this run and, as `old_...`, of the runs that `pairs` names; {} if there is none of them."""
+    read = last_reading(past.searched, judged)
     stored = set(StoreTable(root, SNAPSHOTS).runs())
     pairs = {cluster: audit for cluster, audit in read.items() if audit.key in stored}
     if not pairs:
-        return ()
+        return {}
     old = {audit.key for audit in pairs.values()}
     tables: dict[str, Any] = {
         "pairs": pa.table(
@@ -101,7 +131,7 @@ def transitions(
             schema=PAIRS,
         )
     }
-    names = sorted(pairs)
+    names = sorted({*pairs, *(r.was for r in past.renames)})
 
     def has_some(file: TableFile) -> bool:
         """A damaged file has no cluster that was judged, unless files were merged."""
@@ -110,15 +140,14 @@ def transitions(
         first, last = file.clusters
         return bisect_left(names, first) < bisect_right(names, last)
 
-    for spec in _COMPARED:
+    for spec in specs:
         there = StoreTable(root, spec).files(lambda day, name: (day, name) in old or (day, name) == (run.day, run.id))
         files = [f for f in there if has_some(f)]
         now = (f for f in files if (f.day, f.run) == (run.day, run.id))
         tables[spec.name] = stored_rows(root, spec, now)
-        tables[f"old_{spec.name}"] = stored_rows(root, spec, (f for f in files if (f.day, f.run) in old))
-    write = RunTable(root.path if root.local else str(root), TRANSITIONS, run.day, run.id)
-    written = engine.over_parts(recording_sql.TRANSITIONS, tables, recording_sql.TRANSITIONS_ORDER, write)
-    return tuple(sorted((file for files in written for file in files), key=lambda file: file.name))
+        before = (f for f in files if (f.day, f.run) in old)
+        tables[f"old_{spec.name}"] = stored_rows(root, spec, before, past.renames)
+    return tables
 
 
 def episodes(
@@ -192,7 +221,8 @@ def _open_before(root: StoreLocation, past: EarlierAudits, engine: Engine) -> An
         "ON c.cluster = e.cluster AND c.day = e.day AND c.run = e.run WHERE e.ended IS NULL"
     )
     files = [f for f in there if (f.day, f.run) in sound]
-    return _rows(EPISODES, engine.query(sql, {"episodes": stored_rows(root, EPISODES, files), "compared": of}))
+    rows = stored_rows(root, EPISODES, files, past.renames)
+    return _rows(EPISODES, engine.query(sql, {"episodes": rows, "compared": of}))
 
 
 def _rows(spec: TableSpec, answer: Any) -> Any:
