@@ -21,6 +21,7 @@ from kfix.fleet.model.audit import (
     FindingRow,
     Offender,
     TrendPoint,
+    score_of_mean,
 )
 from kfix.fleet.model.history import AuditHistory, HistoryChoice
 from kfix.fleet.model.scenarios import ScenarioRow
@@ -145,7 +146,7 @@ def _trend(
             run=each["run"],
             clusters=each["clusters"],
             collected=each["collected"],
-            score=each["score_sum"] // each["collected"] if each["collected"] else -1,
+            score=score_of_mean(each["twelfths"] / 12, each["collected"]),
             critical=each["critical"],
             warning=each["warning"],
             new=each["new"],

@@ -22,7 +22,7 @@ from kfix.fleet.audit.past import searched
 from kfix.fleet.audit.scenarios import scenarios_of
 from kfix.fleet.engine import Engine
 from kfix.fleet.history.recording import recorded, recreated
-from kfix.fleet.model.audit import ClusterRow, FindingRow
+from kfix.fleet.model.audit import ClusterRow, FindingRow, score_of
 from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.audits import Audit, table_of, write_audit
 from kfix.fleet.store.delta import StoreTable
@@ -142,7 +142,7 @@ def _mutes(found: Conclusions, inventory: Inventory, day: date) -> Iterator[dict
 
 
 def _card(run: Run, name: str, entry: ClusterEntry, judged: JudgedRun, counted: HeadCounts) -> ClusterRow:
-    """The score is 100 less the points, at least 0, and -1 if the cluster was not read; then the risk is 100 more."""
+    """The score is -1 if the cluster was not read; then the risk is 100 more."""
     digest, window = judged.digests.get(name), entry.in_maintenance(datetime.fromtimestamp(run.began, UTC))
     collected = name not in judged.failed
     counts = {f.name: getattr(counted, f.name) for f in fields(HeadCounts) if f.name not in {"points", "covered"}}
@@ -158,7 +158,7 @@ def _card(run: Run, name: str, entry: ClusterEntry, judged: JudgedRun, counted: 
         partitions=digest.partitions if digest else 0,
         topics=digest.topics if digest else 0,
         brokers=digest.brokers if digest else 0,
-        score=max(0, 100 - counted.points) if collected else -1,
+        score=int(score_of(counted.points)) if collected else -1,
         risk=(counted.points + (0 if collected else 100)) * int(entry.criticality),
         seconds=_collect_seconds(run, name),
         **counts,

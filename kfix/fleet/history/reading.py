@@ -27,6 +27,7 @@ from kfix.fleet.history.figures import (
     offenders_of,
     repair_times,
 )
+from kfix.fleet.model.audit import score_of_mean
 from kfix.fleet.model.history import (
     AuditHistory,
     ChurnRate,
@@ -271,7 +272,7 @@ def _all_match(option: str, given: Iterable[str], known: Collection[str], matche
 
 
 def score_change(root: StoreLocation, now: Audit, before: Audit, engine: Engine) -> ScoreChange | None:
-    """Returns how the mean score changed over the clusters that both audits read, None if there are none."""
+    """Returns how the fleet's score changed over the clusters that both audits read, None if there are none."""
 
     def cards(audit: Audit) -> Any:
         there = StoreTable(root, CLUSTERS).files(lambda day, run: (day, run) == audit.key)
@@ -279,7 +280,8 @@ def score_change(root: StoreLocation, now: Audit, before: Audit, engine: Engine)
 
     [row] = engine.query(reading_sql.SCORES_OF_BOTH, {"now": cards(now), "before": cards(before)}).to_pylist()
     n = row["clusters"]
-    return ScoreChange(before.day, before.id, n, row["before"] // n, row["now"] // n) if n else None
+    scores = (score_of_mean(row[of] / 12, n) for of in ("before", "now"))
+    return ScoreChange(before.day, before.id, n, *scores) if n else None
 
 
 def _episode(row: Mapping[str, Any]) -> Episode:

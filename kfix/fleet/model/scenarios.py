@@ -66,9 +66,9 @@ class ScenarioRow:
 
     @property
     def rank(self) -> tuple[int, ...]:
-        """The higher, the worse: first what stops, then what is unknown, then what only degrades."""
-        losses = (self.topics, self.stops, self.unclean, self.groups, self.unknown, int(not self.complete))
-        return (*losses, self.under_min_isr, self.unwritable, self.last_in_sync, self.moves)
+        """The higher, the worse: first what stops, then what is certain to stop acks=all, then what is unknown."""
+        certain = (self.topics, self.stops, self.unclean, self.groups, self.under_min_isr, self.unwritable)
+        return (*certain, self.unknown, int(not self.complete), self.last_in_sync, self.moves)
 
 
 @dataclass(frozen=True, slots=True)
