@@ -22,7 +22,7 @@ from kfix.core.fleetcase import ClusterDigest, Stuck
 from kfix.core.inventory.model import ClusterEntry
 from kfix.fleet.audit.concluding import HeadCounts, Rules, concluded, stuck
 from kfix.fleet.audit.past import Past, past_of
-from kfix.fleet.engine import ClusterJob, EarlierFindings, Engine, KeptAnswers, RunFile, SecondPass, StoredRows
+from kfix.fleet.engine import ClusterJob, EarlierFindings, Engine, KeptAnswers, SecondPass
 from kfix.fleet.judging.tasks import (
     ANSWERS,
     BRIEF,
@@ -43,9 +43,9 @@ from kfix.fleet.store.audits import files_of, table_of
 from kfix.fleet.store.delta import NewFile, StoreTable
 from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.runs import Run
-from kfix.fleet.store.staging import write_file
+from kfix.fleet.store.staging import RunTable, write_file
 from kfix.fleet.store.tables import FINDINGS
-from kfix.fleet.stored import stored_rows
+from kfix.fleet.stored import stored_rows, written_rows
 
 Findings = tuple[FindingRow, ...]
 #: The findings that one task of Spark compares and writes as one file.
@@ -211,8 +211,7 @@ class _JudgedThere(JudgedRun):
             ],
             schema=_GIVEN,
         )
-        place = run.root.path if run.root.local else str(run.root)
-        work = WriteFindings(place, run.id, self.rules)
+        work = WriteFindings(RunTable.of(run, FINDINGS).root, run.id, self.rules)
         tasks = 1 + self._findings // _FINDINGS_A_TASK
         found = self._answers.again(SecondPass(given, ("findings",), work, _CONCLUDED, tasks))
         if found is not None:
@@ -283,7 +282,4 @@ def _conclusions_of(run: Run, found: Any) -> Conclusions:
         else:
             counts[row["cluster"]] = HeadCounts(**{**values, "covered": tuple(values["covered"])})
     files.sort(key=lambda file: file.name)
-    table = StoreTable(run.root, FINDINGS)
-    folder = f"day={run.day.isoformat()}/run={run.id}"
-    written = tuple(RunFile(f"{folder}/{f.name}", run.day, run.id, f.rows, f.clusters) for f in files)
-    return Conclusions(tuple(files), StoredRows(FINDINGS.schema, str(table.place), written), counts)
+    return Conclusions(tuple(files), written_rows(RunTable.of(run, FINDINGS), files), counts)

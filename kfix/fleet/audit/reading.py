@@ -24,7 +24,7 @@ from kfix.fleet.model.audit import (
     score_of_mean,
 )
 from kfix.fleet.model.history import AuditHistory, HistoryChoice
-from kfix.fleet.model.scenarios import ScenarioRow
+from kfix.fleet.model.scenarios import ScenarioRow, worst_first
 from kfix.fleet.store.audits import Audit, audits, is_sound, read_audit, read_rows
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import StoreLocation
@@ -76,7 +76,7 @@ def report_of(
         damaged=tuple(dict.fromkeys(lost)),
         manifest=manifest,
         history=past_found,
-        scenarios=tuple(sorted(read_rows(ScenarioRow, audit), key=lambda s: s.rank, reverse=True)),
+        scenarios=tuple(worst_first(read_rows(ScenarioRow, audit))),
     )
 
 

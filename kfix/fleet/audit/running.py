@@ -19,11 +19,10 @@ from kfix.fleet.audit.concluding import HeadCounts, Rules
 from kfix.fleet.audit.judged import Conclusions, JudgedRun, Judging, judged_run
 from kfix.fleet.audit.judging import AsDict, rows_of
 from kfix.fleet.audit.past import searched
-from kfix.fleet.audit.scenarios import scenarios_of
+from kfix.fleet.audit.scenarios import write_scenarios
 from kfix.fleet.engine import Engine
 from kfix.fleet.history.recording import recorded, recreated
 from kfix.fleet.model.audit import ClusterRow, FindingRow, score_of
-from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.audits import Audit, table_of, write_audit
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
@@ -61,7 +60,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         found = judged.conclude(_over_the_fleet(run, entries, judged, tools))
     clock.lap("conclude")
     past, digests = judged.past, judged.digests
-    scenarios = scenarios_of(root, run, engine)
+    judged_scenarios, unjudged = write_scenarios(root, run, engine)
     clock.lap("scenarios")
     owners = {name: entry.owner for name, entry in entries.items()}
     versions = {name: digest.settings.get(PROTOCOL, "") for name, digest in digests.items()}
@@ -69,12 +68,8 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     changes, episodes = recorded(root, run, owners, versions, found.rows, past.earlier, engine, damaged)
     clock.lap("history")
     cards = [_card(run, name, entries[name], judged, found.counts[name]) for name in sorted(entries)]
-    tables = {
-        CLUSTERS: table_of(ClusterRow, cards),
-        SCENARIOS: table_of(ScenarioRow, scenarios.rows),
-        EPISODES: episodes,
-    }
-    files = {FINDINGS: found.files, TRANSITIONS: changes}
+    tables = {CLUSTERS: table_of(ClusterRow, cards)}
+    files = {FINDINGS: found.files, SCENARIOS: judged_scenarios, TRANSITIONS: changes, EPISODES: episodes}
     manifest = {
         "kfix": __version__,
         "python": platform.python_version(),
@@ -99,7 +94,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
             n: d.isoformat() for n, d in sorted({**past.last_read, **dict.fromkeys(digests, run.day)}.items())
         },
         "renamed": list(past.renamed),
-        "scenarios_unjudged": dict(scenarios.unjudged),
+        "scenarios_unjudged": dict(unjudged),
         "damaged": damaged,
         "mutes": list(_mutes(found, inventory, run.day)),
     }

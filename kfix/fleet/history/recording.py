@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kfix.core.errors import UnreachableError, UsageError
-from kfix.fleet.engine import Engine
+from kfix.fleet.engine import Engine, View
 from kfix.fleet.history import recording_sql
 from kfix.fleet.store.audits import Audit, with_files
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
@@ -67,8 +67,8 @@ def recorded(
     past: EarlierAudits,
     engine: Engine,
     damaged: list[str],
-) -> tuple[tuple[NewFile, ...], Any]:
-    """Returns the files that were written for `transitions`, and the rows of `episodes`, sorted by cluster.
+) -> tuple[tuple[NewFile, ...], tuple[NewFile, ...]]:
+    """Returns the files that were written for `transitions` and for `episodes`.
 
     `owners` has every cluster of the run, `versions` those that were judged; `findings` are rows of that table. If a
     file of the snapshots cannot be read, this audit records no transitions, and `damaged` says so. Raises UsageError
@@ -93,9 +93,7 @@ def transitions(
     tables = _compared(root, run, judged, past, _COMPARED)
     if not tables:
         return ()
-    write = RunTable(root.path if root.local else str(root), TRANSITIONS, run.day, run.id)
-    written = engine.over_parts(recording_sql.TRANSITIONS, tables, recording_sql.TRANSITIONS_ORDER, write)
-    return tuple(sorted((file for files in written for file in files), key=lambda file: file.name))
+    return _written(engine, recording_sql.TRANSITIONS, tables, recording_sql.TRANSITIONS_ORDER, run, TRANSITIONS)
 
 
 def recreated(root: StoreLocation, run: Run, past: EarlierAudits, engine: Engine) -> Mapping[str, frozenset[str]]:
@@ -158,8 +156,8 @@ def episodes(
     findings: Any,
     past: EarlierAudits,
     engine: Engine,
-) -> Any:
-    """Returns the episodes that are open after this audit, or end with it."""
+) -> tuple[NewFile, ...]:
+    """Writes the episodes that are open after this audit, or end with it."""
     whole = last_reading(past.searched, owners, in_whole=True)
     at = datetime.fromtimestamp(run.began, UTC)
     known = pa.table(
@@ -172,17 +170,15 @@ def episodes(
         ],
         schema=KNOWN,
     )
-    return next_episodes(findings, _open_before(root, past, engine), known, engine)
+    tables = {**_open_before(root, past), "found": findings, "known": known}
+    return _written(engine, recording_sql.EPISODES, tables, recording_sql.EPISODES_ORDER, run, EPISODES)
 
 
-def next_episodes(findings: Any, open_before: Any, known: Any, engine: Engine) -> Any:
-    """Returns the episodes after an audit with these findings.
-
-    `findings` are rows of that table, in memory or stored; `open_before` has the columns of `episodes`; `known` those
-    of `KNOWN`, a row for each cluster of the audit.
-    """
-    tables = {"found": findings, "open_before": open_before, "known": known}
-    return _rows(EPISODES, engine.query(recording_sql.EPISODES, tables))
+def _written(
+    engine: Engine, sql: str, tables: Mapping[str, Any], order: Sequence[str], run: Run, spec: TableSpec
+) -> tuple[NewFile, ...]:
+    written = engine.over_parts(sql, tables, order, RunTable.of(run, spec))
+    return tuple(sorted((file for files in written for file in files), key=lambda file: file.name))
 
 
 def last_reading(earlier: Iterable[Audit], clusters: Iterable[str], *, in_whole: bool = False) -> Mapping[str, Audit]:
@@ -199,14 +195,14 @@ def last_reading(earlier: Iterable[Audit], clusters: Iterable[str], *, in_whole:
     return found
 
 
-def _open_before(root: StoreLocation, past: EarlierAudits, engine: Engine) -> Any:
-    """Returns the episodes that were open in the audit with which each cluster is compared."""
+def _open_before(root: StoreLocation, past: EarlierAudits) -> dict[str, Any]:
+    """Returns the tables of `open_before`: the episodes that were open when each cluster was audited before."""
     keys = {audit.key for audit in past.compared.values()}
     there = StoreTable(root, EPISODES).files(lambda day, name: (day, name) in keys)
     sound = {a.key for a in with_files(EPISODES, past.compared.values(), there)}
     chosen = {cluster: audit for cluster, audit in past.compared.items() if audit.key in sound}
     if not chosen:
-        return EPISODES.file_schema.empty_table()
+        return {"open_before": EPISODES.file_schema.empty_table()}
     of = pa.table(
         [
             pa.array([*chosen], pa.string()),
@@ -221,10 +217,4 @@ def _open_before(root: StoreLocation, past: EarlierAudits, engine: Engine) -> An
         "ON c.cluster = e.cluster AND c.day = e.day AND c.run = e.run WHERE e.ended IS NULL"
     )
     files = [f for f in there if (f.day, f.run) in sound]
-    rows = stored_rows(root, EPISODES, files, past.renames)
-    return _rows(EPISODES, engine.query(sql, {"episodes": rows, "compared": of}))
-
-
-def _rows(spec: TableSpec, answer: Any) -> Any:
-    """Returns the answer with the columns and types of the table's files."""
-    return answer.select(spec.file_schema.names).cast(spec.file_schema)
+    return {"episodes": stored_rows(root, EPISODES, files, past.renames), "compared": of, "open_before": View(sql)}

@@ -169,5 +169,6 @@ FROM found f
      JOIN known k ON k.cluster = f.cluster
      LEFT JOIN open_before e ON e.cluster = f.cluster AND e.key = f.key
                                 AND NOT (f.status = 'new' AND f.days = 0 AND CAST(e.began AS DATE) < f.since)
-ORDER BY cluster, key
 """
+#: The order of its rows.
+EPISODES_ORDER: Final = ("cluster", "key")

@@ -71,6 +71,15 @@ class ScenarioRow:
         return (*certain, self.unknown, int(not self.complete), self.last_in_sync, self.moves)
 
 
+def in_order(row: ScenarioRow) -> tuple[str, str, tuple[int, ...], str]:
+    """Returns by what the rows of a run are ordered: its files are not."""
+    return (row.cluster, row.kind, row.brokers, row.down)
+
+
+def worst_first(rows: Iterable[ScenarioRow]) -> list[ScenarioRow]:
+    return sorted(sorted(rows, key=in_order), key=lambda row: row.rank, reverse=True)
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterScenarios:
     """One cluster in the matrix: its worst scenario of each kind.

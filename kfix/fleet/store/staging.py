@@ -46,6 +46,7 @@ from kfix.fleet.store.places import (
     place_of,
     read_bytes,
     readable_errors,
+    remove,
     remove_folder,
     run_place,
     writing,
@@ -240,6 +241,15 @@ class RunTable:
     spec: TableSpec
     day: date
     run: str
+
+    @classmethod
+    def of(cls, run: Run, spec: TableSpec) -> RunTable:
+        return cls(run.root.path if run.root.local else str(run.root), spec, run.day, run.id)
+
+    def remove(self, files: Iterable[NewFile]) -> None:
+        """Deletes files that are not committed."""
+        for file in files:
+            remove(StoreTable(place_of(self.root), self.spec).folder(self.day, self.run) / file.name)
 
     def __call__(self, batches: Iterator[Any]) -> tuple[NewFile, ...]:
         """Writes record batches, which are sorted by cluster, as one file; none if they have no rows."""

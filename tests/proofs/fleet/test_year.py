@@ -10,11 +10,20 @@ from kfix.fleet.audit.concluding import compared
 from kfix.fleet.history import reading_sql, recording_sql
 from kfix.fleet.history.figures import repair_times
 from kfix.fleet.history.reading import _episode as episode_of
-from kfix.fleet.history.recording import KNOWN, next_episodes
+from kfix.fleet.history.recording import KNOWN
 from kfix.fleet.model.audit import FindingRow
 from kfix.fleet.store.audits import table_of
 from kfix.fleet.store.history_tables import EPISODES
-from tests.proofs.fleet.years import CLUSTERS, FIRST, ChangingClusters, OpenDuckDB, YearOfFaults, asked, at_of
+from tests.proofs.fleet.years import (
+    CLUSTERS,
+    FIRST,
+    ChangingClusters,
+    OpenDuckDB,
+    YearOfFaults,
+    asked,
+    at_of,
+    next_episodes,
+)
 
 
 def recorded_year(year, engine):

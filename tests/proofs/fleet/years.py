@@ -12,7 +12,9 @@ import duckdb
 import pyarrow as pa
 
 from kfix.fleet.answers import plain
+from kfix.fleet.history import recording_sql
 from kfix.fleet.model.audit import FindingRow
+from kfix.fleet.store.history_tables import EPISODES
 
 FIRST = date(2025, 1, 1)
 CLUSTERS = ("a", "b/é", "c")
@@ -34,6 +36,16 @@ class OpenDuckDB:
         for name, table in tables.items():
             self._db.register(name, table)
         return plain(self._db.sql(sql).to_arrow_table())
+
+
+EPISODES_IN_ORDER = f"{recording_sql.EPISODES} ORDER BY {', '.join(recording_sql.EPISODES_ORDER)}"
+
+
+def next_episodes(findings, open_before, known, engine):
+    """Returns the episodes after an audit with these findings, as the audit writes them."""
+    tables = {"found": findings, "open_before": open_before, "known": known}
+    found = engine.query(EPISODES_IN_ORDER, tables)
+    return found.select(EPISODES.file_schema.names).cast(EPISODES.file_schema)
 
 
 def at_of(number):
