@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from pyspark.sql.functions import coalesce
+from pyspark.sql.functions import coalesce, col
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kfix.fleet.engine import EarlierFindings, StoredRows
@@ -30,10 +30,12 @@ def files_frame(session: Any, given: StoredRows) -> Any:
     rows = session.read.schema(columns).option("basePath", base).parquet(*paths).select(*columns.names)
     if given.renames is None:
         return rows
-    names = session.createDataFrame(given.renames).hint("broadcast")
-    at = (names["was"] == rows["cluster"]) & (rows["day"] <= names["until"]) & (rows["day"] > names["after"])
+    # Names that no table has as a column.
+    was, name, until, after = (f"renamed {column}" for column in given.renames.column_names)
+    names = session.createDataFrame(given.renames).toDF(was, name, until, after).hint("broadcast")
+    at = (col(was) == col("cluster")) & (col("day") <= col(until)) & (col("day") > col(after))
     found = rows.join(names, at, "left")
-    return found.withColumn("cluster", coalesce(names["name"], rows["cluster"])).select(*columns.names)
+    return found.withColumn("cluster", coalesce(col(name), col("cluster"))).select(*columns.names)
 
 
 def earlier_frame(session: Any, before: EarlierFindings, columns: Sequence[str]) -> Any:
