@@ -105,7 +105,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "kfix.fleet.cli.collect:collect", "Read many clusters at once and store the snapshots as one run."
             ),
             "import": Command(
-                "kfix.fleet.cli.collect:import_", "Store snapshot files of clusters that cannot be reached from here."
+                "kfix.fleet.cli.collect:load", "Store snapshot files of clusters that cannot be reached from here."
             ),
             "runs": Command(
                 "kfix.fleet.cli.store:runs",

@@ -71,7 +71,7 @@ def collect(
         raise typer.Exit(22)
 
 
-def import_(
+def load(
     files: Annotated[list[str], typer.Argument(metavar="[NAME=]FILE...", help="Snapshot files.")],
     inventory: InventoryPath = None,
     store: StorePlace = None,

@@ -9,7 +9,7 @@ from rich.console import Console
 from kfix.core.harmless import squeezed
 from kfix.core.wording import several
 from kfix.fleet.model.audit import AuditReport, ClusterRow, MuteSeen
-from kfix.fleet.report.order import Entry, first_things
+from kfix.fleet.report.order import ReportEntry, first_things
 from kfix.fleet.report.totals import (
     Totals,
     fresh_expiries,
@@ -129,7 +129,7 @@ def _first(report: AuditReport, limit: int, *, only_new: bool) -> Iterator[Line]
     yield from _rest(len(found), limit, "cause")
 
 
-def _entry(entry: Entry, number: int, *, at_work: bool) -> Iterator[Line]:
+def _entry(entry: ReportEntry, number: int, *, at_work: bool) -> Iterator[Line]:
     row = entry.row
     remedy, command = next_step(row)
     notes = ", ".join([*entry.notes, *(["in maintenance"] if at_work else [])])

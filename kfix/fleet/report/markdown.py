@@ -11,7 +11,7 @@ from typing import Final
 from kfix.core.harmless import for_markdown, for_markdown_code, shortened
 from kfix.core.wording import several
 from kfix.fleet.model.audit import AuditReport, FindingRow
-from kfix.fleet.report.order import Entry, first_things
+from kfix.fleet.report.order import ReportEntry, first_things
 from kfix.fleet.report.totals import Totals, in_maintenance, passed, totals, unknown_clusters
 from kfix.fleet.report.words import headline, next_step
 
@@ -87,7 +87,7 @@ def _passed(report: AuditReport) -> list[tuple[str, str]]:
     return [("" if n else title, f"- {_where(f)}: {prose(f.summary)}\n") for n, f in enumerate(passed(report))]
 
 
-def _finding(entry: Entry, *, at_work: bool) -> str:
+def _finding(entry: ReportEntry, *, at_work: bool) -> str:
     row, notes = entry.row, [*entry.notes, *(["in maintenance"] if at_work else [])]
     command = next_step(row)[1]
     # A truncated command must not be pasted.

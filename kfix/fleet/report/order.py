@@ -17,7 +17,7 @@ _NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReportEntry:
     """One cause: `row` explains its consequences `fresh`, which are new or worse, and is itself in these `clusters`.
 
     `groups` is the number of consumer groups that it blocks, `size` that of its partitions.
@@ -54,7 +54,7 @@ class Entry:
         return some([shortened(name, _NAME) for name in self.clusters], 3)
 
 
-def first_things(report: AuditReport, *, only_new: bool = False) -> tuple[Entry, ...]:
+def first_things(report: AuditReport, *, only_new: bool = False) -> tuple[ReportEntry, ...]:
     """Returns what is new, worse, or open and urgent; with `only_new` only the first two. Muted findings do not count.
 
     Clusters in maintenance come last. Then the order is: clients are blocked, or records are in danger; the criticality
@@ -66,7 +66,7 @@ def first_things(report: AuditReport, *, only_new: bool = False) -> tuple[Entry,
     return tuple(sorted(shown, key=lambda entry: _place(entry, cards)))
 
 
-def _causes(report: AuditReport) -> Iterable[Entry]:
+def _causes(report: AuditReport) -> Iterable[ReportEntry]:
     """Yields an entry for each head, and for each finding whose head is muted or gone."""
     opened = {(row.cluster, row.key): row for row in report.open}
     below: dict[tuple[str, str], list[FindingRow]] = {}
@@ -79,12 +79,12 @@ def _causes(report: AuditReport) -> Iterable[Entry]:
         groups = {group for each in rows for group in each.blocked_groups}
         # What is new with its cause is no news of its own.
         more = () if row.status == Status.NEW else fresh
-        yield Entry(row, more, (cluster,), len(groups), max(each.n_partitions for each in rows))
+        yield ReportEntry(row, more, (cluster,), len(groups), max(each.n_partitions for each in rows))
 
 
-def _over_clusters(entries: Iterable[Entry]) -> Iterable[Entry]:
+def _over_clusters(entries: Iterable[ReportEntry]) -> Iterable[ReportEntry]:
     """Yields the same with one entry for what has one cause in several clusters: no access, and latent risks."""
-    same: dict[tuple[object, ...], list[Entry]] = {}
+    same: dict[tuple[object, ...], list[ReportEntry]] = {}
     for entry in entries:
         row = entry.row
         joined = row.code == _NOT_COLLECTED or (not entry.urgency and row.status == Status.NEW)
@@ -93,10 +93,10 @@ def _over_clusters(entries: Iterable[Entry]) -> Iterable[Entry]:
     for found in same.values():
         names = tuple(dict.fromkeys(e.clusters[0] for e in found))
         size = sum(e.size for e in found)
-        yield Entry(found[0].row, found[0].fresh, names, found[0].groups, size)
+        yield ReportEntry(found[0].row, found[0].fresh, names, found[0].groups, size)
 
 
-def _place(entry: Entry, cards: Mapping[str, ClusterRow]) -> tuple[object, ...]:
+def _place(entry: ReportEntry, cards: Mapping[str, ClusterRow]) -> tuple[object, ...]:
     known = [cards[name] for name in entry.clusters if name in cards]
     at_work = bool(known) and all(card.maintenance for card in known)
     criticality = max((Criticality[card.criticality.upper()] for card in known), default=Criticality.NORMAL)

@@ -1,4 +1,4 @@
-"""Clusters that got another name in the inventory. Their ids show it, and their history goes on under the new name.
+"""Clusters that got another name in the inventory. Their ids show it, and their history continues under the new name.
 
 Each audit notes in its manifest all renames so far; rows that were stored before keep the name of their day.
 """

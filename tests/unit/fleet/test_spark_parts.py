@@ -11,6 +11,7 @@ import pytest
 from kfix.core.errors import KfixError, UsageError
 from kfix_spark import heart, spread
 from kfix_spark.java import find_java
+from tests.waiting import seconds
 
 
 class Fragile:
@@ -114,6 +115,6 @@ def test_a_java_that_does_nothing_but_collect_garbage_is_ended(share, monkeypatc
             assert (found, java.poll()) == (None, None)
             java.kill()
         else:
-            assert java.wait(5) < 0
+            assert java.wait(seconds(5)) < 0
             assert str(found).endswith("has done nothing but collect garbage for 0 s; its heap is 1g")
             assert "spark.driver.memory" in found.hint
