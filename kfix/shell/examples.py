@@ -42,6 +42,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "offsets restore": ("offsets restore -b broker1:9092 offsets-3.json --dry-run",),
     "fleet check": ("fleet check --inventory examples/fleet/fleet.yaml",),
     "fleet collect": ("fleet collect --inventory fleet.yaml --store store",),
+    "fleet import": ("fleet import plant=plant.json.gz --store store",),
     "fleet runs": ("fleet runs --store examples/fleet/store",),
     "fleet whatif": ("fleet whatif --store examples/fleet/store",),
     "fleet compact": ("fleet compact --store store",),
