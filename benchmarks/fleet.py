@@ -90,12 +90,16 @@ def main() -> None:
     given.add_argument("--store", type=Path)
     given.add_argument("--prevention", action="store_true")
     asked = given.parse_args()
+    from benchmarks.nights import both_nights  # noqa: PLC0415 - it imports this module
+
     with tempfile.TemporaryDirectory(prefix="kfix-fleet-") as folder:
         print("| rows | processes | audit, s (range) | its CPU, s | floor, s | ratio | peak MB | findings |")
         print("|---|---|---|---|---|---|---|---|")
         for rows in asked.rows:
             place = store(asked.store or Path(folder), rows, asked.processes)
             print(row(place, rows, asked.processes, asked.runs, prevention=asked.prevention), flush=True)
+    # Of a fleet's nights all but the first have one before them.
+    both_nights(max(1, asked.rows[-1] // WIDTH), WIDTH, ("",))
 
 
 def store(root: Path, rows: int, processes: int, *, sick: float = 0.001, dead_every: int = 0, large: int = 0) -> Path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -25,18 +26,25 @@ def main() -> None:
     given.add_argument("--driver-memory", default="1g")
     given.add_argument("--store", type=Path)
     asked = given.parse_args()
+    both_nights(asked.clusters, asked.partitions, ("", "local[2]"), asked.driver_memory, asked.store)
+
+
+def both_nights(
+    clusters: int, partitions: int, masters: Sequence[str], memory: str = "1g", store: Path | None = None
+) -> None:
+    """Prints a row for each master of Spark; "" is the embedded engine."""
     print("| engine | night 1, s | peak MB | night 2, s | peak MB | night 2 / night 1 | changes |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="kfix-nights-") as folder:
-        for name, master in (("embedded", ""), ("local[2]", "local[2]")):
-            settings = {"spark.driver.memory": asked.driver_memory} if master else {}
-            print(_row(name, (asked.store or Path(folder)) / name, master, settings, asked), flush=True)
+        for master in masters:
+            name, settings = master or "embedded", {"spark.driver.memory": memory} if master else {}
+            print(_row(name, (store or Path(folder)) / name, master, settings, (clusters, partitions)), flush=True)
 
 
-def _row(name: str, place: Path, master: str, settings: dict[str, str], asked: argparse.Namespace) -> str:
+def _row(name: str, place: Path, master: str, settings: dict[str, str], size: tuple[int, int]) -> str:
     took = []
     for night in (0, 1):
-        _write(place, night, asked.clusters, asked.partitions)
+        _write(place, night, *size)
         took.append(measured(WHOLE, place, master, settings))
     (first, one), (second, two) = took
     return (

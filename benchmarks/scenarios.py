@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from kfix.core.failures.rules import FORMULAS
 from kfix.core.failures.states import MOST_REPLICAS
 from kfix.fleet.audit.scenario_sql import EVERY_FAILURE, JUDGED_RULES, STATE_COLUMNS, TODAY_RULES, today
-from kfix.fleet.audit.scenarios import RunScenarios, scenarios_of
+from kfix.fleet.audit.scenarios import RunScenarios
 from kfix.fleet.engine import Engine, RunFile, StoredRows
 from kfix.fleet.engines import engine
 from kfix.fleet.store.places import place_of
@@ -82,7 +82,7 @@ def main() -> None:
             print(f"{name}: {statistics.median(seconds[name]):.2f} CPU seconds, {rate:.2e} states a core second")
         print(f"spark / duckdb: {rates['spark'] / rates['duckdb']:.2f}x")
         began = time.perf_counter()
-        judged = scenarios_of(place_of(folder), run, duck)
+        judged = RunScenarios(place_of(folder), run, duck).every()
         taken = time.perf_counter() - began
         print(
             f"as an audit does it, duckdb: {taken:.2f} s, {len(judged.rows)} rows, {states / taken:.2e} states a second"

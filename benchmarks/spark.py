@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
 
-from benchmarks.fleet import _AUDIT, _FLOOR, store
+from benchmarks.fleet import _AUDIT, _FLOOR, WIDTH, store
 
 #: Judges a run; "warm" in the settings judges it once before.
 SPARK = """
@@ -115,6 +115,8 @@ def main() -> None:
     given.add_argument("--dead-every", type=int, default=0)
     given.add_argument("--no-settings", action="store_true")
     asked = given.parse_args()
+    from benchmarks.nights import both_nights  # noqa: PLC0415 - it imports this module
+
     with tempfile.TemporaryDirectory(prefix="kfix-spark-bench-") as folder:
         # The first start writes the class archive and is not measured.
         measured(SPARK, store(Path(folder), 10_000, 1), "local[2]", {})
@@ -123,6 +125,8 @@ def main() -> None:
         for rows in asked.rows:
             place = store(asked.store or Path(folder), rows, 2, sick=asked.sick, dead_every=asked.dead_every)
             print(_row(place, rows, asked.runs), flush=True)
+        # Of a fleet's nights all but the first have one before them.
+        both_nights(max(1, asked.rows[-1] // WIDTH), WIDTH, ("", "local[2]"))
         if not asked.no_settings:
             _settings(store(asked.store or Path(folder), asked.rows[0], 2), asked.runs)
 

@@ -23,7 +23,7 @@ def been_gone(brokers: Iterable[int], case: CaseFile, *, calm: bool = False) -> 
     if unsynced is not None and (least is None or unsynced > least + 1):
         return f"been out of sync for {at_least(unsynced)}"
     if least is not None:
-        return f"been gone for {at_least(least)}"
+        return f"been gone for {at_least(least)}{f' and {at_most(most)}' if most is not None else ''}"
     return f"been gone for {at_most(most)}" if most is not None else ""
 
 

@@ -89,6 +89,13 @@ def start(brokers: Iterable[int], case: CaseFile) -> str:
         tps = dict.fromkeys(tp for b in copied for tp in case.disks_to_copy[b])
         text = f"Copy the {its} of {brokers_named(copied)} first: {has_it} records of {per_topic(tps)} (KFX809). Then "
         return text + continued(_start(ids, case))
+    if doubtful := [b for b in ids if b in case.disks_in_doubt]:
+        its, has_them = ("disk", "it alone has") if len(doubtful) == 1 else ("disks", "they alone have")
+        tps = dict.fromkeys(tp for b in doubtful for tp in case.disks_in_doubt[b])
+        text = (
+            f"If an unclean election chose the leader of {per_topic(tps)}, copy the {its} of {brokers_named(doubtful)}"
+        )
+        return f"{text} first: {has_them} what is missing. Then {continued(_start(ids, case))}"
     return _start(ids, case)
 
 

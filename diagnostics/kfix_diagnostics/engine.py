@@ -6,7 +6,7 @@ its evidence is older than the debounce, or a second snapshot shows it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from kfix.core.criteria import CRITERIA, Criteria
@@ -144,34 +144,55 @@ def _examined(snapshot: Snapshot | Examination, criteria: Criteria) -> Examinati
 
 def _of_partitions(seen: Examination, before: Examination | None) -> Iterator[Finding]:
     for check, rows in seen.hits:
-        settled, fresh = _settled(check, rows, seen.case, before)
+        if before is not None and check.brokers is not None:
+            yield from _of_replicas(check, rows, seen.case, before)
+            continue
+        settled, fresh = _settled(check, rows, before)
         if settled:
             yield from _marked(check, check.judge(settled, seen.case))
         if fresh:
             yield from map(_unsettled, check.judge(fresh, seen.case))
 
 
+def _of_replicas(check: PartitionCheck, rows: Rows, case: CaseFile, before: Examination) -> Iterator[Finding]:
+    """Yields the findings about each broker at fault: its rows that last, apart from those where it is new."""
+    brokers = check.brokers
+    assert brokers is not None
+    earlier = _rows_of(check, before)
+    then = {(row.tp, broker) for row in earlier for broker in brokers(row, before.case)}
+    by_broker: dict[int, list[PartitionFacts]] = {}
+    for row in rows:
+        for broker in brokers(row, case):
+            by_broker.setdefault(broker, []).append(row)
+    for broker, found in sorted(by_broker.items()):
+        lasting = tuple(row for row in found if (row.tp, broker) in then)
+        fresh = tuple(row for row in found if (row.tp, broker) not in then)
+        settled = check.judge(lasting, case) if lasting else ()
+        yield from _marked(check, [f for f in settled if f.token == str(broker)])
+        begun = check.judge(fresh, case) if fresh else ()
+        yield from (_unsettled(f) for f in begun if f.token == str(broker))
+
+
 def _marked(check: Check, findings: Iterable[Finding]) -> Iterable[Finding]:
     return (replace(f, prevention=True) for f in findings) if check.prevention else findings
 
 
-def _settled(check: PartitionCheck, rows: Rows, case: CaseFile, before: Examination | None) -> tuple[Rows, Rows]:
+def _rows_of(check: PartitionCheck, seen: Examination) -> Rows:
+    return next((found for known, found in seen.hits if known is check), ())
+
+
+def _settled(check: PartitionCheck, rows: Rows, before: Examination | None) -> tuple[Rows, Rows]:
     """Returns (the rows that count, the rows that have just begun)."""
     if before is None or check.debounce is Debounce.NONE:
         return rows, ()
-    earlier = next((found for known, found in before.hits if known is check), ())
-    then = {(row.tp, token) for row in earlier for token in _tokens(check, row, before.case)}
-    lasting = [any((row.tp, token) in then for token in _tokens(check, row, case)) for row in rows]
-    settled = tuple(row for row, lasts in zip(rows, lasting, strict=True) if lasts)
-    fresh = tuple(row for row, lasts in zip(rows, lasting, strict=True) if not lasts)
+    then = {(row.tp, _token(check, row)) for row in _rows_of(check, before)}
+    settled = tuple(row for row in rows if (row.tp, _token(check, row)) in then)
+    fresh = tuple(row for row in rows if (row.tp, _token(check, row)) not in then)
     return settled, fresh
 
 
-def _tokens(check: PartitionCheck, row: PartitionFacts, case: CaseFile) -> Sequence[object]:
-    """Returns what tells the fault of a row from another one: it lasts where one of them is in both snapshots."""
-    if check.debounce is Debounce.SAME:
-        return ((row.zk_version, row.leader_epoch),)
-    return check.brokers(row, case) if check.brokers is not None else ("",)
+def _token(check: PartitionCheck, row: PartitionFacts) -> object:
+    return (row.zk_version, row.leader_epoch) if check.debounce is Debounce.SAME else ""
 
 
 def _of_cluster(seen: Examination, before: Examination | None) -> Iterator[Finding]:

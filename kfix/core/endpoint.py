@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import socket
 import sys
@@ -17,6 +18,8 @@ _NOT_OF_A_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]")
 _LONGEST_NAME: Final = 253
 _IPV6: Final = re.compile(r"([0-9A-Fa-f:.]+)(%[A-Za-z0-9_.-]+)?")
 _PORT: Final = re.compile(r"[0-9]{1,5}")
+#: The error of a server that was not asked because this process may open no further file.
+OWN_LIMIT: Final = "not asked: kfix has too many open files, raise the limit (ulimit -n)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,8 @@ def plain_reason(error: OSError | UnicodeError) -> str:
         return "connection or response timed out"
     if isinstance(error, ConnectionRefusedError):
         return "connection refused, nothing listens there"
+    if _is_out_of_files(error):
+        return OWN_LIMIT
     # An invalid name, such as one with an empty part, raises UnicodeError in Python's idna codec.
     if isinstance(error, socket.gaierror | UnicodeError):
         return "the host name cannot be resolved"
@@ -155,6 +160,14 @@ def plain_reason(error: OSError | UnicodeError) -> str:
         from kfix.core.tls.reasons import tls_reason  # noqa: PLC0415 - imports ssl
 
         return tls_reason(error)
-    if error.errno in {errno.EMFILE, errno.ENFILE}:
-        return "not asked: kfix has too many open files, raise the limit (ulimit -n)"
     return (error.strerror or str(error)).lower()
+
+
+def _is_out_of_files(error: OSError | UnicodeError) -> bool:
+    """Returns whether this process may open no further file, which the resolver reports as an unknown name."""
+    if isinstance(error, socket.gaierror):
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except OSError as full:
+            error = full
+    return isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}

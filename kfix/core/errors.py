@@ -85,6 +85,10 @@ class UnreachableError(KfixError):
     exit_code = 22
 
 
+class OwnLimitError(UnreachableError):
+    """kfix itself could not ask, such as for want of file descriptors: this shows nothing about the cluster."""
+
+
 class NoAnswerError(UnreachableError):
     """A source did not answer in time: unlike a refused connection, this does not show that nothing runs there."""
 

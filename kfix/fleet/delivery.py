@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kfix.fleet.audit.news import as_news_of, delivered, opening, order_of
 from kfix.fleet.model.audit import AuditReport, FindingRow
@@ -10,6 +10,7 @@ from kfix.fleet.model.delivery import Delivery
 from kfix.fleet.store.audits import audits, read_rows
 from kfix.fleet.store.deliveries import Channel, channel_name
 from kfix.fleet.store.places import left_out, place_of
+from kfix.fleet.store.renames import names_at, renames_of
 
 __all__ = ["Outgoing", "channel_name", "outgoing"]
 
@@ -45,11 +46,14 @@ def outgoing(report: AuditReport, channel: str) -> Outgoing:
     root = place_of(report.store)
     order, found, damaged = order_of(report), Channel(root, channel), list[str]()
     last = found.before(order, damaged)
+    renames = renames_of(report.manifest.get("renamed", ()))
+    if last is not None and (names := names_at(renames, last.order[0])):
+        last = replace(last, findings={(names.get(c, c), key): each for (c, key), each in last.findings.items()})
     known = last or opening(report)
     between: list[FindingRow] = []
     if last is not None:
         there = [a for a in audits(root, last.order[0], damaged=damaged) if last.order < a.order < order]
         for audit in there[-_DEEP:]:
             with left_out(damaged):
-                between += read_rows(FindingRow, audit)
+                between += read_rows(FindingRow, audit.under(renames))
     return Outgoing(as_news_of(report, known, between), found, known, last is None, damaged)

@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -103,30 +104,10 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
     for name, given in tables.items():
         if isinstance(given, View):
             views.append(f"CREATE VIEW {_name(name)} AS {given.sql}")
-            continue
-        if isinstance(given, pa.Table):
+        elif isinstance(given, pa.Table):
             db.register(name, given)
-        elif not given.files:
-            db.register(name, given.schema.empty_table())
-        elif not (folder := place_of(given.folder)).local or "=" in folder.path:
-            db.register(name, _dataset(given))
         else:
-            files = [(folder / file.path).path for file in given.files]
-            if gone := [f for f in files if not Path(f).is_file()]:
-                raise UsageError(f"{gone[0]}: does not exist, or is no file")
-            patterns = [re.sub(r"([\[\]*?])", r"[\1]", f) for f in files]
-            local += {*files, *patterns}
-            wanted = (
-                f"[{', '.join(map(_text, patterns))}], union_by_name = true, hive_partitioning = true, "
-                "hive_types = {'day': DATE, 'run': VARCHAR}"
-            )
-            columns = ", ".join(map(_name, given.schema.names))
-            # Columns that are newer than all of these files are null.
-            empty = db.from_arrow(given.schema.empty_table())
-            typed = zip(empty.columns, empty.types, strict=True)
-            none = ", ".join(f"CAST(NULL AS {kind}) AS {_name(column)}" for column, kind in typed)
-            rows = f"SELECT {none} WHERE false UNION ALL BY NAME SELECT * FROM read_parquet({wanted})"  # noqa: S608
-            views.append(f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM ({rows})")  # noqa: S608
+            views += _stored(db, name, given, local)
     for setting in (
         f"allowed_paths = [{', '.join(map(_text, local))}]",
         "python_enable_replacements = false",
@@ -138,6 +119,39 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
         db.execute(f"SET {setting}")
     for view in views:
         db.execute(view)
+
+
+def _stored(db: Any, name: str, given: StoredRows, local: list[str]) -> Iterator[str]:
+    """Yields the views that show rows of the store; `local` takes the files that they read."""
+    if given.renames is not None:
+        yield from _stored(db, f"{name} as stored", replace(given, renames=None), local)
+        db.register(f"{name} renamed", given.renames)
+        yield (
+            f"CREATE VIEW {_name(name)} AS SELECT s.* REPLACE (COALESCE(r.name, s.cluster) AS cluster) "  # noqa: S608
+            f"FROM {_name(f'{name} as stored')} s LEFT JOIN {_name(f'{name} renamed')} r "
+            "ON r.was = s.cluster AND s.day <= r.until AND s.day > r.after"
+        )
+    elif not given.files:
+        db.register(name, given.schema.empty_table())
+    elif not (folder := place_of(given.folder)).local or "=" in folder.path:
+        db.register(name, _dataset(given))
+    else:
+        files = [(folder / file.path).path for file in given.files]
+        if gone := [f for f in files if not Path(f).is_file()]:
+            raise UsageError(f"{gone[0]}: does not exist, or is no file")
+        patterns = [re.sub(r"([\[\]*?])", r"[\1]", f) for f in files]
+        local += {*files, *patterns}
+        wanted = (
+            f"[{', '.join(map(_text, patterns))}], union_by_name = true, hive_partitioning = true, "
+            "hive_types = {'day': DATE, 'run': VARCHAR}"
+        )
+        columns = ", ".join(map(_name, given.schema.names))
+        # Columns that are newer than all of these files are null.
+        empty = db.from_arrow(given.schema.empty_table())
+        typed = zip(empty.columns, empty.types, strict=True)
+        none = ", ".join(f"CAST(NULL AS {kind}) AS {_name(column)}" for column, kind in typed)
+        rows = f"SELECT {none} WHERE false UNION ALL BY NAME SELECT * FROM read_parquet({wanted})"  # noqa: S608
+        yield f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM ({rows})"  # noqa: S608
 
 
 def _dataset(given: StoredRows) -> Any:

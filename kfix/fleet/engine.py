@@ -27,11 +27,16 @@ class RunFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Rows of a table of the store: its columns (a pyarrow schema with `day` and `run`), its folder, and some files."""
+    """Rows of a table of the store: its columns (a pyarrow schema with `day` and `run`), its folder, and some files.
+
+    Clusters have their names after `renames`, a pyarrow table: `was`, `name`, and the days `until` and `after`, between
+    which rows have the old name. None: as they are stored.
+    """
 
     schema: Any
     folder: str
     files: tuple[RunFile, ...]
+    renames: Any = None
 
     @property
     def rows(self) -> int:

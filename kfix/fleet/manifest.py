@@ -35,7 +35,7 @@ def finish_run(
     failed = {n: _why(became.get(n)) for n in clusters if n not in found}
     entries: dict[str, dict[str, Any]] = {n: record_entry(e) for n, e in clusters.items()}
     for name, one in found.items():
-        entries.setdefault(name, {}).update(_snapshot_facts(one))
+        entries.setdefault(name, {}).update(snapshot_facts(one))
     for name in failed:
         entries[name]["seconds"] = round(became[name].seconds, 3) if name in became else 0.0
     try:
@@ -56,7 +56,7 @@ def _why(done: Done[CollectedCluster] | None) -> str:
     return "was not read" if done is None else done.error or "no result was returned"
 
 
-def _snapshot_facts(one: CollectedCluster) -> Mapping[str, Any]:
+def snapshot_facts(one: CollectedCluster) -> Mapping[str, Any]:
     return {
         "taken_at": one.taken_at,
         "seconds": one.seconds,

@@ -13,7 +13,7 @@ from kfix.fleet.audit.scenarios import JudgedScenarios, LiveBrokers, RunScenario
 from kfix.fleet.audit_run import EngineOptions
 from kfix.fleet.engine import Engine
 from kfix.fleet.engines import audit_engine
-from kfix.fleet.model.scenarios import BROKER, PAIR, RACK, FleetForecast, ScenarioRow
+from kfix.fleet.model.scenarios import BROKER, PAIR, RACK, FleetForecast, ScenarioRow, worst_first
 from kfix.fleet.store.audits import audits, read_rows
 from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.runs import Run, newest_run
@@ -58,7 +58,7 @@ def fleet_forecast(
             judged = _stored(root, found) or RunScenarios(root, found, engine).every()
         else:
             judged, absent = _judged(root, found, engine, wanted, names)
-    rows = sorted((r for r in judged.rows if r.cluster in inventory.clusters), key=lambda r: r.rank, reverse=True)
+    rows = worst_first(r for r in judged.rows if r.cluster in inventory.clusters)
     return FleetForecast(
         day=found.day,
         run=found.id,

@@ -104,6 +104,9 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "collect": Command(
                 "kfix.fleet.cli.collect:collect", "Read many clusters at once and store the snapshots as one run."
             ),
+            "import": Command(
+                "kfix.fleet.cli.collect:load", "Store snapshot files of clusters that cannot be reached from here."
+            ),
             "runs": Command(
                 "kfix.fleet.cli.store:runs",
                 "List the runs of a store, oldest first, including unfinished ones.",

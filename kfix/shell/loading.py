@@ -19,6 +19,7 @@ from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
 from kfix.front.formatted import FormattedCommand
 from kfix.front.terminal import run_on
+from kfix.shell.examples import EXAMPLES
 
 #: Packages that are not installed with kfix itself, and the extra that brings each.
 _EXTRAS = {"pyarrow": "fleet", "duckdb": "fleet", "jinja2": "fleet", "plotly": "fleet"}
@@ -46,9 +47,12 @@ class CommandGroup:
 class LazyGroup(TyperGroup):
     """A group whose commands are known by name and summary until one of them is called."""
 
-    def __init__(self, *, table: Mapping[str, Command | CommandGroup] | None = None, **settings: Any) -> None:
+    def __init__(
+        self, *, table: Mapping[str, Command | CommandGroup] | None = None, prefix: str = "", **settings: Any
+    ) -> None:
         super().__init__(**settings)
         self.table = dict(table or {})
+        self.prefix = prefix
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature of typer's groups
         return list(self.table)
@@ -57,7 +61,9 @@ class LazyGroup(TyperGroup):
         entry = self.table.get(cmd_name)
         if entry is None:
             return None
-        return grouped(cmd_name, entry) if isinstance(entry, CommandGroup) else _loaded(cmd_name, entry)
+        if isinstance(entry, CommandGroup):
+            return grouped(cmd_name, entry)
+        return _loaded(cmd_name, entry, f"{self.prefix}{cmd_name}")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0] if args else ""
@@ -71,10 +77,26 @@ class LazyGroup(TyperGroup):
 
 
 def grouped(name: str, group: CommandGroup) -> LazyGroup:
-    return LazyGroup(name=name, help=group.summary, no_args_is_help=True, rich_markup_mode=None, table=group.commands)
+    return LazyGroup(
+        name=name,
+        help=group.summary,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        table=group.commands,
+        prefix=f"{name} ",
+    )
 
 
-def _loaded(name: str, command: Command) -> Any:
+def _epilog(where: str) -> str:
+    """Returns the examples of a command for the end of its help."""
+    if not (lines := EXAMPLES.get(where)):
+        return ""
+    # The first character makes click keep the lines as they are.
+    return "\n".join(("\b", "Examples:", *(f"  kfix {line}" for line in lines)))
+
+
+def _loaded(name: str, command: Command, where: str) -> Any:
+    """Loads a command; `where` are its words, such as `runbook plan`."""
     module, _, attribute = command.where.partition(":")
     try:
         found = getattr(import_module(module), attribute)
@@ -90,6 +112,9 @@ def _loaded(name: str, command: Command) -> Any:
         alone.command(name, cls=FormattedCommand)(found)
         made = typer.main.get_command(alone)
     made.name = name
+    made.epilog = _epilog(where)
+    for other, each in getattr(made, "commands", {}).items():
+        each.epilog = _epilog(f"{where} {other}")
     if not command.prints:
         # The callback of a group also runs before the help of its commands; it calls `run_on` itself.
         for each in getattr(made, "commands", {"": made}).values():

@@ -16,7 +16,7 @@ from kfix.core.clusters import SnapshotOptions
 from kfix.core.cyclic import without_collector
 from kfix.core.diagnosis.exit_codes import CANNOT_TELL, HEALTHY
 from kfix.core.diagnosis.finding import Diagnosis, Severity
-from kfix.core.errors import KfixError, UnreachableError
+from kfix.core.errors import KfixError, OwnLimitError, UnreachableError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.snapshot.traffic import Traffic, in_all
 from kfix.core.wording import ago
@@ -114,7 +114,7 @@ class ClusterWatch:
         except KfixError as error:
             if not (isinstance(error, UnreachableError) or self._state.snapshots):
                 raise
-            self._lose(str(error))
+            self._lose(error)
             again_in = 0.0
         self._state = replace(self._state, reading=self._app.clock.monotonic() - began)
         return again_in
@@ -155,26 +155,35 @@ class ClusterWatch:
         )
         return judged.again_in
 
-    def _lose(self, error: str) -> None:
+    def _lose(self, error: KfixError) -> None:
+        """Keeps all findings; the cluster is lost only if it was asked."""
         now = self._app.clock.now()
-        self._watched, turns = lose(self._watched, now, error)
-        if self._recorder is not None:
-            if self._lost:
-                self._recorder.write_waiting()
-            else:
-                self._recorder.remark("lost", error)
-                self._lost = True
+        turns: tuple[Turn, ...] = ()
+        if isinstance(error, OwnLimitError):
+            self._unrecorded = self._unrecorded or (self._app.clock.monotonic(), str(error))
+        else:
+            self._watched, turns = lose(self._watched, now, str(error))
+            self._remark_lost(str(error))
         self._state = replace(
             self._state,
             at=now,
             diagnosis=None,
             confirmed=False,
-            error=error,
+            error=str(error),
             turns=turns,
             watched=self._watched,
             failures=self._state.failures + 1,
             maintenance=self._passing(Diagnosis(self._state.cluster, now, ())).maintenance,
         )
+
+    def _remark_lost(self, error: str) -> None:
+        if self._recorder is None:
+            return
+        if self._lost:
+            self._recorder.write_waiting()
+        else:
+            self._recorder.remark("lost", error)
+            self._lost = True
 
     def _record(self, snapshot: Snapshot) -> None:
         if self._recorder is None:

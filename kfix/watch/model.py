@@ -13,7 +13,7 @@ UNREACHABLE = "unreachable"
 
 
 class TurnKind(StrEnum):
-    """How a finding changed. `explained`: it is now a consequence of another reported finding.
+    """How a finding changed. `explained`: it is now a consequence of another reported finding, or turned into it.
 
     `lost` and `back` concern the cluster: no source answers, and one answers again.
     """
@@ -54,11 +54,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A finding that was seen and not yet seen to be gone. `worst` is its highest severity so far."""
+    """A finding that was seen and not yet seen to be gone. `worst` is its highest severity so far.
+
+    `into` is the key of the finding that explains it now, or that it turned into; "" if there is none.
+    """
 
     finding: Finding
     since: float
     worst: Severity
+    into: str = ""
 
     @property
     def severity(self) -> Severity:

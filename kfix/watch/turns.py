@@ -6,12 +6,13 @@ Each change is returned once, however often the snapshots repeat it.
   the finding stands.
 - A finding that is now reported only as advice is better, not fixed.
 - A finding that is now a consequence of another one is explained; it lasts until no snapshot shows it.
+- A finding that turned into another one, no milder and of the same partitions, is explained by it, and ends with it.
 - A finding that has just changed, and may pass by itself, is neither new nor fixed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
@@ -38,7 +39,9 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
         if f is not head
     }
     muted = {each.finding.key for each in diagnosis.muted}
+    explained = _turned_into(known_before, diagnosis) | explained
     doubtful = {f.key.removesuffix(_JUST_NOW) for f in diagnosis.walk() if f.unsettled}
+    doubtful |= _turned_into(known_before, diagnosis, unsettled=True).keys()
     complete = not diagnosis.could_not_read
     standing: dict[str, Standing] = {}
     lasting: dict[str, Standing] = {}
@@ -55,7 +58,7 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
         if key in heads:
             continue
         if key in explained:
-            lasting[key] = known
+            lasting[key] = replace(known, into=explained[key])
             if key in before.standing:
                 turns.append(_over(TurnKind.EXPLAINED, known, key, at, explained[key]))
         elif key in doubtful or key in muted or not complete:
@@ -63,6 +66,22 @@ def compare(before: Watched, diagnosis: Diagnosis) -> tuple[Watched, tuple[Turn,
         else:
             turns.append(_over(TurnKind.FIXED, _by_itself(known, key, diagnosis), key, at))
     return Watched(standing, lasting), tuple(sorted(turns, key=_rank))
+
+
+def _turned_into(known: Mapping[str, Standing], diagnosis: Diagnosis, *, unsettled: bool = False) -> dict[str, str]:
+    """Returns {key: key of the finding that it turned into}, for findings that the diagnosis does not show.
+
+    A fault that another check reports now, of the same partitions and no milder, has not ended.
+    """
+    shown = {f.key: f for f in diagnosis.walk() if f.unsettled is unsettled}
+    begun = [(key, f, set(f.partitions)) for key, f in shown.items() if key not in known and f.partitions]
+    turned = {key: each.into for key, each in known.items() if each.into in shown}
+    for key, each in known.items():
+        for new, f, tps in begun:
+            no_milder = unsettled or f.worst >= each.severity
+            if f.code != each.finding.code and no_milder and not tps.isdisjoint(each.finding.partitions):
+                turned.setdefault(key, new)
+    return {key: new for key, new in turned.items() if key not in shown}
 
 
 def lose(before: Watched, at: float, error: str) -> tuple[Watched, tuple[Turn, ...]]:

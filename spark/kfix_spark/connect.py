@@ -18,7 +18,7 @@ from kfix_spark import masters
 from kfix_spark.package import make_package
 from kfix_spark.rdd import DEAD, SAME_PYTHON
 from kfix_spark.session import not_started, one_line, quiet
-from kfix_spark.spread import FileNotReadError, TasksDiedError, do, lost
+from kfix_spark.spread import FileNotReadError, TasksDiedError, do, lost, too_large
 
 A = TypeVar("A")
 _SCHEMA: Final = "at bigint, answer binary"
@@ -82,6 +82,8 @@ class ConnectCluster:
                 raise UsageError(f"the workers cannot run kfix: {one_line(said)}", hint=SAME_PYTHON) from None
             if "UNAVAILABLE" in said or "SESSION_CLOSED" in said:
                 raise lost(one_line(error)) from None
+            if refused := too_large(said):
+                raise refused from None
             if DEAD.search(said):
                 raise TasksDiedError(one_line(error)) from None
             raise FileNotReadError(one_line(error)) from None

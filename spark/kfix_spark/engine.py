@@ -136,7 +136,7 @@ class SparkEngine:
             said = ""
         if not said or isinstance(error, (Py4JNetworkError, OSError)) or _unanswered(error, said):
             return self._cluster.ended()
-        return _user_error(said, error, what)
+        return spread.too_large(said) or _user_error(said, error, what)
 
     @contextlib.contextmanager
     def _views(self, tables: Mapping[str, Any]) -> Iterator[Any]:

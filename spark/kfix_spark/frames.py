@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+from pyspark.sql.functions import coalesce, col
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kfix.fleet.engine import EarlierFindings, StoredRows
@@ -25,14 +27,22 @@ def files_frame(session: Any, given: StoredRows) -> Any:
     base = folder_of(given.folder)
     paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f"{base}/{file.path}") for file in given.files]
     columns = from_arrow_schema(given.schema)
-    return session.read.schema(columns).option("basePath", base).parquet(*paths).select(*columns.names)
+    rows = session.read.schema(columns).option("basePath", base).parquet(*paths).select(*columns.names)
+    if given.renames is None:
+        return rows
+    # Names that no table has as a column.
+    was, name, until, after = (f"renamed {column}" for column in given.renames.column_names)
+    names = session.createDataFrame(given.renames).toDF(was, name, until, after).hint("broadcast")
+    at = (col(was) == col("cluster")) & (col("day") <= col(until)) & (col("day") > col(after))
+    found = rows.join(names, at, "left")
+    return found.withColumn("cluster", coalesce(col(name), col("cluster"))).select(*columns.names)
 
 
 def earlier_frame(session: Any, before: EarlierFindings, columns: Sequence[str]) -> Any:
     """Returns a DataFrame with these columns of the earlier findings of each cluster as the list `before`."""
     names = dict.fromkeys(("cluster", "status", *columns))
     schema = pa.schema([before.rows.schema.field(name) for name in (*names, "day", "run")])
-    rows = files_frame(session, StoredRows(schema, before.rows.folder, before.rows.files))
+    rows = files_frame(session, replace(before.rows, schema=schema))
     wanted = session.createDataFrame(before.of).hint("broadcast")
     found = rows.join(wanted, ["cluster", "day", "run"]).where("status <> 'fixed'")
     listed = ", ".join(f"`{name}`" for name in columns)

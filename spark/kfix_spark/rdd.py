@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException, PythonException
 from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix_spark.heart import Heart
 from kfix_spark.session import one_line
-from kfix_spark.spread import FileNotReadError, TasksDiedError, do
+from kfix_spark.spread import FileNotReadError, TasksDiedError, do, too_large
 
 A = TypeVar("A")
 _PATIENCE: Final = 120.0
@@ -59,6 +59,8 @@ class RddCluster:
                 raise self._heart.ended("Spark has stopped: its master or all its workers are gone") from None
             if _PYTHON_FAILED in said or isinstance(error, PythonException):
                 raise UsageError(f"the workers cannot run kfix: {python_line(said)}", hint=SAME_PYTHON) from None
+            if refused := too_large(said):
+                raise refused from None
             if DEAD.search(said):
                 raise TasksDiedError(one_line(error)) from None
             raise FileNotReadError(one_line(error)) from None

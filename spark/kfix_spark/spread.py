@@ -29,6 +29,7 @@ _TASKS_A_CORE = 2
 _WAVES = 2
 _LOOK_AFTER = 2.0
 _Chunk = list[tuple[str, Any]]
+_LARGEST = "spark.driver.maxResultSize"
 DIED = "its process died: out of memory, or killed"
 
 
@@ -181,6 +182,13 @@ def _portable(done: Done[Any], error: Exception) -> Done[Any]:
     except Exception:  # noqa: BLE001
         return Done(done.name, None, f"internal error: cannot pickle its result: {type(error).__name__}", done.seconds)
     return done
+
+
+def too_large(said: str) -> KfixError | None:
+    """Returns the error if Spark says that the driver refuses an answer: then none of its rows may be missing."""
+    if _LARGEST not in said:
+        return None
+    return lost("an answer is too large for the driver", hint=f"--spark-conf {_LARGEST}=4g, or 0 for any size")
 
 
 def lost(reason: str, hint: str = "") -> KfixError:

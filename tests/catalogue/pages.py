@@ -8,6 +8,7 @@ from typer.main import get_command
 
 from kfix.fleet.store.tables import ALL
 from kfix.shell.app import app
+from kfix.shell.examples import EXAMPLES
 
 
 def commands() -> list[tuple[tuple[str, ...], Any]]:
@@ -49,7 +50,23 @@ def _section(words: tuple[str, ...], command: Any) -> list[str]:
     table = [("argument", _metavar(p), p) for p in arguments] + [("option", _option(p), p) for p in options]
     rows = [f"| `{_cell(name)}` | {_cell(p.help)}{_default(p)} |" for _, name, p in table]
     header = ["", "| argument or option | meaning |", "|---|---|"] if rows else []
-    return ["", f"## {' '.join(words)}", "", command.help.strip(), "", "```text", usage, "```", *header, *rows]
+    return [
+        "",
+        f"## {' '.join(words)}",
+        "",
+        command.help.strip(),
+        "",
+        "```text",
+        usage,
+        "```",
+        *header,
+        *rows,
+        *_examples(words),
+    ]
+
+
+def _examples(words: tuple[str, ...]) -> list[str]:
+    return ["", "```text", *(f"kfix {line}" for line in EXAMPLES[" ".join(words[1:])]), "```"]
 
 
 def _metavar(parameter: Any) -> str:

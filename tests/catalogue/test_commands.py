@@ -1,10 +1,16 @@
 """The table of commands: each is there, has the same summary in the table, and stands in the reference."""
 
 import inspect
+import re
+import shlex
 from importlib import import_module
 from typing import Any
 
+from typer.testing import CliRunner
+
+from kfix.shell.app import app
 from kfix.shell.commands import COMMANDS
+from kfix.shell.examples import EXAMPLES
 from kfix.shell.loading import Command, CommandGroup
 from tests.catalogue.pages import commands
 from tests.places import ROOT
@@ -37,6 +43,27 @@ def test_the_table_describes_a_command_as_the_command_does():
             faults.append(f"{entry.where}: {entry.summary!r} is not the beginning of {own!r}")
     assert entries()
     assert faults == []
+
+
+def test_each_command_has_examples_that_are_right(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("KFIX_STATE_HOME", str(tmp_path))
+    known = {" ".join(words[1:]): command for words, command in commands()}
+    assert known.keys() <= EXAMPLES.keys()
+    alone = re.compile(
+        r"examples/|^(explain|completion|schema|runbook (list|show|doc|schema|validate)|lab incidents)\b"
+    )
+    for name, examples in EXAMPLES.items():
+        for example in examples:
+            words = shlex.split(example)
+            assert example.startswith(name)
+            if name in known:
+                known[name].make_context(name, words[len(name.split()) :], parent=None)
+            if alone.search(example):
+                done = CliRunner().invoke(app, words)
+                assert done.exit_code in {0, 20, 21, 22}, (example, done.output)
+                assert "Traceback" not in done.output
 
 
 def test_the_commands_of_runbooks_are_all_there():

@@ -13,18 +13,21 @@ from deltalake import DeltaTable
 
 from kfix.core.criteria import Criteria
 from kfix.core.inventory.model import Inventory, Mute
+from kfix.fleet.audit.scenario_sql import EVERY_TOTAL, HITS, LOST_TOPICS
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engines import judge_stored
+from kfix.fleet.history import recording_sql
 from kfix.fleet.stage import LARGE, Staged
 from kfix.fleet.store.history_tables import TRANSITIONS
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.store.tables import ALL, QUORUM
+from kfix.fleet.synthetic import fleet, snapshot_of
 from kfix_diagnostics.engine import diagnose
 from kfix_spark.engine import _fresh
 from tests.unit.diagnostics.all_cases import kraft_cases
-from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
+from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, entry
 from tests.unit.fleet.audit_runs import reported as reported_by
 from tests.unit.fleet.test_embedded import written
 
@@ -209,6 +212,65 @@ def test_audits_over_several_days_are_the_same_with_all_sql_on_spark(spark, tmp_
     assert told["spark"] == told["embedded"]
     seen = {f.status for findings, *_ in told["spark"] for f in findings}
     assert seen == {"new", "still", "worse", "fixed", "unknown"}
+
+
+@ONLY_ANSI
+def test_every_table_of_a_second_night_is_the_same_and_no_row_of_it_passes_through_the_driver(spark, tmp_path):
+    """One broker of each cluster was restarted meanwhile, one cluster has another name, one topic was created again."""
+    roots = {name: tmp_path / name for name in ("embedded", "spark")}
+    told = {}
+    for name, engine in (("embedded", EmbeddedEngine(1)), ("spark", DriverWithoutRows(spark))):
+        for number in range(2):
+            several = [replace(c, day_number=number, deaths=2 * number) for c in fleet(6, 300, sick=0.01, dead_every=3)]
+            renamed = replace(snapshot_of(several.pop()), taken_at=day_seconds(number))
+            ids = {topic: f"{topic} {number}" for topic in list(renamed.zookeeper.topics_created)[:1]}
+            report = reported_by(
+                roots[name],
+                audited(
+                    roots[name],
+                    several,
+                    engine,
+                    number=number,
+                    snapshots={f"called {number}": replace(renamed, topic_ids=ids)},
+                ),
+                engine,
+            )
+        told[name] = (report.findings, report.trend, report.cluster_trends, report.history, report.scenarios)
+    assert told["spark"] == told["embedded"]
+    shown = {name: tables(place_of(root), days=30, snapshots=9) for name, root in roots.items()}
+    own = {"began", "ended", "manifest", "engine", "seconds", "taken_at"}
+    for spec in ALL:
+        kept = [f'"{column}"' for column in spec.schema.names if column not in own]
+        sql = f"SELECT {', '.join(kept)} FROM {spec.name} ORDER BY ALL"
+        rows = {name: EmbeddedEngine(1).query(sql, tables_).to_pylist() for name, tables_ in shown.items()}
+        assert rows["spark"] == rows["embedded"], spec.name
+        assert rows["spark"] or spec is QUORUM, spec.name
+    kinds = {(r["kind"], r["cluster"]) for r in rows_of(shown["spark"], TRANSITIONS)}
+    assert {kind for kind, _ in kinds} >= {"leader", "isr", "restart", "recreated"}
+    assert "called 0" not in {name for _, name in kinds}
+
+
+class DriverWithoutRows:
+    """Spark as an engine of which this process asks no rows of these tables, and no failures."""
+
+    def __init__(self, engine):
+        self._engine = engine
+
+    def __getattr__(self, name):
+        return getattr(self._engine, name)
+
+    def query(self, sql, given):
+        writes = (recording_sql.TRANSITIONS, recording_sql.EPISODES, EVERY_TOTAL, HITS, LOST_TOPICS)
+        assert not sql.startswith(writes)
+        return self._engine.query(sql, given)
+
+
+def day_seconds(number):
+    return AT + 86_400 * number
+
+
+def rows_of(shown, spec):
+    return EmbeddedEngine(1).query(f"SELECT * FROM {spec.name}", shown).to_pylist()
 
 
 def test_questions_about_a_store_are_answered_the_same(spark, tmp_path):

@@ -72,6 +72,10 @@ with wiring.engine('local[1]', settings={'spark.driver.memory': '512m'}) as e:
 STOPPED = KILLED.replace("signal.SIGKILL", "signal.SIGSTOP").replace(
     "with wiring", "from kfix_spark import heart\nheart.STILL_FOR = 5.0\nwith wiring"
 )
+#: An answer that is larger than the driver takes from its executors.
+TOO_LARGE = WITHOUT_HEAP.replace("'spark.driver.memory': '512m'", "'spark.driver.maxResultSize': '64k'").replace(
+    "SELECT size(sequence(1, id)) FROM range(300000000, 300000001)", "SELECT id FROM range(1000000)"
+)
 
 
 @pytest.mark.parametrize(
@@ -82,10 +86,11 @@ STOPPED = KILLED.replace("signal.SIGKILL", "signal.SIGSTOP").replace(
             "Spark's Java process has no memory left and has ended; its heap is 512m; --spark-conf spark.dr",
         ),
         (STOPPED, "Spark's Java process has not answered for 5 s; its heap is 1g"),
+        (TOO_LARGE, "an answer is too large for the driver; --spark-conf spark.driver.maxResultSize="),
     ],
-    ids=["without memory", "stopped"],
+    ids=["without memory", "stopped", "too large"],
 )
-def test_java_without_memory_and_one_that_stands_still_are_named(program, said):
+def test_a_java_that_cannot_go_on_ends_the_work_and_is_named(program, said):
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=seconds(120)
     )

@@ -133,7 +133,9 @@ def _row(broker: int, case: CaseFile) -> Evidence:
     if broker in case.frozen:
         value = f"{not_alive(case)}; {where or 'its address'} accepts connections and does not answer"
         return Evidence(source, f"broker {broker}", value)
-    return Evidence(source, f"broker {broker}", f"not alive{f', last seen at {where}' if where else ''}")
+    answered = case.snapshot.memory.alive.get(broker)
+    seen = f"; it answered an earlier snapshot {ago(case.taken_at - answered)} ago" if answered is not None else ""
+    return Evidence(source, f"broker {broker}", f"not alive{f', last seen at {where}' if where else ''}{seen}")
 
 
 def _frozen(brokers: tuple[int, ...], case: CaseFile) -> str:

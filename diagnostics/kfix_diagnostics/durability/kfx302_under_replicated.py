@@ -7,7 +7,9 @@ Why it matters
 How kfix knows
     The ISR of each partition against its assignment, by the broker that is missing; a partition that lacks two brokers
     is in both findings. Replicas that a reassignment is still adding do not count. A broker that came back less than
-    the restart grace ago is catching up.
+    the restart grace ago is catching up, unless a partition has lacked it for more than twice that: such a broker
+    starts again and again. The age is that of the
+    last write of ZooKeeper's record, so a lower bound; where the partitions differ, that of the oldest is added.
 
 Remedies, safest first
     Dead broker: start it. Alive but lagging behind one leader only: repair the link between the two. Lagging behind all
@@ -29,6 +31,7 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.core.derive.conditions import UNDER_REPLICATED
+from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Finding, Remedy, Severity
 from kfix.core.wording import ago, at_least, brokers_named
 from kfix_diagnostics._bans import no_election
@@ -67,38 +70,49 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]) -> Finding:
     tps = tuple(row.tp for row in rows)
-    first = rows[0].tp
-    oldest = max(row.state_age for row in rows)
-    since = f" for {at_least(oldest)}" if oldest >= 0 else ""
+    oldest = max(rows, key=lambda row: row.state_age)
+    since, calm = _since(rows, oldest), _calm(missing, oldest, case)
     return Finding(
         code=CODE,
-        severity=Severity.INFO if case.calm(missing) else Severity.WARNING,
+        severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"without {brokers_named(missing)}",
         summary=f"{per_topic(tps)} {are(topics(tps))} under-replicated: {brokers_named(missing)} "
         f"{has(len(missing)) if since else are(len(missing))} {'been ' if since else ''}out of sync{since}",
         cause=cause_of(missing, rows, case),
-        evidence=partition_rows(case, first),
-        remedies=tuple(_remedies(missing, rows, case)),
+        evidence=partition_rows(case, oldest.tp),
+        remedies=(Remedy("Wait: an ordinary restart has the same symptoms"),)
+        if calm
+        else tuple(bring_back(missing, rows, case)),
         never=(_NEVER if left_out_at(missing, rows, case) else f"{_NEVER}, and {NO_RESTART}",),
         forbids=(no_election(tps),),
         partitions=tps,
-        headline=_headline(missing, case) if case.calm(missing) else "",
+        headline=_headline(missing, oldest, case) if calm else "",
+        token=",".join(map(str, missing)),
         follows=(*explained(missing, rows, case), *others, *lag_keys(missing, case)),
     )
 
 
-def _headline(missing: Missing, case: CaseFile) -> str:
+def _since(rows: Rows, oldest: PartitionFacts) -> str:
+    """Returns for how long the brokers have been missing everywhere, and where for longest: since the last write."""
+    least = min(row.state_age for row in rows)
+    if oldest.state_age < 0:
+        return ""
+    everywhere = f" for {at_least(least)}" if least >= 0 else ""
+    longest = at_least(oldest.state_age)
+    return everywhere if everywhere == f" for {longest}" else f"{everywhere}, at {oldest.tp} for {longest}"
+
+
+def _calm(missing: Missing, oldest: PartitionFacts, case: CaseFile) -> bool:
+    """Returns whether an ordinary restart may explain it: away for one restart grace, and catching up for another."""
+    return case.calm(missing) and oldest.state_age <= 2 * case.criteria.restart_grace
+
+
+def _headline(missing: Missing, oldest: PartitionFacts, case: CaseFile) -> str:
     """Returns what the first line says while a broker that came back catches up; of one that left, KFX401 says it."""
     there = [b for b in missing if b not in case.dead]
     ages = [age for b in there for age in (case.back_for(b), case.troubled_at_most(b)) if age is not None]
     if not ages:
         return ""
-    left = ago(case.criteria.restart_grace - min(ages))
+    grace = case.criteria.restart_grace
+    left = ago(min(grace - min(ages), 2 * grace - oldest.state_age))
     return f"{came_back(missing, case)} and {are(len(missing))} catching up, an alarm in {left}"
-
-
-def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
-    if case.calm(missing):
-        yield Remedy("Wait: an ordinary restart has the same symptoms")
-        return
-    yield from bring_back(missing, rows, case)

@@ -25,6 +25,7 @@ Sources
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 
@@ -44,11 +45,14 @@ CODE = "KFX117"
 _USUAL_PARTITIONS = 50
 _SHOWN = 5
 _UNNAMED = -1
+#: The two forms of a word in a `Meaning`.
+_NUMBER = re.compile(r"\[([^|\]]+)\|([^\]]+)\]")
 _LEADER_ERRORS = frozenset({5, 6, 19, 20})
 #: {kind: the kinds that explain it where they are about the same broker}.
 _EXPLAINED_BY = {
-    "stopped": ("all log dirs", "disk full", "truncation refused", "cluster id", "broker id", "id taken"),
+    "stopped": ("files", "all log dirs", "disk full", "truncation refused", "cluster id", "broker id", "id taken"),
     "shutting down": (
+        "files",
         "all log dirs",
         "disk full",
         "truncation refused",
@@ -57,9 +61,9 @@ _EXPLAINED_BY = {
         "id taken",
         "stopped",
     ),
-    "log dir": ("all log dirs", "disk full"),
+    "log dir": ("files", "all log dirs", "disk full"),
     "gone": ("all log dirs", "disk full", "truncation refused", "stopped", "shutting down"),
-    "unreachable": ("advertised",),
+    "unreachable": ("advertised", "gone", "stopped", "shutting down"),
     "voter": ("no voters",),
 }
 
@@ -77,7 +81,8 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         return
     kinds: dict[str, list[Complaint]] = {}
     for each in text.complaints:
-        kinds.setdefault(each.about, []).append(each)
+        of_commits = each.about == "min isr" and each.name.startswith(f"{OFFSETS_TOPIC}-")
+        kinds.setdefault("commits" if of_commits else each.about, []).append(each)
     down = {row.tp for row in rows if row.leaderless} | {_partition(c.name) for c in kinds.get("offline", ())}
     groups = [c for c in kinds.get("group", ()) if not _explained(c.name, down, case)]
     if groups:
@@ -223,27 +228,38 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
         "names": names,
         "have": has(max(len(named), 1)),
         "broker": brokers_named(brokers) if brokers else _unnamed(found),
-        "ids": ", ".join(map(str, brokers)) or "that the text does not name",
+        "node": _nodes("controller", brokers),
+        "voter": _nodes("voter", brokers),
         "detail": some(details) or "the text names nothing more",
         "more": f": {some(details)}" if details else "",
     }
+
+    def said(text: str) -> str:
+        return _NUMBER.sub(lambda forms: forms[2 if len(brokers) > 1 else 1], text).format_map(words)
+
     return Finding(
         code=meaning.code,
         severity=meaning.severity,
         obj=_object(meaning, words, brokers, names),
-        summary=meaning.summary.format_map(words),
-        cause=Cause(meaning.cause, meaning.confidence),
+        summary=said(meaning.summary),
+        cause=Cause(said(meaning.cause), meaning.confidence),
         evidence=_evidence(found),
         blocked=blocked(case, tps) if meaning.code == NO_LEADER else Blocked("" if groups else meaning.blocked, groups),
         remedies=(
-            *(Remedy(text.format_map(words)) for text in meaning.remedies),
+            *(Remedy(said(text)) for text in meaning.remedies),
             *([runbook(case, meaning.runbook, meaning.repairs)] if meaning.runbook else []),
             diagnose_again(case, "Diagnose the cluster itself"),
         ),
-        never=(meaning.never.format_map(words),),
+        never=(said(meaning.never),),
         partitions=tps,
         headline=meaning.about if meaning.severity is Severity.INFO else "",
     )
+
+
+def _nodes(noun: str, ids: tuple[int, ...]) -> str:
+    if not ids:
+        return f"a {noun} that the text does not name"
+    return f"{noun}{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
 
 
 def _unnamed(found: list[Complaint]) -> str:
@@ -256,7 +272,7 @@ def _object(meaning: Meaning, words: dict[str, str], brokers: tuple[int, ...], n
     if brokers and meaning.of_brokers:
         return words["broker"]
     if brokers and meaning.about == "a voter":
-        return f"voter {words['ids']}"
+        return words["voter"]
     return names or meaning.about
 
 

@@ -137,11 +137,12 @@ def _remedies(kind: _Kind, tps: tuple[TopicPartition, ...], able: tuple[int, ...
     starts = list(_starts(tps, case))
     for at, (brokers, found) in enumerate(starts[:_STARTS_SHOWN]):
         first = f"Start {either(brokers)} first" if at == 0 else f"Then start {either(brokers)}"
-        doubt = "" if kind is _Kind.DEAD else " if not running"
-        yield Remedy(f"{first}{doubt}: {_basis(found[0], case)} of {per_topic(found)} and can lead without loss")
+        doubt = "" if kind is _Kind.DEAD else ", if not running"
+        why = f"{_basis(found[0], case)} of {per_topic(found)} and can lead without loss"
+        yield Remedy(f"{first} with its old disk, never with an empty one{doubt}: {why}")
     if len(starts) > _STARTS_SHOWN:
         rest = sorted({b for brokers, _ in starts[_STARTS_SHOWN:] for b in brokers})
-        yield Remedy(f"Then start {brokers_named(rest)}")
+        yield Remedy(f"Then start {brokers_named(rest)} with their old disks")
     lost = tuple(tp for tp in tps if not _can_lead(tp, case))
     if lost:
         yield _start_all(lost, case)
@@ -182,7 +183,8 @@ def _start_all(tps: tuple[TopicPartition, ...], case: CaseFile) -> Remedy:
     text = case.snapshot.pasted
     last = sorted({b for tp in tps for b in (text.last_known_elr.get(tp, ()) if text is not None else ())})
     begin = f", {brokers_named(last)} first (LastKnownElr)" if last else ""
-    who = f"Start {brokers_named(replicas)} if not running{begin}" if replicas else "Start every broker"
+    disks = "its old disk" if len(replicas) == 1 else "their old disks"
+    who = f"Start {brokers_named(replicas)} with {disks} if not running{begin}" if replicas else "Start every broker"
     return Remedy(
         f"{who}: the text shows neither ISR nor ELR of {per_topic(tps)}, so it is unknown which replica has all records"
     )

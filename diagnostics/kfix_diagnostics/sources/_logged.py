@@ -5,7 +5,7 @@ Each kind of error that `kfix/diagnose/pasted` recognizes has one row here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kfix.core.diagnosis.finding import Confidence, Severity
@@ -19,10 +19,11 @@ _CERTAIN, _LIKELY, _POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """`{names}` are partitions or groups, `{broker}` and `{ids}` brokers. `{detail}` is what else the lines name,
-    `{more}` the same behind a colon, if there is anything.
+    """`{names}` are partitions or groups, `{broker}`, `{node}` and `{voter}` nodes. `{detail}` is what else the lines
+    name, `{more}` the same behind a colon, if there is anything.
 
-    Summary, cause, remedies and `never` are sentences without the final period. `blocked` says which clients wait.
+    `[runs|run]` is singular or plural by the number of brokers. Summary, cause, remedies and `never` are sentences
+    without the final period. `blocked` says which clients wait.
     `about` is what the finding is about where the text names neither partition nor broker.
     """
 
@@ -50,12 +51,21 @@ class Meaning:
 _DISK = "Do not restart it with an empty disk while it has the only in-sync replica of a partition"
 _META = "Do not delete meta.properties and do not format the log directories: they hold the partitions"
 _CLEAN = "Do not trigger an unclean election: a broker with all records may be alive, or can be started"
+_MIN_ISR: Final = Meaning(
+    "KFX301", _C, "partitions", "producers with acks=all fail for {names}: fewer replicas are in sync than "
+    "min.insync.replicas requires{more}", "replicas are dead or lag, or the topic has too few of them", _POSSIBLE,
+    ("Start the brokers of the missing replicas with their old disks, never with an empty one",
+     "If the topic has fewer replicas than min.insync.replicas requires, give it more, or lower the setting"),
+    "Do not trigger an election of any kind: the partitions have leaders, and an election brings no replica back",
+    "producers with acks=all", "under-min-isr",
+    "The runbook names the broker to start and verifies recovery. Last resort: lower min.insync.replicas",
+)  # fmt: skip
 MEANINGS: Final = {
     "offline": Meaning(
         NO_LEADER, _C, "partitions", "{names} {have} no leader: the controller found no replica that may lead. "
         "The text shows neither its replicas nor its ISR", "no in-sync replica is alive", _LIKELY,
         ("Describe the topic, which shows the replicas and the ISR: kafka-topics.sh --describe",
-         "Start the brokers of the ISR; one of them leads by itself then"),
+         "Start the brokers of the ISR with their old disks; one of them leads by itself then"),
         _CLEAN, "producers and consumers of these partitions",
     ),
     "rebalancing": Meaning(
@@ -81,19 +91,15 @@ MEANINGS: Final = {
          "If that does not end it, abort it with kafka-transactions.sh abort and the numbers above"),
         "Do not restart brokers because of it: the transaction stays open", "consumers with read_committed",
     ),
-    "min isr": Meaning(
-        "KFX301", _C, "partitions", "producers with acks=all fail for {names}: fewer replicas are in sync than "
-        "min.insync.replicas requires{more}", "replicas are dead or lag, or the topic has too few of them", _POSSIBLE,
-        ("Start the brokers of the missing replicas",
-         "If the topic has fewer replicas than min.insync.replicas requires, give it more, or lower the setting"),
-        "Do not trigger an election of any kind: the partitions have leaders, and an election brings no replica back",
-        "producers with acks=all", "under-min-isr",
-        "The runbook names the broker to start and verifies recovery. Last resort: lower min.insync.replicas",
+    "min isr": _MIN_ISR,
+    "commits": replace(
+        _MIN_ISR, code="KFX304", blocked="commits of the groups of these partitions",
+        summary=_MIN_ISR.summary.replace("producers with acks=all fail for", "commits of groups fail at"),
     ),
     "shrunk": Meaning(
         "KFX302", _W, "partitions", "{broker} left the ISR of {names} and did not rejoin it in this text",
         "the replica is dead, slow, or cut off from the leader", _POSSIBLE,
-        ("Check whether {broker} runs, and that the leader can reach it",), _CLEAN,
+        ("Check whether {broker} [runs|run], and that the leader can reach [it|them]",), _CLEAN,
     ),
     "log dir": Meaning(
         "KFX406", _W, "a log directory",
@@ -102,7 +108,8 @@ MEANINGS: Final = {
         ("Repair the disk or the file system, then restart {broker}: it reads its directories at the start",), _DISK,
     ),
     "all log dirs": Meaning(
-        "KFX406", _C, "log directories", "{broker} stopped itself: all its log directories failed ({detail})",
+        "KFX406", _C, "log directories", "{broker} stopped [itself: all its|themselves: all their] log directories "
+        "failed ({detail})",
         "the disk failed, was unmounted, or its file system reports errors", _LIKELY,
         ("Repair the disk or the file system with its old data, then start {broker}",), _DISK,
         "partitions whose only in-sync replica is there",
@@ -114,20 +121,26 @@ MEANINGS: Final = {
          "Then lower the retention of the largest topics"),
         "Do not delete segment files by hand: the log of the partition is corrupt then",
     ),
+    "files": Meaning(
+        "KFX402", _W, "a broker", "{broker} [has|have] no file descriptor left ({detail}): connections are refused, "
+        "and log directories go offline", "the limit of open files is too low for the partitions and connections",
+        _LIKELY, ("Raise the limit of open files (LimitNOFILE, ulimit -n), then restart {broker}",), _DISK,
+    ),
     "stopped": Meaning(
         "KFX401", _W, "a broker", "{broker} stopped with an error: {detail}", "the error that the log shows", _LIKELY,
         ("Read the stack trace of the error in the log of {broker}, and mend its cause before the start",),
-        "Do not start it with an empty disk: it may have the only copy of a record",
+        "Do not start [it|them] with an empty disk: [it|they] may have the only copy of a record",
     ),
     "shutting down": Meaning(
-        "KFX401", _W, "a broker", "{broker} shuts down, and the text shows no later start",
-        "somebody stopped it, or its process was told to end", _LIKELY,
-        ("Start {broker} again if nobody stopped it on purpose",), "Do not start it with an empty disk",
+        "KFX401", _W, "a broker", "{broker} [shuts|shut] down, and the text shows no later start",
+        "somebody stopped [it|them], or an error that the log shows above", _POSSIBLE,
+        ("Start {broker} again with [its old disk|their old disks] if nobody stopped [it|them] on purpose",),
+        "Do not start [it|them] with an empty disk",
     ),
     "gone": Meaning(
         "KFX401", _W, "a broker", "{broker} left the cluster, and the text shows no later registration",
         "the broker is dead, frozen, or cut off", _LIKELY,
-        ("Check whether {broker} runs, and start it with its old disk otherwise",), _CLEAN,
+        ("If {broker} [does|do] not run, start [it with its old disk|them with their old disks]",), _CLEAN,
     ),
     "pod": Meaning(
         "KFX401", _W, "a pod", "{detail} is not ready", "the broker in it is starting, recovers its logs, or fails",
@@ -142,19 +155,22 @@ MEANINGS: Final = {
         "Do not trigger an unclean election: no replica is on {broker}",
     ),
     "id taken": Meaning(
-        "KFX401", _W, "a broker id", "{broker} does not start: its id is registered already",
+        "KFX401", _W, "a broker id", "{broker} [does not start: its id is|do not start: their ids are] registered "
+        "already",
         "another process has the same id, or the session of the old one has not expired yet", _LIKELY,
         ("Wait for the session timeout and start it again; if that is refused, find the other process with this id",),
         "Do not delete the registration by hand: the other process may be alive",
     ),
     "broker id": Meaning(
-        "KFX105", _C, "a broker id", "{broker} does not start: its configured id is not the one in meta.properties "
+        "KFX105", _C, "a broker id", "{broker} [does not start: its configured id is|do not start: their configured "
+        "ids are] not the one in meta.properties "
         "({detail})", "the configuration has another id, or the disk belongs to another broker", _LIKELY,
         ("Set broker.id or node.id to the id in meta.properties, and check which volume is mounted",), _META,
     ),
     "cluster id": Meaning(
-        "KFX817", _W, "cluster id", "{broker} does not start: the cluster id that it finds is not the one in its "
-        "meta.properties ({detail})",
+        "KFX817", _W, "cluster id", "{broker} [does not start: the cluster id that it finds|do not start: the "
+        "cluster id that they find] is not the "
+        "one in meta.properties ({detail})",
         "ZooKeeper has lost its data, zookeeper.connect names another ensemble, or the disk is of another cluster",
         _LIKELY,
         ("Check zookeeper.connect or controller.quorum.voters, and which volume is mounted",
@@ -163,14 +179,14 @@ MEANINGS: Final = {
         "does not know its partitions",
     ),
     "topic id": Meaning(
-        "KFX201", _W, "a topic id", "{broker} has another topic id than the controllers ({names})",
+        "KFX201", _W, "a topic id", "{broker} [has|have] another topic id than the controllers ({names})",
         "the topic was deleted and created again while the broker was away", _LIKELY,
         ("Compare the id in partition.metadata on the broker with that of kafka-topics.sh --describe",),
         "Do not delete the directory of the partition before another replica is in sync",
     ),
     "stale record": Meaning(
-        "KFX201", _W, "partitions", "{broker} leads {names} by a record that is older than the one in ZooKeeper: "
-        "its ISR changes are refused", "the broker lost its session and did not notice the new leader", _LIKELY,
+        "KFX201", _W, "partitions", "{broker} [leads|lead] {names} by a record that is older than the one in "
+        "ZooKeeper: ISR changes are refused", "the broker lost its session and did not notice the new leader", _LIKELY,
         ("Check which broker ZooKeeper names as leader",
          "If it is another one, restart {broker} once all partitions have another in-sync replica"),
         "Do not edit the state znode by hand",
@@ -182,10 +198,11 @@ MEANINGS: Final = {
         "Do not edit the state znode again: an election by the controller is the only safe change",
     ),
     "fetch refused": Meaning(
-        "KFX203", _W, "partitions", "followers of {names} get an error from {broker} ({detail}): it does not know that "
-        "it leads them", "the partition is being made or deleted, or the leader has a stale view", _POSSIBLE,
-        ("Check whether {broker} is the leader: kafka-topics.sh --describe",
-         "If it is and the error lasts, restart {broker} while the partition has another in-sync replica"), _CLEAN,
+        "KFX203", _W, "partitions", "followers of {names} get an error from {broker} ({detail}): [it does not know "
+        "that it leads|they do not know that they lead] them", "the partition is being made or deleted, or the leader "
+        "has a stale view", _POSSIBLE,
+        ("Check whether {broker} [is the leader|are the leaders]: kafka-topics.sh --describe",
+         "If so and the error lasts, restart {broker} while the partition has another in-sync replica"), _CLEAN,
     ),
     "fetcher dead": Meaning(
         "KFX302", _W, "a fetcher", "a fetcher thread from {broker} died: the follower no longer copies what {broker} "
@@ -198,7 +215,8 @@ MEANINGS: Final = {
         ("Read the error above it in the log, then restart {broker}",), _CLEAN,
     ),
     "truncation refused": Meaning(
-        "KFX809", _W, "partitions", "{broker} stopped itself: its log of {names} is longer than that of the leader "
+        "KFX809", _W, "partitions", "{broker} stopped [itself: its log|themselves: their logs] of {names} [is|are] "
+        "longer than that of the leader "
         "({detail}). The records beyond it exist only on {broker}",
         "an unclean election chose a replica that lacked records", _LIKELY,
         ("Save the log of {names} on {broker} first: it is the only copy", "Then start {broker}"),
@@ -225,7 +243,7 @@ MEANINGS: Final = {
         "KFX117", _C, "__consumer_offsets", "__consumer_offsets cannot be created ({detail}). "
         "No group works until then",
         "too few brokers are alive, or offsets.topic.replication.factor is too high", _CERTAIN,
-        ("Start the other brokers",
+        ("Start the other brokers with their old disks",
          "On a cluster of fewer brokers set offsets.topic.replication.factor to their number"),
         "Do not create __consumer_offsets by hand: its settings differ from those of other topics", "all groups",
     ),
@@ -236,7 +254,7 @@ MEANINGS: Final = {
         "Do not delete the partition: it holds the committed offsets", "the groups of these partitions",
     ),
     "no voters": Meaning(
-        "KFX811", _C, "controller quorum", "the quorum of controller {ids} has no voters: no controller can be "
+        "KFX811", _C, "controller quorum", "the quorum of {node} has no voters: no controller can be "
         "elected", "the node was formatted without voters, and controller.quorum.voters is not set", _LIKELY,
         ("Set controller.quorum.voters to the same list on every node again",
          "For a dynamic quorum: format a new cluster with kafka-storage.sh --initial-controllers"),
@@ -250,9 +268,9 @@ MEANINGS: Final = {
         "every change of metadata",
     ),
     "voter": Meaning(
-        "KFX812", _W, "a voter", "voter {ids} of the controller quorum does not fetch metadata{more}",
+        "KFX812", _W, "a voter", "{voter} of the controller quorum [does|do] not fetch metadata{more}",
         "the controller is dead, or cut off from the active one", _LIKELY,
-        ("Start controller {ids}: one more loss may stop the quorum",),
+        ("Start {node}: one more loss may stop the quorum",),
         "Do not remove the voter while others are missing",
     ),
     "unsteady": Meaning(
@@ -268,7 +286,7 @@ MEANINGS: Final = {
         "Do not delete znodes below /brokers: the next controller reads the state of the partitions there",
     ),
     "migration": Meaning(
-        "KFX819", _W, "migration to KRaft", "the migration to KRaft waits: controller {ids} logs: {detail}",
+        "KFX819", _W, "migration to KRaft", "the migration to KRaft waits: {node} logs: {detail}",
         "brokers lack zookeeper.metadata.migration.enable or controller.quorum.voters, or do not reach the controller",
         _LIKELY,
         ("On the brokers that are not registered: set zookeeper.metadata.migration.enable=true and the voters",
@@ -282,15 +300,16 @@ MEANINGS: Final = {
         "Do not restart brokers before that: without ZooKeeper they do not start",
     ),
     "advertised": Meaning(
-        "KFX402", _W, "advertised.listeners", "{broker} advertises {detail}, which clients on other hosts cannot reach",
+        "KFX402", _W, "advertised.listeners", "{broker} [advertises|advertise] {detail}, which clients on other "
+        "hosts cannot reach",
         "advertised.listeners is not set, or names localhost", _LIKELY,
         ("Set advertised.listeners of {broker} to an address that its clients reach, then restart it",),
         "Do not restart the broker for this alone: it runs", "clients on other hosts",
     ),
     "unreachable": Meaning(
-        "KFX402", _W, "a broker", "{broker} refuses or closes connections ({detail})",
+        "KFX402", _W, "a broker", "{broker} [refuses or closes|refuse or close] connections ({detail})",
         "the broker stopped, restarts, or is cut off from this client", _POSSIBLE,
-        ("Check whether {broker} runs, and which partitions it leads: kafka-topics.sh --describe",),
+        ("Check whether {broker} [runs|run], and which partitions [it leads|they lead]: kafka-topics.sh --describe",),
         _CLEAN,
     ),
     "tiered": Meaning(
@@ -302,7 +321,8 @@ MEANINGS: Final = {
     "election": Meaning(
         "KFX117", _W, "partitions", "the election of a leader of {names} failed: {detail}",
         "no replica that may lead is alive, or the preferred one is not in sync", _LIKELY,
-        ("Start the brokers of the replicas in the ISR; a clean election follows by itself",), _CLEAN,
+        ("Start the brokers of the replicas in the ISR with their old disks; a clean election follows by itself",),
+        _CLEAN,
     ),
     "throttled": Meaning(
         "KFX503", Severity.INFO, _THROTTLES,

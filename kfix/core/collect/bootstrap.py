@@ -10,7 +10,8 @@ from functools import partial
 from kfix.core.collect.broker import ask_brokers, ask_configs
 from kfix.core.collect.tasks import Questions, as_finished
 from kfix.core.deadline import Deadline
-from kfix.core.errors import UnreachableError
+from kfix.core.endpoint import OWN_LIMIT
+from kfix.core.errors import OwnLimitError, UnreachableError
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.metadata import MetadataResponse
 from kfix.core.ledger import Ledger
@@ -131,6 +132,8 @@ def unreachable(questions: Questions, responded: Bootstrapped | None = None) -> 
             "sent it the metadata of the cluster",
             hint="give another broker, or --zookeeper; without a controller, start the controllers first",
         )
+    if any(OWN_LIMIT in error for error in errors):
+        return OwnLimitError(f"the cluster was {OWN_LIMIT}")
     return UnreachableError(
         "the cluster cannot be reached: " + ("; ".join(errors) or "no address given"),
         hint="check the address, the security protocol (--command-config) and the network; nothing was read",

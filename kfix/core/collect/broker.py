@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from kfix.core.deadline import Deadline
@@ -13,7 +13,7 @@ from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_messages import GROUP_TYPES, ListedGroup
 from kfix.core.kafka.kraft_messages import Features, describe_features
-from kfix.core.kafka.metadata import MetadataResponse, Shared
+from kfix.core.kafka.metadata import WITH_IDS, MetadataResponse, Shared
 from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, PROTOCOL, BrokerView
 from kfix.core.wording import several
 
@@ -87,6 +87,7 @@ class BrokerAnswers:
     groups: tuple[ListedGroup, ...] | None
     problems: tuple[str, ...]
     features: Features | None = None
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> MetadataResponse:
@@ -119,7 +120,7 @@ def ask_broker(
     typed = connection.supports(group_messages.LIST_GROUPS, GROUP_TYPES, deadline)
     asked: list[Request[Any]] = [
         *([describe_features()] if kraft else []),
-        requests.metadata(shared=shared),
+        requests.metadata(shared=shared, ids=connection.supports(requests.METADATA, WITH_IDS, deadline)),
         _configs_of(broker),
         group_messages.list_groups(typed=typed),
     ]
@@ -137,7 +138,17 @@ def ask_broker(
         groups=None if error else tuple(groups),
         problems=tuple(problems),
         features=features[0] if features else None,
+        topic_ids=response.topic_ids,
     )
+
+
+def topic_ids(answers: Iterable[BrokerAnswers]) -> dict[str, str]:
+    """Returns the ids on which all brokers agree: one that lags may still know a topic that was deleted."""
+    found: dict[str, set[str]] = {}
+    for each in answers:
+        for topic, name in each.topic_ids.items():
+            found.setdefault(topic, set()).add(name)
+    return {topic: next(iter(names)) for topic, names in sorted(found.items()) if len(names) == 1}
 
 
 def ask_topic_configs(

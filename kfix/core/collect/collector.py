@@ -10,7 +10,7 @@ from functools import partial
 from kfix import __version__
 from kfix.core.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover, note_unread
 from kfix.core.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
-from kfix.core.collect.broker import BrokerAnswers, ask_broker
+from kfix.core.collect.broker import BrokerAnswers, ask_broker, topic_ids
 from kfix.core.collect.kraft import newest_of, offsets_of
 from kfix.core.collect.meant import meant
 from kfix.core.collect.options import CollectOptions
@@ -337,6 +337,7 @@ class _Collection:
             zookeeper=known.zookeeper,
             ensemble=authority.ensemble,
             broker_configs={b: a.configs for b, a in known.answers.items()},
+            topic_ids=topic_ids(known.answers.values()),
             groups_complete=len(known.listed) == len(known.live) and bool(known.live),
             samples=(self._options.before,) if self._options.before is not None else (),
             addresses=known.addresses,

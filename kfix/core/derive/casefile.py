@@ -16,7 +16,7 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.derive.cuts import Cut, cut_of
 from kfix.core.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.core.derive.leaving import Absence
-from kfix.core.derive.loss import Lost, lost_since
+from kfix.core.derive.loss import Lost, in_doubt, lost_since
 from kfix.core.derive.moves import still_for
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.partitions import Rows
@@ -87,6 +87,11 @@ class CaseFile(ReplicaAnswers):
             for broker in lost.holders:
                 found.setdefault(broker, []).append(lost.tp)
         return {broker: tuple(tps) for broker, tps in found.items()}
+
+    @cached_property
+    def disks_in_doubt(self) -> Mapping[int, tuple[TopicPartition, ...]]:
+        """Returns {broker that is down: partitions whose records only its disk may have}."""
+        return in_doubt(self.snapshot)
 
     @property
     def silent(self) -> Mapping[int, str]:

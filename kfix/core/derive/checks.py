@@ -106,8 +106,8 @@ class _Declared:
 class PartitionCheck(_Declared):
     """Every row that meets `rows` is at fault, and the check explains them.
 
-    `brokers` returns the brokers at fault for a row: in a later snapshot it is the same fault only if one of them is
-    the same.
+    `brokers` returns the brokers at fault for a row. Each is a fault of its own, which lasts if an earlier snapshot
+    shows the same partition without the same broker; the findings about it have its id as their token.
     """
 
     rows: str

@@ -86,6 +86,26 @@ def lost_from(was: AtRisk, tp: TopicPartition, snapshot: Snapshot) -> Lost | Non
     return replace(counted, exact=False, holders=away, lacking=state.leader, proven=proven)
 
 
+def in_doubt(snapshot: Snapshot) -> dict[int, tuple[TopicPartition, ...]]:
+    """Returns {broker that is down: partitions of which it may have the only copy of records}, on KRaft.
+
+    An earlier snapshot shows that only brokers which are down now had every record, and another replica leads now. No
+    client sees on KRaft whether that one joined the ISR before (docs/facts/kraft.md), so a loss is neither shown nor
+    ruled out.
+    """
+    found: dict[int, list[TopicPartition]] = {}
+    record = record_of(snapshot)
+    for tp, was in sorted(snapshot.memory.at_risk.items()):
+        state = None if record is None else record.states.get(tp)
+        if record is None or state is None or was.version >= 0 or not is_led_outside(was, state):
+            continue
+        away = _away(was.holders, tp, snapshot, record)
+        if set(away) == set(was.holders) and lost_from(was, tp, snapshot) is None:
+            for broker in away:
+                found.setdefault(broker, []).append(tp)
+    return {broker: tuple(tps) for broker, tps in found.items()}
+
+
 def is_led_outside(was: AtRisk, state: PartitionState) -> bool:
     """Returns whether a replica leads, or led last, that was not known to hold every record.
 

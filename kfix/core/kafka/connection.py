@@ -143,7 +143,8 @@ class BrokerConnection:
             raise ReadOnlyViolationError(
                 f"{self.endpoint}: refused to send API {request.api_key} on a read-only connection"
             )
-        if request.api_key == METADATA and request.body[-1:] != b"\0":
+        # The last field of version 7, the last but one before the tags of newer ones.
+        if request.api_key == METADATA and any(request.body[-4 if request.flexible else -1 :]):
             raise ReadOnlyViolationError(f"{self.endpoint}: refused to send Metadata with topic auto-creation")
 
     def _open(self, deadline: Deadline) -> None:

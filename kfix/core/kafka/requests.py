@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.codec import Rows
 from kfix.core.kafka.codes import CLUSTER, NO_ANSWER, TOPIC
-from kfix.core.kafka.metadata import HEAD, MetadataResponse, Shared, decoded
+from kfix.core.kafka.metadata import HEAD, WITH_IDS, MetadataResponse, Shared, decoded
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 
 T = TypeVar("T")
@@ -102,13 +102,19 @@ def by_partition(topics: Rows, make: Callable[..., T]) -> dict[TopicPartition, T
     return {TopicPartition(topic, index): make(*row) for topic, rows in topics for index, *row in rows}
 
 
-METADATA = Api(3, "topics:[name:str]? _create:bool", HEAD, reads=True)
+METADATA = Api(3, "topics:[_id:uuid@10 name:str]? _create:bool _operations:u16@8", HEAD, reads=True, flexible=9)
 
 
-def metadata(topics: tuple[str, ...] | None = None, shared: Shared | None = None) -> Request[MetadataResponse]:
-    """Requests all topics by default. Auto-creation is disabled: reading must not create a topic."""
+def metadata(
+    topics: tuple[str, ...] | None = None, shared: Shared | None = None, *, ids: bool = False
+) -> Request[MetadataResponse]:
+    """Requests all topics by default, with their ids if `ids` is set, which Kafka 2.8 and newer support.
+
+    Auto-creation is disabled: reading must not create a topic.
+    """
     named = None if topics is None else [(topic,) for topic in topics]
-    return METADATA.ask_raw(7, (named,), lambda r: decoded(r, shared))
+    version = WITH_IDS if ids else 7
+    return METADATA.ask_raw(version, (named,), lambda r: decoded(r, shared, version))
 
 
 LIST_OFFSETS = Api(

@@ -334,6 +334,8 @@ class Snapshot:
     seconds            how long reading took
     stated_partitions  {topic: partition count} by the headers of a pasted text, which may show some partitions only;
                        None: every partition was read
+    topic_ids          the ids of topics, which are new if a topic is deleted and created again; brokers before 2.8
+                       report none
 
     No file stores `origin`, the file of a snapshot that was not read live, `pasted`, what only a pasted text has,
     `reached_by`, `traffic`, {address: what it was asked}, `not_kept`, why this host did not store the snapshot, and
@@ -370,6 +372,7 @@ class Snapshot:
     foreign: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     stated_partitions: Mapping[str, Int32] | None = None
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
     origin: Unstored[str] = ""
     pasted: Unstored[PastedText | None] = None
     reached_by: Unstored[ReachedBy] = field(default_factory=ReachedBy)

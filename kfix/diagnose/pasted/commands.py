@@ -9,7 +9,8 @@ from kfix.diagnose.pasted.lines import PastedLine
 
 _PROMPT: Final = re.compile(
     r"(?:[\w.@:~/\\() \[\]-]{0,80}\$|"
-    r"[\w.@:~/\[\]-]*[@:~\]][\w.@:~/ \[\]-]*[#%]|PS [A-Z]:[\w\\. -]*>) (?P<command>\S.*)",
+    r"[\w.@:~/\[\]-]*[@:~\]][\w.@:~/ \[\]-]*[#%]|PS [A-Z]:[\w\\. -]*>) (?P<command>\S.*)|"
+    r"[A-Z]:\\[\w\\. ()-]*>\s?(?P<windows>\S.*)",
     re.DOTALL,
 )
 #: A Kafka tool without a prompt: options follow its name.
@@ -44,4 +45,6 @@ def command_of(line: PastedLine) -> PastedCommand | None:
     if _TOOL.match(line.text):
         return PastedCommand(line.text)
     prompt = _PROMPT.match(line.text)
-    return None if prompt is None or line.text.startswith("[zk:") else PastedCommand(prompt["command"])
+    if prompt is None or line.text.startswith("[zk:"):
+        return None
+    return PastedCommand(prompt["command"] or prompt["windows"])

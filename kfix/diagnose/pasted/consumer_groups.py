@@ -22,7 +22,6 @@ _FAILED: Final = re.compile(
 _TIMED_OUT: Final = 7
 #: Columns that only this tool has; `GROUP` is missing up to Kafka 2.0.
 _COLUMNS: Final = frozenset({"CURRENT-OFFSET", "ASSIGNMENT-STRATEGY", "CONSUMER-ID", "#MEMBERS", "LOG-END-OFFSET"})
-_REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance"})
 _ID: Final = re.compile(r"\((?P<id>\d+)\)")
 
 
@@ -78,7 +77,10 @@ class ConsumerGroupsFormat:
         if "#MEMBERS" in self._columns:
             return self._state(words, line)
         if "PARTITION" not in self._columns or len(words) < len(self._columns):
-            return "CONSUMER-ID" in self._columns and len(words) == len(self._columns) and words[-1].isdigit()
+            fits = "CONSUMER-ID" in self._columns and len(words) == len(self._columns) and words[-1].isdigit()
+            if fits and self._columns[0] == "GROUP":
+                self._gathered.groups.setdefault(words[0], "")
+            return fits
         number = words[self._columns.index("PARTITION")]
         if not number.isdigit() and number != "-":  # A member without a partition.
             return False
@@ -93,9 +95,7 @@ class ConsumerGroupsFormat:
             return False
         group, state = words[0], words[-2] if words[-2].isalpha() else ""
         self._gathered.groups[group] = state
-        if state in _REBALANCING:
-            self._gathered.complain("rebalancing", group, -1, line, detail=state)
-        elif state == "Stable":
+        if state == "Stable":
             self._gathered.settle("group", group, line)
         coordinator = next((m["id"] for word in words if (m := _ID.fullmatch(word))), "")
         broker = broker_id(coordinator)

@@ -15,10 +15,12 @@ from kfix.diagnose.pasted.entries import log_entry
 from kfix.diagnose.pasted.gathered import Gathered
 from kfix.diagnose.pasted.lines import PastedLine, bare_line, pasted_lines
 from kfix.diagnose.pasted.reader import HINT, BlockReader, snapshot_of
-from kfix.diagnose.pasted.signs import is_quiet
+from kfix.diagnose.pasted.signs import hints_in, is_quiet
 
 #: Lines that show whether a file is a log.
 _HEAD: Final = 50
+#: Lines that are searched together.
+_AT_ONCE: Final = 200
 _MOST_FILES: Final = 5_000
 
 
@@ -45,9 +47,14 @@ def _of_file(file: Path, label: str, trouble: list[str]) -> Iterator[PastedLine]
     head = list(islice(found, _HEAD))
     clock = LogClock("UTC")
     is_log = any(log_entry(PastedLine(1, text, raw), clock) for raw in head if (text := bare_line(raw)[0]))
-    whole = chain(head, found)
-    yield from pasted_lines(whole, label, keep=_worth if is_log else None)
+    numbered = enumerate(chain(head, found), 1)
+    yield from pasted_lines(_worth_reading(numbered) if is_log else numbered, label)
 
 
-def _worth(line: str) -> bool:
-    return not line.startswith("\tat ") and not is_quiet(line)
+def _worth_reading(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yields the lines that a wording may match: many lines are searched at once for what each must contain."""
+    while lines_here := list(islice(numbered, _AT_ONCE)):
+        hints = hints_in("\n".join(line for _, line in lines_here))
+        for number, line in lines_here:
+            if not is_quiet(line, hints) and not line.startswith("\tat "):
+                yield number, line

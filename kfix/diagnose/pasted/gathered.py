@@ -18,6 +18,14 @@ _TOPIC: Final = re.compile(r"(?!\.\.?\Z)[a-zA-Z0-9._-]{1,249}\Z")
 NOBODY = -1
 LEADER_NOT_AVAILABLE = 5
 COORDINATOR_NOT_AVAILABLE = 15
+#: The subject of a line which shows that a topic was deleted.
+DELETED: Final = "deleted"
+#: What a cluster has once: any node shows that it works again.
+OF_ALL: Final = frozenset({"quorum", "controller"})
+#: What concerns one replica of a partition: others may be back without it.
+OF_REPLICAS: Final = frozenset({"shrunk", "fetch failed"})
+#: Redpanda's tool, whose output shows no ISR.
+RPK: Final = "rpk"
 #: The levels of log entries that report an error.
 ERRORS: Final = frozenset({"ERROR", "FATAL"})
 #: Most characters of a line that are kept as evidence.
@@ -66,6 +74,8 @@ class Gathered:
     - `unused`: {tool: number of its lines}, for outputs without any use
     - `short`: {brokers or topics: a sentence}, for outputs that state more of them than the text shows
     - `partial`: why descriptions may leave rows out, "" if none does
+    - `foreign`: topics of another cluster
+    - `ended`: errors that are over
     - `command`: the command above the open block
     - `errors`: the lines of the levels ERROR and FATAL that kfix does not know
     """
@@ -90,6 +100,8 @@ class Gathered:
     unused: Counter[str] = field(default_factory=Counter)
     complaints: dict[ComplaintKey, Complaint] = field(default_factory=dict)
     settled: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    foreign: list[str] = field(default_factory=list)
+    ended: set[ComplaintKey] = field(default_factory=set)
     two_rows: list[TwoRows] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     skipped: Unread = field(default_factory=Unread)
@@ -164,10 +176,19 @@ class Gathered:
 
     def lasting(self) -> tuple[Complaint, ...]:
         """Returns the errors that no later line settles."""
-        return tuple(each for each in self.complaints.values() if not self._over(each))
+        return tuple(each for key, each in self.complaints.items() if key not in self.ended and not self._over(each))
+
+    def is_deleted(self, topic: str, at: float, number: int) -> bool:
+        """Returns whether a later line shows that the topic was deleted."""
+        end = self.settled.get((DELETED, topic))
+        return end is not None and _later(end, (at, number))
 
     def _over(self, error: Complaint) -> bool:
-        subject = error.name or (str(error.broker) if error.broker >= 0 else "")
+        if any(self.is_deleted(topic, error.at, error.line) for topic in (error.name, error.name.rpartition("-")[0])):
+            return True
+        broker = str(error.broker) if error.broker >= 0 else error.node
+        subject = "" if error.about in OF_ALL else error.name or broker
+        subject += f" {broker}" if error.about in OF_REPLICAS else ""
         ends = (self.settled.get((about, subject)) for about in (error.about, f"{error.about} {error.code}"))
         return any(end is not None and _later(end, (error.at, error.line)) for end in ends)
 
@@ -199,7 +220,7 @@ class Gathered:
     def anything(self) -> bool:
         """Returns whether anything can be judged: a partition, an error, or brokers and groups."""
         return bool(
-            self.read or self.complaints or self.settled or self.errors.lines or self.unused
+            self.read or self.complaints or self.settled or self.errors.lines or self.unused.keys() - {RPK}
             or self.groups or self.alive or self.dead or self.listed or self.registered is not None
         )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from kfix.diagnose.pasted.json_text import json_object
@@ -15,7 +15,8 @@ _INVISIBLE: Final = re.compile("[\u200b\u200c\u200d\u2060\ufeff]")
 _ISO: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)"
 #: How a log entry begins: with its time, its level, or librdkafka's prefix.
 _LOG: Final = (
-    r"(?=\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:|%\d\||\{\"|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|\s*at |\s*Caused by:)"
+    r"(?=\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:|%\d\||\{\"|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|\s*at |\s*Caused by:|"
+    r"(?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)\b)"
 )
 #: Prefixes of lines; `node` is the name of a host, pod, container or file in one.
 _PREFIXES: Final = tuple(
@@ -49,7 +50,10 @@ _LEVELS: Final = ("level", "severity", "log.level", "loglevel", "levelname")
 _LOGGERS: Final = ("logger_name", "loggerName", "logger", "log.logger")
 _NODES: Final = ("host", "hostname", "pod_name", "pod", "_HOSTNAME", "container_name")
 #: Fields of a JSON entry that name its subject.
-_SUBJECTS: Final = ("error", "err", "groupId", "group", "topic", "partition", "brokerId", "broker", "stack_trace")
+_SUBJECTS: Final = ("error", "err", "groupId", "group", "topic", "partition", "brokerId", "broker")
+_TRACES: Final = ("stack_trace", "error.stack_trace", "stacktrace", "exc_info")
+#: Exceptions as log4j's JSON layouts print them: (the field, its class, its message).
+_THROWN: Final = (("thrown", "name", "message"), ("exception", "exception_class", "exception_message"))
 
 
 class PastedLine(NamedTuple):
@@ -77,13 +81,9 @@ class PastedLine(NamedTuple):
         return f"{self.file}:{self.number}" if self.file else f"line {self.number}"
 
 
-def pasted_lines(
-    lines: Iterable[str], file: str = "", keep: Callable[[str], bool] | None = None
-) -> Iterator[PastedLine]:
-    """Yields the lines that are not blank; with `keep`, only those for which it returns True."""
-    for number, raw in enumerate(lines, 1):
-        if keep is not None and not keep(raw):
-            continue
+def pasted_lines(numbered: Iterable[tuple[int, str]], file: str = "") -> Iterator[PastedLine]:
+    """Yields the lines that are not blank."""
+    for number, raw in numbered:
         bare, node = bare_line(raw)
         if bare:
             yield PastedLine(number, bare, raw, file, node)
@@ -127,7 +127,15 @@ def _unwrapped(entry: dict[str, Any]) -> tuple[str, str]:
     )
     subjects = ", ".join(f"{key}={entry[key]}" for key in _SUBJECTS if isinstance(entry.get(key), (str, int)))
     logger = next((f" ({entry[key]})" for key in _LOGGERS if isinstance(entry.get(key), str)), "")
-    return f"{stamp}{level} {message}{f'; {subjects}' if subjects else ''}{logger}", node
+    return f"{stamp}{level} {message}{f'; {subjects}' if subjects else ''}{_trace(entry)}{logger}", node
+
+
+def _trace(entry: dict[str, Any]) -> str:
+    """Returns the exception of a JSON entry as the lines below an entry of Kafka, "" without one."""
+    if trace := next((str(entry[key]) for key in _TRACES if entry.get(key)), ""):
+        return f"\n{trace}"
+    thrown = [(_dict(entry.get(field)), name, text) for field, name, text in _THROWN]
+    return next((f"\n{each[name]}: {each.get(text)}" for each, name, text in thrown if name in each), "")
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from kfix.diagnose.pasted import signs
 from kfix.diagnose.pasted.clients import NAME as CLIENT
 from kfix.diagnose.pasted.clients import client_error, named
 from kfix.diagnose.pasted.entries import LogEntry, is_trace, log_entry
-from kfix.diagnose.pasted.gathered import BadRowError, ComplaintKey, Gathered, partition_view
+from kfix.diagnose.pasted.gathered import DELETED, OF_ALL, BadRowError, ComplaintKey, Gathered, partition_view
 from kfix.diagnose.pasted.lines import PastedLine
 
 NAME: Final = "broker log"
@@ -29,16 +29,32 @@ _SELF: Final = re.compile(
     r"(?:(?:\w*[iI]d|broker)=)?(?P<broker>\d{1,9})\b"
 )
 _REGISTERED: Final = re.compile(r"Registered broker (?P<broker>\d+) at path /brokers/ids/")
+_ACTIVE: Final = re.compile(r"Currently active brokers in the cluster: \w*\(?(?P<brokers>[\d, ]*)")
 _PLACED: Final = re.compile(
     r"assigned replicas are \[(?P<replicas>[\d, ]*)\], live brokers are \[(?:Set\()?(?P<live>[\d, ]*)\)?\]"
 )
 _SHRINKS: Final = re.compile(
     r"\[Partition (?P<tp>\S+-\d+) broker=(?P<broker>\d+)\] Shrinking ISR from (?P<old>[\d,]+) to (?P<new>[\d,]*)"
 )
-_EXPANDS: Final = re.compile(r"\[Partition (?P<tp>\S+-\d+) broker=\d+\] (?:Expanding ISR from \S+ to|ISR updated)")
+_EXPANDS: Final = re.compile(
+    r"\[Partition (?P<tp>\S+-\d+) broker=\d+\] (?:Expanding ISR from \S+ to|ISR updated(?: from AlterIsr)? to) "
+    r"\[?(?P<isr>[\d, ]+)"
+)
+_FETCHES: Final = re.compile(r"\[ReplicaFetcherManager on broker (?P<broker>\d+)\] Added fetcher to broker ")
+_FETCHED: Final = re.compile(r"([\w.-]{1,249}-\d{1,9}) -> ")
+#: An exception of a client that is pasted without its entry.
+_THROWN: Final = re.compile(
+    r"(?:cimpl\.KafkaException: )?KafkaError\{|org\.apache\.kafka\.common\.errors\.\w+Exception\b"
+)
+#: An exception in a stack trace; the last one is the cause of those above it.
+_CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exception|Error)\b.*)", re.MULTILINE)
 #: Elections of controllers; this many within minutes mean that no controller lasts.
 _UNSTEADY: Final = 4
 _WITHIN: Final = 600.0
+#: A follower prints an error every second while it lasts, also for a moment when a topic is created or deleted. A
+#: broker that does not start prints its error as the last one of each attempt.
+_REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id"})
+_PATIENCE: Final = 10.0
 #: Most characters of a name in a line.
 _LONGEST_DETAIL: Final = 200
 #: Most texts of entries that are kept to notice repetitions.
@@ -59,12 +75,16 @@ class LogFormat:
         self._seen: set[int] = set()
         self._up: dict[int, tuple[tuple[float, int], bool, PastedLine]] = {}
         self._writers: dict[tuple[str, str], set[int]] = {}
+        self._actives: list[tuple[tuple[int, ...], LogEntry]] = []
+        self._last: dict[str, float] = {}
         self._unplaced: set[tuple[tuple[str, str], ComplaintKey]] = set()
         self._elected: dict[tuple[int, int], tuple[float, PastedLine]] = {}
 
     def take(self, line: PastedLine) -> bool:
         """Returns whether the line begins an entry, or continues the one above."""
         entry = log_entry(line, self._clock)
+        if entry is None and self._open is None and _THROWN.match(line.text):
+            entry = LogEntry(line, -1.0, "ERROR", line.text.removeprefix("cimpl.KafkaException: "), "")
         if entry is not None:
             self.end_block()
             self._open = entry
@@ -80,8 +100,12 @@ class LogFormat:
         entry, self._open = self._open, None
         if entry is None:
             return
+        node = entry.line.node or entry.line.file
+        self._last[node] = max(entry.at, self._last.get(node, -1.0))
         if broker := _SELF.search(entry.text):
             self._writers.setdefault(_writer(entry.line), set()).add(int(broker["broker"]))
+            # It runs, so errors of others before that no longer count.
+            self._gathered.settle("unreachable", broker["broker"], entry.line, entry.at)
         if signs.is_quiet(entry.line.text) or not self._read(entry):
             self._gathered.skip(entry.line, entry.level)
             return
@@ -100,11 +124,13 @@ class LogFormat:
             self._sign(*sign, entry)
         if registered := _REGISTERED.search(entry.text):
             self._note_up(int(registered["broker"]), entry, up=True)
+        elif active := _ACTIVE.search(entry.text):
+            self._actives.append((_ids(active["brokers"]), entry))
         of_broker = bool(statement is not None or sign or registered)
         of_client = not of_broker and client_error(entry, gathered)
         if of_broker or of_client:
             gathered.formats[NAME if of_broker else CLIENT] += 1
-        return self._ends(entry) or of_broker or of_client
+        return any((self._isr(entry), self._ends(entry), of_broker, of_client))
 
     def _sign(self, kind: str, found: re.Match[str], entry: LogEntry) -> None:
         parts = {key: value or "" for key, value in found.groupdict().items()}
@@ -115,12 +141,15 @@ class LogFormat:
             self._offline(name, entry)
             return
         broker = broker_id(parts.get("broker", ""))
-        own = broker if broker is not None else self._own(entry)
-        detail = parts.get("detail", "")[:_LONGEST_DETAIL]
+        own = self._own(entry) if "broker" not in parts else -1 if broker is None else broker
+        detail = parts.get("detail", "")
+        if kind == "stopped" and (causes := _CAUSE.findall(entry.text)):
+            detail += f": {causes[-1]}" if causes[-1] not in detail and detail not in causes[-1] else ""
+        detail = detail[:_LONGEST_DETAIL]
         if " " not in detail and "/" not in detail:
             detail = detail.rpartition(".")[2]  # The package of an exception.
         key = self._gathered.complain(kind, name, -1, entry.line, at=entry.at, broker=own, detail=detail)
-        if own < 0:
+        if own < 0 and "broker" not in parts:
             self._unplaced.add((_writer(entry.line), key))
 
     def _own(self, entry: LogEntry) -> int:
@@ -131,10 +160,18 @@ class LogFormat:
         """Returns whether the entry shows that a fault has ended."""
         found = dict(signs.signs_in(signs.ENDS, entry.text))
         for kind, match in found.items():
-            subject = named(signs.GROUP, entry.text) if kind == "group" else match.groupdict().get("broker") or ""
+            subject = self._ended(kind, match, entry)
             if subject or kind != "group":
                 self._gathered.settle(kind, subject, entry.line, entry.at)
         return bool(found)
+
+    def _ended(self, kind: str, found: re.Match[str], entry: LogEntry) -> str:
+        """Returns what works again: a group, a broker by its id or its node, "" for the whole cluster."""
+        if kind == "group":
+            return named(signs.GROUP, entry.text)
+        own = self._own(entry)
+        named_broker = found.groupdict().get("broker") or (str(own) if own >= 0 else "")
+        return "" if kind in OF_ALL else named_broker or entry.line.node or entry.line.file
 
     def _offline(self, name: str, entry: LogEntry) -> None:
         """Adds a partition for which no leader was found; its trace may name the replicas and the live brokers."""
@@ -169,14 +206,19 @@ class LogFormat:
         if statement.controller is not None:
             self._gathered.controller = statement.controller.leader
             self._elected.setdefault((statement.controller.leader, statement.controller.epoch), (entry.at, entry.line))
+        if statement.deleted is not None:
+            topic, _, until = statement.deleted
+            self._gathered.settle(DELETED, topic, entry.line, until)
         for tp, observed in statement.partitions:
-            if observed.leader >= _NO_LEADER and observed.isr is not None:
-                self._state(tp, partition_view(observed.leader, (), observed.isr, epoch=observed.epoch), entry,
-                            observed.epoch)  # fmt: skip
-        self._isr(entry)
+            if observed.leader >= _NO_LEADER:
+                view = partition_view(observed.leader, (), observed.isr or (), epoch=observed.epoch)
+                self._state(tp, view, entry, observed.epoch)
 
-    def _isr(self, entry: LogEntry) -> None:
-        """Notes which replicas left the ISR of a partition, and that it grew again."""
+    def _isr(self, entry: LogEntry) -> bool:
+        """Notes which replicas left the ISR of a partition or failed to follow, and which are back.
+
+        Returns whether the entry shows any.
+        """
         if shrinks := _SHRINKS.search(entry.text):
             away = sorted(set(_ids(shrinks["old"])) - set(_ids(shrinks["new"])))
             detail = f"ISR {shrinks['old']} became {shrinks['new']}"
@@ -184,7 +226,14 @@ class LogFormat:
                 self._gathered.complain("shrunk", shrinks["tp"], -1, entry.line, at=entry.at, broker=broker,
                                         detail=detail)  # fmt: skip
         elif expands := _EXPANDS.search(entry.text):
-            self._gathered.settle("shrunk", expands["tp"], entry.line, entry.at)
+            for broker in _ids(expands["isr"]):
+                self._gathered.settle("shrunk", f"{expands['tp']} {broker}", entry.line, entry.at)
+        elif added := _FETCHES.search(entry.text):
+            for tp in _FETCHED.findall(entry.text):
+                self._gathered.settle("fetch failed", f"{tp} {added['broker']}", entry.line, entry.at)
+        else:
+            return False
+        return True
 
     def _note_up(self, broker: int, entry: LogEntry, *, up: bool) -> None:
         order = (entry.at, entry.line.number)
@@ -193,26 +242,55 @@ class LogFormat:
 
     def finish(self) -> None:
         """Adds the last state of each broker and partition, and the broker behind an error without an id."""
-        gathered = self._gathered
-        for broker, (_, up, line) in self._up.items():
-            if up:
-                gathered.say_alive(broker, f"registered last ({line.where})")
-            else:
-                gathered.say_dead(broker, f"was gone last ({line.where})")
-                gathered.complain("gone", "", -1, line, broker=broker)
-        for tp, (_, view, line) in self._partitions.items():
-            self._finish_partition(tp, view, line)
+        self._end_transient()
+        self._finish_brokers()
+        for tp, ((_, at, _), view, line) in self._partitions.items():
+            if not self._gathered.is_deleted(tp.topic, at, line.number):
+                self._finish_partition(tp, view, line)
         self._finish_elections()
         for source, key in self._unplaced:
             writers = self._writers.get(source, set())
-            if len(writers) == 1 and key in gathered.complaints:
-                gathered.complaints[key] = gathered.complaints[key]._replace(broker=min(writers))
+            if len(writers) == 1 and key in self._gathered.complaints:
+                self._place(key, min(writers))
+
+    def _finish_brokers(self) -> None:
+        """Notes who is up: a controller that is new lists the brokers, and saw none of the others leave."""
+        gathered = self._gathered
+        for brokers, entry in self._actives:
+            for broker in (*brokers, *self._up):
+                self._note_up(broker, entry, up=broker in brokers)
+        refusing = {error.broker for error in gathered.lasting() if error.about == "unreachable"}
+        for broker, (_, up, line) in self._up.items():
+            if up and broker not in refusing:
+                gathered.say_alive(broker, f"registered last ({line.where})")
+            elif not up:
+                gathered.say_dead(broker, f"was gone last ({line.where})")
+                gathered.complain("gone", "", -1, line, broker=broker)
+
+    def _place(self, key: ComplaintKey, broker: int) -> None:
+        """Adds the only broker that writes this log to its error, and to what ended it."""
+        error = self._gathered.complaints[key]
+        self._gathered.complaints[key] = error._replace(broker=broker)
+        if end := self._gathered.settled.get((error.about, error.node)):
+            self._gathered.settled.setdefault((error.about, str(broker)), end)
+
+    def _end_transient(self) -> None:
+        """Ends the errors that a node prints again and again while they last, where its log continues without them."""
+        writers: dict[str, set[int]] = {}
+        for (file, node), ids in self._writers.items():
+            writers.setdefault(node or file, set()).update(ids)
+        for key, error in self._gathered.complaints.items():
+            lasts = self._last.get(error.node, -1.0) - error.at <= _PATIENCE
+            if error.about in _REPEATED and not lasts and len(writers.get(error.node, ())) <= 1:
+                self._gathered.ended.add(key)
 
     def _finish_partition(self, tp: TopicPartition, view: PartitionView, line: PastedLine) -> None:
         gathered, shown = self._gathered, self._gathered.read.get(tp)
         if shown is not None:
             if view.leader < 0 <= shown.view.leader:
                 gathered.complain("once leaderless", str(tp), -1, line)
+        elif view.leader >= 0 and not view.isr:
+            return  # A follower logs its leader, not the ISR.
         elif not (view.isr or view.replicas):
             gathered.complain("offline", str(tp), -1, line)
         else:

@@ -16,8 +16,8 @@ from typing import Final, Protocol
 from kfix import __version__
 from kfix.core.errors import InvalidFileError
 from kfix.core.snapshot.pasted import PastedText
-from kfix.core.snapshot.snapshot import BrokerView, ClusterIdentity, Group, Snapshot, Source
-from kfix.core.wording import brokers_named, several
+from kfix.core.snapshot.snapshot import BrokerView, ClusterIdentity, Group, PartitionView, Snapshot, Source
+from kfix.core.wording import brokers_named, several, some
 from kfix.diagnose.pasted.clusters import split_clusters
 from kfix.diagnose.pasted.commands import PastedCommand, command_of
 from kfix.diagnose.pasted.consumer_groups import ConsumerGroupsFormat
@@ -39,6 +39,7 @@ HINT: Final = (
     "kfix reads `kafka-topics --describe`, `kcat -L`, sessions of the ZooKeeper shell, `kafka-consumer-groups`, "
     "`kafka-metadata-quorum`, `kafka-log-dirs`, and logs of brokers and clients; a snapshot of kfix ends in .json"
 )
+_OF_KAFKA: Final = "rpk prints no ISR; if the cluster is Kafka, paste `kafka-topics --describe` or `kcat -L`"
 _TOPICS_SHOWN: Final = 3
 _BROKERS: Final = "brokers"
 #: Complaints whose name is a group.
@@ -65,11 +66,11 @@ def parse_pasted(text: str, name: str, taken_at: float) -> Snapshot:
     If the text is about several clusters, the snapshot is of the most faulty one. Raises `InvalidFileError` if nothing
     in it can be judged, with `name:line` for every broken row.
     """
-    parts = split_clusters(list(pasted_lines(text.splitlines())))
+    parts = split_clusters(list(pasted_lines(enumerate(text.splitlines(), 1))))
     read = [gather_lines(part) for part in parts] or [Gathered()]
     worst = max(read, key=lambda each: each.trouble)
     if not worst.anything:
-        raise InvalidFileError(tuple(_nothing(worst, name)), hint=HINT)
+        raise InvalidFileError(tuple(_nothing(worst, name)), hint=_OF_KAFKA if worst.unused else HINT)
     others = tuple(
         Source("another cluster", ok=False, error=f"{part[0].where} and others are about another cluster")
         for part, each in zip(parts, read, strict=False)
@@ -144,17 +145,37 @@ class BlockReader:
         self.end_blocks()
         self._quorum.finish()
         self._logs.finish()  # Last: a log only adds partitions that nothing else shows.
+        _set_aside_foreign(self._gathered)
         _note_new_id(self._gathered)
         _note_throttles(self._gathered)
         return self._gathered
+
+
+def _set_aside_foreign(gathered: Gathered) -> None:
+    """Sets topics aside whose leaders and replicas are all missing from the list of live brokers.
+
+    A broker names no leader that is dead, so such a description is of another cluster, or of another time.
+    """
+    live = set(gathered.registered or gathered.listed or ())
+    views: dict[str, list[PartitionView]] = {}
+    for tp, read in gathered.read.items():
+        if read.source == DESCRIBE:
+            views.setdefault(tp.topic, []).append(read.view)
+    for topic, rows in views.items() if live and _BROKERS not in gathered.short else ():
+        led = any(view.leader >= 0 for view in rows)
+        if led and live.isdisjoint({broker for view in rows for broker in (*view.replicas, *view.isr)}):
+            gathered.foreign.append(topic)
+            gathered.stated.pop(topic, None)
+    for tp in [tp for tp in gathered.read if tp.topic in gathered.foreign]:
+        del gathered.read[tp]
 
 
 def _note_new_id(gathered: Gathered) -> None:
     """Notes that the only running brokers have no replica of the partitions without a leader: their ids are new."""
     down = [read.view for read in gathered.read.values() if read.view.leader < 0]
     offline = [error for error in gathered.complaints.values() if error.about == "offline"]
-    led = any(read.view.leader >= 0 for read in gathered.read.values())
     up = set(gathered.registered or gathered.alive.keys() - gathered.dead.keys())
+    led = any(read.view.leader in up for read in gathered.read.values())
     replicas = {broker for view in down for broker in (view.replicas or view.isr)}
     if led or not (down or offline) or not up or up & replicas or (not replicas and len(up) > 1):
         return
@@ -175,7 +196,10 @@ def _note_throttles(gathered: Gathered) -> None:
 def _nothing(gathered: Gathered, name: str) -> list[str]:
     if gathered.problems:
         return [f"{name}:{problem}" for problem in gathered.problems]
-    return [f"{name}:1: no partition in this text"]
+    if gathered.unused:
+        return [f"{name}:1: this is output of rpk, the tool of Redpanda: kfix diagnoses Kafka only"]
+    known = f", and no error that kfix knows; {gathered.skipped.shown}" if gathered.skipped.worse > 0 else ""
+    return [f"{name}:1: no partition in this text{known}"]
 
 
 def snapshot_of(gathered: Gathered, name: str, taken_at: float) -> Snapshot:
@@ -250,6 +274,9 @@ def _sources(gathered: Gathered, name: str) -> list[Source]:
     sources = [Source(f"text {name}", ok=True)]
     if gathered.registered is None and (_BROKERS in gathered.short or not gathered.listed):
         sources.append(Source("list of live brokers", ok=False, error=gathered.short.get(_BROKERS, NO_BROKER_LIST)))
+    if gathered.foreign:
+        why = f"the text lists other live brokers than those of {some(gathered.foreign)}"
+        sources.append(Source("another cluster", ok=False, error=why))
     if gathered.problems:
         count, first = len(gathered.problems), gathered.problems[0]
         rows = "1 row is broken" if count == 1 else f"{count} rows are broken"

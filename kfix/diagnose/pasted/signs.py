@@ -7,7 +7,7 @@ Kafka 2.7.1 and 4.3.1; if one of them differs, both wordings are here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 _TP: Final = r"(?P<tp>[\w.-]{1,249}-\d{1,9})"
@@ -18,16 +18,21 @@ _DIR: Final = r"(?P<detail>/\S*?)(?=[.,;:)\]]?(?:\s|$))"
 _QUIET: Final = (" INFO ", " DEBUG ", " TRACE ")
 _HINTS: Final = (
     "groupId=", 'Group "', " brokers:", "Registered broker", "elected", "Resigned", "ontroller moved", "state changed",
-    "Changed partition", "starts at", "become follower", "encing broker", "unfence", "nclean", "active controller",
-    "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting", "shut down", " ISR ",
-    "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", "elect", "Election", "Deletion of",
-    "xception", "copying log",
+    "Changed partition", "starts at", "become follower", "encing broker", "unfence", "nclean", "UNCLEAN",
+    "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting",
+    "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
+    "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log",
 )  # fmt: skip
 
 
-def is_quiet(line: str) -> bool:
+def is_quiet(line: str, hints: Iterable[str] = _HINTS) -> bool:
     """Returns whether no wording matches an entry in this line: a quick test, since logs are long."""
-    return any(map(line.__contains__, _QUIET)) and not any(map(line.__contains__, _HINTS))
+    return any(map(line.__contains__, _QUIET)) and not any(map(line.__contains__, hints))
+
+
+def hints_in(text: str) -> tuple[str, ...]:
+    """Returns the hints of `is_quiet` that any of the lines in a text contains."""
+    return tuple(hint for hint in _HINTS if hint in text)
 
 
 class Sign(NamedTuple):
@@ -85,6 +90,9 @@ SERVER: Final = (
         "cluster id",
         r"Cluster ID (?P<detail>\S+ doesn't match stored clusterId (?:Some\()?[\w-]+\)?)",
         r"Invalid cluster\.id in: (?P<detail>\S+ Expected \S+, but read \S+)",
+        # A controller that refuses a broker does not name it.
+        r"registerBroker: event failed with InconsistentClusterIdException(?P<broker>) .*"
+        r"(?P<detail>Expected cluster ID \S+, but got cluster ID [\w-]+)",
         r"INCONSISTENT_CLUSTER_ID",
         r"InconsistentClusterIdException",
         r'The given id "(?P<detail>[^"]+" doesn\'t match the cluster id "[^"]+)',
@@ -110,6 +118,8 @@ SERVER: Final = (
         "all log dirs",
         rf"[Ss]hutdown broker because (?:all|none of the specified) log dirs (?:in|from) {_DIR}",
     ),
+    *_sign("files", r"Error while accepting connection(?s:.*)(?P<detail>Too many open files)",
+           r"(?:log dir|in dir|directory) /(?s:.*)(?P<detail>Too many open files)"),
     *_sign("disk full", r"(?P<detail>No space left on device)", r"(?P<detail>Disk quota exceeded)"),
     *_sign(
         "log dir",
@@ -134,7 +144,8 @@ SERVER: Final = (
     *_sign("min isr", rf"insync replicas for partition {_TP} is (?P<detail>\[\d+\], below required minimum \[\d+\])",
            rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}"),
     *_sign("no voters", r"Starting voters are VoterSet\(voters=\{\}\)", r"UnattachedState\(.*?voters=\[\]"),
-    *_sign("quorum", r"Re-elect as candidate after election backoff",
+    *_sign("quorum", r"Election timed out before receiving sufficient vote responses",
+           r"No controller appears to be active", r"Re-elect as candidate after election backoff",
            r"Election has timed out, backing off", r"Insufficient remaining votes to become leader"),
     *_sign("migration", r"KRaftMigrationDriver[^\]]*\] (?P<detail>(?:No brokers are known to KRaft|Still waiting).*)"),
     *_sign("tiered", rf"Error occurred while copying log segments of partition:? (?:[\w-]{{22}}:)?{_TP}"),
@@ -157,10 +168,12 @@ SERVER: Final = (
            r"[Tt]imed out waiting for connection while in state: (?P<detail>\w+)",
            r"(?:server|sever) (?P<detail>\S+?), (?:unexpected error|Closing socket connection)"),
     *_sign("stopped", r"(?P<detail>Fatal error during \w+ startup)", r"(?P<detail>Fatal error during \w+ shutdown)",
+           r"(?P<detail>Received a fatal error while waiting for [\w ]+)",
+           r"(?P<detail>There was an error in one of the threads during logs loading: .{1,150})",
            r"(?P<detail>Exiting Kafka due to fatal exception)", r"Encountered fatal fault: (?P<detail>.{1,120})",
            r"(?P<detail>java\.lang\.OutOfMemoryError: [\w ]+)"),
     *_sign("shutting down", r"(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] shutting down"),
-    *_sign("pod", r"(?:restarted )?pod (?P<detail>[\w-]+-\d+) to become ready"),
+    *_sign("pod", r"[Pp]od (?:resource )?(?P<detail>[\w-]+-\d+)(?: in namespace \S+)? to (?:become|be) ready"),
     *_sign("reassignment", rf"(?:Failed completing|Error completing) reassignment of partition {_TP}"),
 )  # fmt: skip
 _STARTED: Final = r"(?:KafkaServer|BrokerServer) id=(?P<broker>\d+)\] (?:started$|Transition from STARTING to STARTED)"
@@ -171,7 +184,7 @@ ENDS: Final = (
     *_sign("stopped", _STARTED),
     *_sign("shutting down", _STARTED),
     *_sign("zookeeper", r"Session establishment complete", r"\] Connected\."),
-    *_sign("quorum", r"ransition to (?:Leader|Follower)State", r"Becoming the active controller at epoch"),
+    *_sign("quorum", r"ransition to (?:Leader|Follower)(?:State)?\(", r"Becoming the active controller at epoch"),
 )  # fmt: skip
 #: A coordinator was named, so there is one; the next answer shows whether it works.
 DISCOVERED: Final = re.compile(
@@ -181,7 +194,7 @@ DISCOVERED: Final = re.compile(
 UNAVAILABLE: Final = re.compile(r"[Gg]roup coordinator \S+ \(id: \d+ rack: \S*?\) is unavailable or invalid")
 #: Places at which a client prints the name of a group.
 GROUP: Final = re.compile(
-    r"\bgroup(?:Id|\.id|_id)=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
+    r"\bgroup(?:Id|\.id|_id)?=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
     r"(?:;|,) group: (?P<c>[^\s,]{1,249})|\bconsumergroup[ /](?P<d>[^\s/:]{1,249})|"
     r"(?:coordinator dead .*? for|join|sync|joining|leave) group (?P<e>[\w.-]{1,249}):"
 )
@@ -200,4 +213,7 @@ CONNECTION: Final = re.compile(
     r"(?P<detail>Connect to \S+ failed: [\w ]+|Disconnected|Connection refused|Failed to resolve[^:]*)"
 )
 #: An error that a client prints as an object, without naming its subject.
-UNNAMED: Final = re.compile(r"KafkaError\{code=|\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\(")
+UNNAMED: Final = re.compile(
+    r"KafkaError\{code=|^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
+    r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\("
+)

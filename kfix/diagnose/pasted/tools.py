@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kfix.diagnose.pasted.gathered import Gathered, number
+from kfix.diagnose.pasted.gathered import RPK, Gathered, number
 from kfix.diagnose.pasted.lines import PastedLine
 
 _UNUSED: Final = (
@@ -34,7 +34,15 @@ _POD: Final = re.compile(
     r"(?:\S+\s+)?(?P<pod>[a-z0-9][\w.-]*-\d+)\s+(?P<ready>\d+)/(?P<wanted>\d+)\s+(?P<status>[A-Z]\S*)\s+\d"
 )
 _ANY_POD: Final = re.compile(r"\S+\s+(?:\S+\s+)?\d+/\d+\s+[A-Z]\S*\s+\d")
-_WAITS_FOR_POD: Final = re.compile(r"(?:message: )?.*\bpod (?P<pod>[\w-]+-\d+) to become ready")
+_WAITS_FOR_POD: Final = re.compile(
+    r"(?:message: )?.*\b[Pp]od (?:resource )?(?P<pod>[\w-]+-\d+)(?: in namespace \S+)? to (?:become|be) ready"
+)
+_RPK_HEAD: Final = re.compile(
+    r"CLUSTER HEALTH OVERVIEW$|redpanda\.[\da-f-]{36}$|PARTITION\s+LEADER\s+EPOCH\s|ID\s+HOST\s+PORT(?:\s|$)|"
+    r"NAME\s+PARTITIONS\s+REPLICAS$|SUMMARY$"
+)
+#: A rule below a heading, a row of numbers, a named value.
+_RPK_ROW: Final = re.compile(r"={3,}$|-?\d+\*?\s+\S|[\w.-]+\s+\d+(?:\s+\d+)?$|[A-Z][\w -]*(?: \(\d+\))?:?(?:\s|$)")
 _ELECTION: Final = re.compile(
     r"Error completing leader election \(\w+\) for partition: (?P<tp>[\w.-]+-\d+): (?P<error>[^\s:]+)"
 )
@@ -55,6 +63,10 @@ class ToolsFormat:
             if head.match(line.text):
                 self._table = name
                 return self._used(name)
+        if _RPK_HEAD.match(line.text) or (self._table == RPK and _RPK_ROW.match(line.text)):
+            self._table = RPK
+            self._gathered.unused[RPK] += 1
+            return True
         return self._row(line) or self._alone(line) or self._unused(line)
 
     def _row(self, line: PastedLine) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
@@ -29,12 +29,18 @@ _COUNTS: Final[Mapping[int, str]] = {2: "critical", 1: "warning", 0: "info"}
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What is the same for all clusters of an audit: its day, all mutes of the inventory, and the clusters in a
-    maintenance window.
+    maintenance window. `recreated` are {cluster: topics that were deleted and created again since its previous audit}.
     """
 
     day: date
     mutes: tuple[Mute, ...] = ()
     at_work: frozenset[str] = frozenset()
+    recreated: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def still_there(self, cluster: str, partitions: Iterable[str]) -> tuple[str, ...]:
+        """Returns the partitions of a previous finding whose topics have not been deleted since."""
+        gone = self.recreated.get(cluster, frozenset())
+        return tuple(p for p in partitions if p.rpartition("-")[0] not in gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,15 @@ def concluded(
     `before` are the findings of its previous audit that were not fixed; `collected` says whether the cluster was read
     and judged now.
     """
+    now, before = tuple(now), tuple(before)
+    again = {r.key for r in now}
+
+    def goes_on(was: FindingRow) -> bool:
+        # A finding of partitions that were all created again is another one, although its key is the same.
+        there = rules.still_there(was.cluster, was.partitions)
+        return was.key not in again or bool(there) or not was.partitions
+
+    before = tuple(filter(goes_on, before)) if rules.recreated else before
     found = as_news(muted(compared(now, before, rules.day, collected=collected), rules), rules.at_work)
     return found, head_counts(found, rules)
 
@@ -187,9 +202,11 @@ def stuck(
     A muted finding is not reported again under another code.
     """
     then: dict[str, dict[str, date]] = {}
+    now = tuple(now)
+    cluster = next((row.cluster for row in now), "")
     for row in before:
         if row.code.startswith(_TROUBLE) and not row.prevention:
-            for partition in row.partitions:
+            for partition in rules.still_there(cluster, row.partitions):
                 then.setdefault(row.code, {})[partition] = row.since
     found: dict[tuple[str, date], set[str]] = {}
     for row in muted(now, rules) if then else ():

@@ -22,7 +22,7 @@ from kfix.core.fleetcase import ClusterDigest, Stuck
 from kfix.core.inventory.model import ClusterEntry
 from kfix.fleet.audit.concluding import HeadCounts, Rules, concluded, stuck
 from kfix.fleet.audit.past import Past, past_of
-from kfix.fleet.engine import ClusterJob, EarlierFindings, Engine, KeptAnswers, RunFile, SecondPass, StoredRows
+from kfix.fleet.engine import ClusterJob, EarlierFindings, Engine, KeptAnswers, SecondPass
 from kfix.fleet.judging.tasks import (
     ANSWERS,
     BRIEF,
@@ -43,9 +43,9 @@ from kfix.fleet.store.audits import files_of, table_of
 from kfix.fleet.store.delta import NewFile, StoreTable
 from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.runs import Run
-from kfix.fleet.store.staging import write_file
+from kfix.fleet.store.staging import RunTable, write_file
 from kfix.fleet.store.tables import FINDINGS
-from kfix.fleet.stored import stored_rows
+from kfix.fleet.stored import stored_rows, written_rows
 
 Findings = tuple[FindingRow, ...]
 #: The findings that one task of Spark compares and writes as one file.
@@ -125,14 +125,17 @@ class JudgedRun(ABC):
 
 @contextlib.contextmanager
 def judged_run(
-    run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, judging: Judging, rules: Rules
+    run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, judging: Judging, rules: Rules, before: Past
 ) -> Iterator[JudgedRun]:
-    """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too."""
+    """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too.
+
+    `before` are the audits before it, as `searched` finds them.
+    """
     tasks = {name: JudgeTask(name, where, run.day, entries[name].criteria) for name, where in run.stored().items()}
     checked: list[Past] = []
 
     def job() -> ClusterJob:
-        past = past_of(run.root, run.order, entries, with_rows=False)
+        past = past_of(before, entries, with_rows=False)
         checked.append(past)
         return ClusterJob(
             tasks_table(tasks.values()),
@@ -146,7 +149,7 @@ def judged_run(
     with engine.over_rows(job) if tasks else contextlib.nullcontext() as answers:
         if answers is None:
             results = judging.reporting(engine.each(judging.judge, tasks))
-            yield _JudgedHere(run, entries, rules, results)
+            yield _JudgedHere(run, entries, rules, before, results)
         else:
             yield _JudgedThere(run, entries, rules, checked[0], answers, judging)
 
@@ -155,15 +158,20 @@ class _JudgedHere(JudgedRun):
     """Judged by a pool of processes; the findings are in this one."""
 
     def __init__(
-        self, run: Run, entries: Mapping[str, ClusterEntry], rules: Rules, results: Iterable[Done[Judged]]
+        self,
+        run: Run,
+        entries: Mapping[str, ClusterEntry],
+        rules: Rules,
+        before: Past,
+        results: Iterable[Done[Judged]],
     ) -> None:
-        super().__init__(run, entries, rules, Past())
+        super().__init__(run, entries, rules, before)
         self._rows: dict[str, Findings] = {}
         for done in results:
             if (result := self.take(done)) is not None:
                 self._rows[done.name] = result.rows
         # Read after the clusters were judged: its findings are not in memory meanwhile.
-        self.past = past_of(run.root, run.order, entries)
+        self.past = past_of(before, entries)
         for name, found in self._rows.items():
             if since := stuck(found, self.past.rows.get(name, ()), rules=rules):
                 self.stuck[name] = since
@@ -203,15 +211,14 @@ class _JudgedThere(JudgedRun):
             ],
             schema=_GIVEN,
         )
-        place = run.root.path if run.root.local else str(run.root)
-        work = WriteFindings(place, run.id, self.rules)
+        work = WriteFindings(RunTable.of(run, FINDINGS).root, run.id, self.rules)
         tasks = 1 + self._findings // _FINDINGS_A_TASK
         found = self._answers.again(SecondPass(given, ("findings",), work, _CONCLUDED, tasks))
         if found is not None:
             return _conclusions_of(run, found)
         # A process died, or Spark cannot read a file of the previous audit.
         rows = {done.name: done.result.rows for done in map(done_of, self._answers.read().to_pylist()) if done.result}
-        self.past = past_of(run.root, run.order, self.entries)
+        self.past = past_of(self.past, self.entries)
         return self.concluded(rows, more)
 
 
@@ -234,7 +241,7 @@ def _before(root: StoreLocation, past: Past) -> EarlierFindings | None:
         ],
         names=["cluster", "day", "run"],
     )
-    return EarlierFindings(stored_rows(root, FINDINGS, files), of)
+    return EarlierFindings(stored_rows(root, FINDINGS, files, past.earlier.renames), of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +282,4 @@ def _conclusions_of(run: Run, found: Any) -> Conclusions:
         else:
             counts[row["cluster"]] = HeadCounts(**{**values, "covered": tuple(values["covered"])})
     files.sort(key=lambda file: file.name)
-    table = StoreTable(run.root, FINDINGS)
-    folder = f"day={run.day.isoformat()}/run={run.id}"
-    written = tuple(RunFile(f"{folder}/{f.name}", run.day, run.id, f.rows, f.clusters) for f in files)
-    return Conclusions(tuple(files), StoredRows(FINDINGS.schema, str(table.place), written), counts)
+    return Conclusions(tuple(files), written_rows(RunTable.of(run, FINDINGS), files), counts)

@@ -6,8 +6,8 @@ and named in a warning, so that it does not block later audits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from kfix.core.errors import UsageError
@@ -15,6 +15,8 @@ from kfix.fleet.history.recording import EarlierAudits
 from kfix.fleet.model.audit import FindingRow, Status
 from kfix.fleet.store.audits import Audit, audits, check_rows, read_rows
 from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.renames import noticed, renames_of
+from kfix.fleet.store.runs import Run
 
 #: The number of audits that are searched for a cluster.
 _DEEP = 60
@@ -26,7 +28,8 @@ class Past:
 
     `last` is the previous audit of the store; `rows` are, by cluster, the findings of its previous audit that were not
     fixed, if they were read. `last_read` and `ids` cover all clusters that were ever read; `damaged` names the audits
-    that cannot be read. `earlier` are the audits that were searched, with the previous audit of each cluster.
+    that cannot be read. `earlier` are the audits that were searched, with the previous audit of each cluster. `renamed`
+    are the notes of all renames, for the manifest.
     """
 
     last: Audit | None = None
@@ -35,24 +38,39 @@ class Past:
     ids: Mapping[str, str] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
     earlier: EarlierAudits = field(default_factory=EarlierAudits)
+    renamed: Sequence[Mapping[str, str]] = ()
 
 
-def past_of(
-    root: StoreLocation, order: tuple[date, float, str], clusters: Iterable[str], *, with_rows: bool = True
-) -> Past:
-    """Returns the audits before `order` (day, began, run); a repeated audit is not compared with itself.
+def searched(root: StoreLocation, run: Run) -> Past:
+    """Returns the audits before a run, with the names of its clusters, and without the rows of their findings.
+
+    A repeated audit is not compared with itself.
+    """
+    damaged: list[str] = []
+    earlier = [a for a in audits(root, damaged=damaged) if a.order < run.order]
+    if not earlier:
+        return Past(damaged=tuple(damaged))
+    last = earlier[-1]
+    known = last.under(last.renames).cluster_ids
+    notes = (*last.manifest.get("renamed", ()), *noticed(run.ids(), {*run.clusters, *run.failed}, known, run.day))
+    renames = renames_of(notes)
+    named = tuple(a.under(renames) for a in earlier[-_DEEP:])
+    return Past(damaged=tuple(damaged), earlier=EarlierAudits(named, renames=renames), renamed=notes)
+
+
+def past_of(before: Past, clusters: Iterable[str], *, with_rows: bool = True) -> Past:
+    """Returns what `searched` found, with the previous audit of each cluster and its findings.
 
     Without `with_rows` only the columns of the findings are checked, for an engine that reads the rows itself.
     """
-    damaged: list[str] = []
-    earlier = [a for a in audits(root, damaged=damaged) if a.order < order]
+    damaged = [*before.damaged]
     wanted = set(clusters)
     last: Audit | None = None
     rows: dict[str, list[FindingRow]] = {}
     ids: dict[str, str] = {}
     read: dict[str, date] = {}
     sources: dict[str, Audit] = {}
-    for audit in reversed(earlier[-_DEEP:]):
+    for audit in reversed(before.earlier.searched):
         has = wanted & set(audit.clusters_named)
         if last is not None and not has:
             continue
@@ -74,4 +92,5 @@ def past_of(
         if not wanted:
             break
     found = {cluster: tuple(each) for cluster, each in rows.items()}
-    return Past(last, found, read, ids, tuple(damaged), EarlierAudits(tuple(earlier[-_DEEP:]), sources))
+    earlier = replace(before.earlier, compared=sources)
+    return Past(last, found, read, ids, tuple(damaged), earlier, before.renamed)

@@ -21,9 +21,10 @@ from kfix.fleet.model.audit import (
     FindingRow,
     Offender,
     TrendPoint,
+    score_of_mean,
 )
 from kfix.fleet.model.history import AuditHistory, HistoryChoice
-from kfix.fleet.model.scenarios import ScenarioRow
+from kfix.fleet.model.scenarios import ScenarioRow, worst_first
 from kfix.fleet.store.audits import Audit, audits, is_sound, read_audit, read_rows
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import StoreLocation
@@ -75,7 +76,7 @@ def report_of(
         damaged=tuple(dict.fromkeys(lost)),
         manifest=manifest,
         history=past_found,
-        scenarios=tuple(sorted(read_rows(ScenarioRow, audit), key=lambda s: s.rank, reverse=True)),
+        scenarios=tuple(worst_first(read_rows(ScenarioRow, audit))),
     )
 
 
@@ -91,9 +92,12 @@ def history_until(
 
 
 def audits_until(root: StoreLocation, audit: Audit, days: int, damaged: list[str]) -> tuple[Audit, ...]:
-    """Returns all audits of the last `days` days, oldest first, up to this one; `damaged` takes those left out."""
+    """Returns all audits of the last `days` days, oldest first, up to this one; `damaged` takes those left out.
+
+    Their clusters have the names of this one.
+    """
     earlier = audits(root, audit.day - timedelta(days=days - 1), damaged=damaged)
-    return (*(each for each in earlier if each.order < audit.order), audit)
+    return (*(each.under(audit.renames) for each in earlier if each.order < audit.order), audit)
 
 
 def history(
@@ -142,7 +146,7 @@ def _trend(
             run=each["run"],
             clusters=each["clusters"],
             collected=each["collected"],
-            score=each["score_sum"] // each["collected"] if each["collected"] else -1,
+            score=score_of_mean(each["twelfths"] / 12, each["collected"]),
             critical=each["critical"],
             warning=each["warning"],
             new=each["new"],
@@ -167,4 +171,5 @@ def _offenders(audit: Audit, engine: Engine) -> tuple[Offender, ...]:
 
 def _rows(root: StoreLocation, spec: TableSpec, chosen: Sequence[Audit]) -> StoredRows:
     runs = {audit.key for audit in chosen}
-    return stored_rows(root, spec, StoreTable(root, spec).files(lambda day, run: (day, run) in runs))
+    there = StoreTable(root, spec).files(lambda day, run: (day, run) in runs)
+    return stored_rows(root, spec, there, chosen[-1].renames)

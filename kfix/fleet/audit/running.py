@@ -18,11 +18,11 @@ from kfix.core.snapshot.snapshot import PROTOCOL
 from kfix.fleet.audit.concluding import HeadCounts, Rules
 from kfix.fleet.audit.judged import Conclusions, JudgedRun, Judging, judged_run
 from kfix.fleet.audit.judging import AsDict, rows_of
-from kfix.fleet.audit.scenarios import scenarios_of
+from kfix.fleet.audit.past import searched
+from kfix.fleet.audit.scenarios import write_scenarios
 from kfix.fleet.engine import Engine
-from kfix.fleet.history.recording import recorded
-from kfix.fleet.model.audit import ClusterRow, FindingRow
-from kfix.fleet.model.scenarios import ScenarioRow
+from kfix.fleet.history.recording import recorded, recreated
+from kfix.fleet.model.audit import ClusterRow, FindingRow, score_of
 from kfix.fleet.store.audits import Audit, table_of, write_audit
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
@@ -53,13 +53,14 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         StoreTable(root, spec).runs()
     when = datetime.fromtimestamp(run.began, UTC)
     at_work = frozenset(name for name, entry in entries.items() if entry.in_maintenance(when))
-    rules = Rules(run.day, inventory.mutes, at_work)
-    with judged_run(run, entries, engine, tools.judging, rules) as judged:
+    before = searched(root, run)
+    rules = Rules(run.day, inventory.mutes, at_work, recreated(root, run, before.earlier, engine))
+    with judged_run(run, entries, engine, tools.judging, rules, before) as judged:
         clock.lap("judge")
         found = judged.conclude(_over_the_fleet(run, entries, judged, tools))
     clock.lap("conclude")
     past, digests = judged.past, judged.digests
-    scenarios = scenarios_of(root, run, engine)
+    judged_scenarios, unjudged = write_scenarios(root, run, engine)
     clock.lap("scenarios")
     owners = {name: entry.owner for name, entry in entries.items()}
     versions = {name: digest.settings.get(PROTOCOL, "") for name, digest in digests.items()}
@@ -67,12 +68,8 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     changes, episodes = recorded(root, run, owners, versions, found.rows, past.earlier, engine, damaged)
     clock.lap("history")
     cards = [_card(run, name, entries[name], judged, found.counts[name]) for name in sorted(entries)]
-    tables = {
-        CLUSTERS: table_of(ClusterRow, cards),
-        SCENARIOS: table_of(ScenarioRow, scenarios.rows),
-        EPISODES: episodes,
-    }
-    files = {FINDINGS: found.files, TRANSITIONS: changes}
+    tables = {CLUSTERS: table_of(ClusterRow, cards)}
+    files = {FINDINGS: found.files, SCENARIOS: judged_scenarios, TRANSITIONS: changes, EPISODES: episodes}
     manifest = {
         "kfix": __version__,
         "python": platform.python_version(),
@@ -96,7 +93,8 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         "last_read": {
             n: d.isoformat() for n, d in sorted({**past.last_read, **dict.fromkeys(digests, run.day)}.items())
         },
-        "scenarios_unjudged": dict(scenarios.unjudged),
+        "renamed": list(past.renamed),
+        "scenarios_unjudged": dict(unjudged),
         "damaged": damaged,
         "mutes": list(_mutes(found, inventory, run.day)),
     }
@@ -139,7 +137,7 @@ def _mutes(found: Conclusions, inventory: Inventory, day: date) -> Iterator[dict
 
 
 def _card(run: Run, name: str, entry: ClusterEntry, judged: JudgedRun, counted: HeadCounts) -> ClusterRow:
-    """The score is 100 less the points, at least 0, and -1 if the cluster was not read; then the risk is 100 more."""
+    """The score is -1 if the cluster was not read; then the risk is 100 more."""
     digest, window = judged.digests.get(name), entry.in_maintenance(datetime.fromtimestamp(run.began, UTC))
     collected = name not in judged.failed
     counts = {f.name: getattr(counted, f.name) for f in fields(HeadCounts) if f.name not in {"points", "covered"}}
@@ -155,7 +153,7 @@ def _card(run: Run, name: str, entry: ClusterEntry, judged: JudgedRun, counted: 
         partitions=digest.partitions if digest else 0,
         topics=digest.topics if digest else 0,
         brokers=digest.brokers if digest else 0,
-        score=max(0, 100 - counted.points) if collected else -1,
+        score=int(score_of(counted.points)) if collected else -1,
         risk=(counted.points + (0 if collected else 100)) * int(entry.criticality),
         seconds=_collect_seconds(run, name),
         **counts,

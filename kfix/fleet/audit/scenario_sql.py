@@ -104,6 +104,8 @@ COUNTS: Final = {
     "groups": _sum(STOPS, "groups"),
     "unwritable": _sum(f"NOT {STOPS} AND {_UNDER}", "groups"),
 }
+#: The columns of EVERY_TOTAL beside the cluster.
+COUNTED: Final = ("kind", "name", "down", *COUNTS, "controller", "complete")
 _WEIGHTS: Final = ("partitions", "offsets", "transactions", "groups")
 
 
@@ -163,3 +165,11 @@ SELECT cluster, down, CAST(COUNT(*) AS BIGINT) AS topics,
        MAX(CASE WHEN place = 3 THEN topic END) AS third_topic
 FROM ranked GROUP BY cluster, down
 """
+LOST_COLUMNS: Final = ("topics", "first_topic", "second_topic", "third_topic")
+#: The rows of `counted`, which has those of EVERY_TOTAL that count, with the topics that stop or lose records.
+WITH_TOPICS: Final = f"""SELECT c.*, {", ".join(f"l.{name}" for name in LOST_COLUMNS)}
+FROM (SELECT {", ".join(("cluster", *COUNTED))} FROM counted) c
+LEFT JOIN ({LOST_TOPICS}) l ON l.cluster = c.cluster AND l.down = c.down
+"""  # noqa: S608 - names of this module only
+#: Those of `counted` after which something stops or records are lost, as the table `chosen` of HITS.
+LOSING: Final = "SELECT cluster, kind, name, down FROM counted WHERE stops > 0 OR unclean > 0"

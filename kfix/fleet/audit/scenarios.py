@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -14,19 +14,46 @@ from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix.core.failures.judging import Judge
 from kfix.core.failures.scenarios import unknown_of
 from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
-from kfix.fleet.audit.scenario_sql import BROKERS_SQL, CHOSEN_TOTAL, EVERY_TOTAL, HITS, LOST_TOPICS
-from kfix.fleet.engine import Engine, RunFile, StoredRows
+from kfix.fleet.audit.scenario_sql import (
+    BROKERS_SQL,
+    CHOSEN_TOTAL,
+    COUNTED,
+    EVERY_TOTAL,
+    HITS,
+    LOSING,
+    LOST_COLUMNS,
+    LOST_TOPICS,
+    WITH_TOPICS,
+)
+from kfix.fleet.engine import Engine, RunFile, StoredRows, View
 from kfix.fleet.judging.case import open_stored
-from kfix.fleet.model.scenarios import BROKER, PAIR, RACK, ScenarioRow
-from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.model.scenarios import BROKER, PAIR, RACK, ScenarioRow, in_order
+from kfix.fleet.store.audits import table_of
+from kfix.fleet.store.delta import NewFile, StoreTable
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import Run, StoredCluster
-from kfix.fleet.store.spec import TableSpec
-from kfix.fleet.store.tables import BROKERS, PARTITION_STATES, PARTITIONS, SNAPSHOTS
-from kfix.fleet.stored import stored_rows
+from kfix.fleet.store.spec import Column, TableSpec
+from kfix.fleet.store.staging import RunTable
+from kfix.fleet.store.tables import BROKERS, PARTITION_STATES, PARTITIONS, SCENARIOS, SNAPSHOTS
+from kfix.fleet.stored import stored_rows, written_rows
 
 _CHOSEN: Final = pa.schema(
     [("cluster", pa.string()), ("kind", pa.string()), ("name", pa.string()), ("down", pa.int64())]
+)
+_NO_TOPICS: Final = "the topics that stop are not known: its partitions cannot be read"
+_INT: Final = pa.int64()
+_KINDS: Final = {"cluster": pa.string(), "kind": pa.string(), "name": pa.string()}
+_FLAGS: Final = dict.fromkeys(("controller", "complete"), pa.bool_())
+#: Rows between two statements: they are written where they are computed, read there, and never committed.
+_COUNTED: Final = TableSpec(
+    SCENARIOS.name,
+    "failures with their counts",
+    tuple(Column(name, (_KINDS | _FLAGS).get(name, _INT), "") for name in ("cluster", *COUNTED)),
+)
+_HITS: Final = TableSpec(
+    SCENARIOS.name,
+    "states that stop or lose records",
+    tuple(Column(name, _KINDS.get(name, _INT), "") for name in ("cluster", "down", "state")),
 )
 _LOSES: Final = {Fate.STOPS, Fate.STRANDED, Fate.UNCLEAN}
 _WORST: Final = 3
@@ -106,9 +133,8 @@ class RunScenarios:
         Where the masks do not fit, pairs are left out, and `unjudged` says so.
         """
         found = _beyond_singles(self._engine.query(EVERY_TOTAL, self.tables).to_pylist())
-        wide = {name: [*_singles_and_racks(each)] for name, each in self.brokers.items() if not each.bits}
-        judged = self._finished(found, wide)
-        return replace(judged, unjudged={**dict.fromkeys(sorted(wide), WITHOUT_PAIRS), **judged.unjudged})
+        judged = self._finished(found, self._wide())
+        return replace(judged, unjudged={**self._without_pairs(), **judged.unjudged})
 
     def chosen(self, failures: Mapping[str, _Failure]) -> JudgedScenarios:
         """Judges one failure in each cluster, by name of the cluster: (kind, name, live brokers that go down)."""
@@ -121,17 +147,56 @@ class RunScenarios:
         found = self._engine.query(CHOSEN_TOTAL, tables).to_pylist() if rows else []
         return self._finished(found, {n: [f] for n, f in failures.items() if not self.brokers[n].bits})
 
+    def written(self) -> tuple[tuple[NewFile, ...], Mapping[str, str]]:
+        """Writes the rows of `every`, where they are computed, and returns the files and `unjudged`."""
+        counted, hits = (RunTable.of(self._run, spec) for spec in (_COUNTED, _HITS))
+        chosen = self._kept(EVERY_TOTAL, self.tables, KeepScenarios(counted))
+        given = {"counted": written_rows(counted, chosen)}
+        found: tuple[NewFile, ...] = ()
+        try:
+            found = self._kept(HITS, {**self.tables, **given, "chosen": View(LOSING)}, hits)
+            given |= {"hits": written_rows(hits, found), "partitions": self.partitions}
+            write = WriteScenarios(RunTable.of(self._run, SCENARIOS), self.brokers)
+            parts = self._engine.over_parts(WITH_TOPICS, given, ("cluster", "kind", "name"), write)
+        except (UsageError, UnreachableError):
+            return self._of_sound_files()
+        finally:
+            counted.remove(chosen)
+            hits.remove(found)
+        wide = self._finished([], self._wide())
+        table = table_of(ScenarioRow, wide.rows)
+        files = [file for part, _ in parts for file in part] + [*write.table(iter(table.to_batches()))]
+        unknown = {name: _NO_TOPICS for _, names in parts for name in names}
+        return tuple(files), {**self._without_pairs(), **wide.unjudged, **unknown}
+
+    def _kept(
+        self, sql: str, tables: Mapping[str, Any], write: Callable[[Iterator[Any]], tuple[NewFile, ...]]
+    ) -> tuple[NewFile, ...]:
+        return tuple(file for part in self._engine.over_parts(sql, tables, ("cluster",), write) for file in part)
+
+    def _of_sound_files(self) -> tuple[tuple[NewFile, ...], Mapping[str, str]]:
+        """Does the same in this process, where a damaged file of `partitions` spoils only its clusters."""
+        judged = self.every()
+        write = RunTable.of(self._run, SCENARIOS)
+        return write(iter(table_of(ScenarioRow, judged.rows).to_batches())), judged.unjudged
+
+    def _wide(self) -> Mapping[str, Sequence[_Failure]]:
+        return {name: [*_singles_and_racks(each)] for name, each in self.brokers.items() if not each.bits}
+
+    def _without_pairs(self) -> Mapping[str, str]:
+        return {name: WITHOUT_PAIRS for name, each in sorted(self.brokers.items()) if not each.bits}
+
     def _finished(self, rows: Sequence[_Row], wide: Mapping[str, Sequence[_Failure]]) -> JudgedScenarios:
         unjudged = dict(self._unjudged)
         topics = self._topics(rows, unjudged)
-        made = [self._row(row, topics.get((row["cluster"], row["down"]))) for row in rows]
+        made = [_scenario(row, topics.get((row["cluster"], row["down"])), self.brokers) for row in rows]
         where = self._run.stored() if wide else {}
         tasks = {name: ScenarioTask(where[name], tuple(each)) for name, each in wide.items()}
         for done in self._engine.each(judge_by_rules, tasks):
             if done.error:
                 unjudged[done.name] = done.error
             made += done.result or ()
-        return JudgedScenarios(tuple(sorted(made, key=lambda r: (r.cluster, r.kind, r.brokers, r.down))), unjudged)
+        return JudgedScenarios(tuple(sorted(made, key=in_order)), unjudged)
 
     def _topics(self, rows: Sequence[_Row], unjudged: dict[str, str]) -> Mapping[tuple[str, int], _Row]:
         """Returns the topics that are lost in each failure. A damaged file of `partitions` spoils only its clusters."""
@@ -156,19 +221,46 @@ class RunScenarios:
         known = {(row["cluster"], row["down"]): row for row in found}
         for row in losing:
             if (row["cluster"], row["down"]) not in known:
-                unjudged[row["cluster"]] = "the topics that stop are not known: its partitions cannot be read"
+                unjudged[row["cluster"]] = _NO_TOPICS
         return known
 
-    def _row(self, row: _Row, topics: _Row | None) -> ScenarioRow:
-        values = dict(row)
-        named = () if topics is None else (topics[f"{place}_topic"] for place in ("first", "second", "third"))
-        return ScenarioRow(
-            down=values.pop("name"),
-            brokers=self.brokers[row["cluster"]].named(values.pop("down")),
-            topics=0 if topics is None else topics["topics"],
-            worst=tuple(topic for topic in named if topic is not None),
-            **values,
-        )
+
+@dataclass(frozen=True, slots=True)
+class KeepScenarios:
+    """Writes the rows of EVERY_TOTAL that count."""
+
+    table: RunTable
+
+    def __call__(self, batches: Iterator[Any]) -> tuple[NewFile, ...]:
+        rows = _beyond_singles(row for batch in batches for row in batch.to_pylist())
+        return self.table(iter(pa.Table.from_pylist(rows, schema=_COUNTED.file_schema).to_batches()))
+
+
+@dataclass(frozen=True, slots=True)
+class WriteScenarios:
+    """Writes the rows of WITH_TOPICS, and returns the clusters whose topics are not known."""
+
+    table: RunTable
+    brokers: Mapping[str, LiveBrokers]
+
+    def __call__(self, batches: Iterator[Any]) -> tuple[tuple[NewFile, ...], tuple[str, ...]]:
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        topics = [{name: row.pop(name) for name in LOST_COLUMNS} for row in rows]
+        pairs = zip(rows, topics, strict=True)
+        found = sorted((_scenario(row, lost, self.brokers) for row, lost in pairs), key=in_order)
+        unknown = {row.cluster for row in found if row.something_stops and not row.topics}
+        return self.table(iter(table_of(ScenarioRow, found).to_batches())), tuple(sorted(unknown))
+
+
+def _scenario(row: _Row, topics: _Row | None, brokers: Mapping[str, LiveBrokers]) -> ScenarioRow:
+    values, lost = dict(row), topics or {}
+    return ScenarioRow(
+        down=values.pop("name"),
+        brokers=brokers[row["cluster"]].named(values.pop("down")),
+        topics=lost.get("topics") or 0,
+        worst=tuple(topic for name in LOST_COLUMNS[1:] if (topic := lost.get(name)) is not None),
+        **values,
+    )
 
 
 def _beyond_singles(rows: Iterable[_Row]) -> list[_Row]:
@@ -225,9 +317,11 @@ def row_by_rules(judge: Judge, cluster: str, kind: str, name: str, brokers: froz
     )
 
 
-def scenarios_of(root: StoreLocation, run: Run, engine: Engine) -> JudgedScenarios:
-    """Returns the rows of the table `scenarios` for a complete run; if its tables cannot be read, no row and why."""
+def write_scenarios(root: StoreLocation, run: Run, engine: Engine) -> tuple[tuple[NewFile, ...], Mapping[str, str]]:
+    """Writes the table `scenarios` for a complete run. Returns its files, and the clusters that were not, or not
+    completely, judged, with the reason: all of them if a table cannot be read.
+    """
     try:
-        return RunScenarios(root, run, engine).every()
+        return RunScenarios(root, run, engine).written()
     except (UsageError, UnreachableError) as error:
-        return JudgedScenarios((), dict.fromkeys(sorted(run.clusters), str(error)))
+        return (), dict.fromkeys(sorted(run.clusters), str(error))

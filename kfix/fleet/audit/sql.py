@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kfix.fleet.history.reading_sql import twelfths
+
 #: Checks by the number of clusters that fail them.
 OFFENDERS: Final = """
 SELECT code,
@@ -22,18 +24,18 @@ ORDER BY rank DESC, clusters DESC, findings DESC, code
 """
 
 #: One row per audit, over the score cards of several audits.
-TREND: Final = """
+TREND: Final = f"""
 SELECT day, run,
        CAST(COUNT(*) AS BIGINT) AS clusters,
        CAST(SUM(CASE WHEN collected THEN 1 ELSE 0 END) AS BIGINT) AS collected,
-       CAST(SUM(CASE WHEN collected THEN score ELSE 0 END) AS BIGINT) AS score_sum,
+       CAST(SUM(CASE WHEN collected THEN {twelfths()} ELSE 0 END) AS BIGINT) AS twelfths,
        CAST(SUM(critical) AS BIGINT) AS critical,
        CAST(SUM(warning) AS BIGINT) AS warning,
        CAST(SUM(new) AS BIGINT) AS new,
        CAST(SUM(fixed) AS BIGINT) AS fixed
 FROM clusters GROUP BY day, run
 ORDER BY day, run
-"""
+"""  # noqa: S608 - no values of others
 
 #: The scores of each cluster over the same audits.
 CLUSTER_TRENDS: Final = """

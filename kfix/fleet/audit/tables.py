@@ -8,17 +8,19 @@ from datetime import date, timedelta
 
 from kfix.core.errors import UsageError
 from kfix.fleet.engine import StoredRows
+from kfix.fleet.store.audits import audits
 from kfix.fleet.store.delta import StoreTable, TableFile
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import read_row
-from kfix.fleet.store.tables import ALL, AUDITED, RUNS
+from kfix.fleet.store.tables import ALL, AUDITED, AUDITS, RUNS
 from kfix.fleet.stored import stored_rows
 
 
 def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1) -> Mapping[str, StoredRows]:
     """Returns the tables by name: audits of the last `days` days, what was collected by the last `snapshots` runs.
 
-    `runs` has all runs. With `run` all others are those of that run. Raises UsageError if the store has no such run.
+    `runs` has all runs. With `run` all others are those of that run. Clusters have the names that the last audit knows.
+    Raises UsageError if the store has no such run.
     """
     there = {spec: [f for f in StoreTable(root, spec).files() if run in ("", f.run)] for spec in ALL}
     judged = {(f.day, f.run) for spec in AUDITED for f in there[spec]}
@@ -36,8 +38,10 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
             return True
         return (day, name) in (lately if spec in AUDITED else newest)
 
+    last = audits(root, max((day for day, _ in StoreTable(root, AUDITS).runs()), default=date.max), damaged=[])
+    renames = last[-1].renames if last else ()
     return {
-        spec.name: stored_rows(root, spec, [f for f in found if wanted(f.day, f.run, spec)])
+        spec.name: stored_rows(root, spec, [f for f in found if wanted(f.day, f.run, spec)], renames)
         for spec, found in there.items()
     }
 

@@ -1,12 +1,15 @@
-"""`kfix fleet collect`: read all clusters of an inventory into one run of the store."""
+"""`kfix fleet collect` and `import`: read the clusters of an inventory, or snapshot files, into a run of the store."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Annotated
 
 import typer
 
+from kfix.core.inventory.model import Inventory
+from kfix.core.wording import several
 from kfix.fleet.chosen import chosen, the_day
 from kfix.fleet.cli.inventory import (
     Clusters,
@@ -21,6 +24,7 @@ from kfix.fleet.cli.inventory import (
     the_store,
 )
 from kfix.fleet.collect import collected
+from kfix.fleet.importing import import_files
 from kfix.fleet.report.collecting import collected_json, progress, show_collected
 from kfix.front.console import console_on
 from kfix.front.options import AsJson
@@ -65,3 +69,38 @@ def collect(
         show_collected(made, len(collection.there), collection.seconds, console_on(sys.stdout))
     if made.failed:
         raise typer.Exit(22)
+
+
+def load(
+    files: Annotated[list[str], typer.Argument(metavar="[NAME=]FILE...", help="Snapshot files.")],
+    inventory: InventoryPath = None,
+    store: StorePlace = None,
+    day: Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="Day of that run.")] = None,
+    run: Annotated[
+        str,
+        typer.Option("--run", metavar="NAME", help="Add the snapshots to the run of that name; default: a new run."),
+    ] = "",
+    json_output: AsJson = False,
+) -> None:
+    """Store snapshot files of clusters that cannot be reached from here. Each is in a run of the day it was taken on.
+
+    NAME is the cluster's name in the inventory; it is not needed where the inventory or the last audit knows the id.
+    """
+    loaded = chosen(inventory) if inventory else None
+    found = import_files(
+        the_store(store), files, loaded.inventory if loaded else Inventory(), run=run, day=the_day(day)
+    )
+    if json_output:
+        shown = [
+            {"run": i.run.id, "date": i.run.day.isoformat(), "added": list(i.added), "already": list(i.there)}
+            for i in found
+        ]
+        say_json({"imported": shown}, indent=2)
+        return
+    for each in found:
+        what = f"{several(len(each.added), 'cluster')} added" if each.added else "nothing to add"
+        already = f", {several(len(each.there), 'cluster')} already there" if each.there else ""
+        say(f"run {each.run.id} of {each.run.day}: {what}{already}")
+        if each.added:
+            audit = ["kfix", "audit", "--collect", "no", "--store", str(store), "--date", str(each.run.day), "--run"]
+            say(f"  next: {shlex.join([*audit, each.run.id])}")

@@ -27,6 +27,7 @@ from kfix.fleet.history.figures import (
     offenders_of,
     repair_times,
 )
+from kfix.fleet.model.audit import score_of_mean
 from kfix.fleet.model.history import (
     AuditHistory,
     ChurnRate,
@@ -75,6 +76,7 @@ def history_of(
 class _Reader:
     def __init__(self, root: StoreLocation, audits: Sequence[Audit], engine: Engine, choice: HistoryChoice) -> None:
         self._root, self._audits, self._engine, self._choice = root, audits, engine, choice
+        self._renames = audits[-1].renames
         self._incomplete: list[str] = []
         self._unknown: list[str] = []
         self._read: dict[TableSpec, Any] = {}
@@ -176,15 +178,14 @@ class _Reader:
             raise UsageError(f"those of the audit {newest.id!r} of {newest.day} are of another attempt, or missing")
         for day, run in sorted(keys - sound):
             self._incomplete.append(f"{spec.name} of the audit {run!r} of {day}: are of another attempt, or missing")
-        self._read[spec] = stored_rows(self._root, spec, (f for f in there if (f.day, f.run) in sound))
+        self._read[spec] = stored_rows(self._root, spec, (f for f in there if (f.day, f.run) in sound), self._renames)
         return self._read[spec]
 
     def _collected(self, spec: TableSpec) -> Any:
         """Returns the rows of a table of the runs; snapshots that were pruned are not there."""
         complete = {audit.key for audit in self._audits} & set(StoreTable(self._root, RUNS).runs())
-        return stored_rows(
-            self._root, spec, StoreTable(self._root, spec).files(lambda day, run: (day, run) in complete)
-        )
+        there = StoreTable(self._root, spec).files(lambda day, run: (day, run) in complete)
+        return stored_rows(self._root, spec, there, self._renames)
 
     def _episodes(self) -> tuple[Episode, ...]:
         codes = self._choice.codes
@@ -271,14 +272,16 @@ def _all_match(option: str, given: Iterable[str], known: Collection[str], matche
 
 
 def score_change(root: StoreLocation, now: Audit, before: Audit, engine: Engine) -> ScoreChange | None:
-    """Returns how the mean score changed over the clusters that both audits read, None if there are none."""
+    """Returns how the fleet's score changed over the clusters that both audits read, None if there are none."""
 
     def cards(audit: Audit) -> Any:
-        return stored_rows(root, CLUSTERS, StoreTable(root, CLUSTERS).files(lambda day, run: (day, run) == audit.key))
+        there = StoreTable(root, CLUSTERS).files(lambda day, run: (day, run) == audit.key)
+        return stored_rows(root, CLUSTERS, there, now.renames)
 
     [row] = engine.query(reading_sql.SCORES_OF_BOTH, {"now": cards(now), "before": cards(before)}).to_pylist()
     n = row["clusters"]
-    return ScoreChange(before.day, before.id, n, row["before"] // n, row["now"] // n) if n else None
+    scores = (score_of_mean(row[of] / 12, n) for of in ("before", "now"))
+    return ScoreChange(before.day, before.id, n, *scores) if n else None
 
 
 def _episode(row: Mapping[str, Any]) -> Episode:

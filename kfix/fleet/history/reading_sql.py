@@ -9,6 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
+
+def twelfths(of: str = "") -> str:
+    """Returns the expression for 12 times the points of a score card, in whole numbers, from its risk."""
+    return f"{of}risk * CASE {of}criticality WHEN 'low' THEN 12 WHEN 'normal' THEN 6 WHEN 'high' THEN 4 ELSE 3 END"
+
+
 #: The last card of each cluster, and when it was first and last read.
 CARDS: Final = """
 WITH cards AS (
@@ -148,9 +154,9 @@ FROM points WHERE place = 1 ORDER BY cluster, at_s
 """
 
 #: The scores of the clusters that two audits read, `now` and `before`.
-SCORES_OF_BOTH: Final = """
-SELECT CAST(COUNT(*) AS BIGINT) AS clusters, CAST(COALESCE(SUM(n.score), 0) AS BIGINT) AS now,
-       CAST(COALESCE(SUM(b.score), 0) AS BIGINT) AS before
+SCORES_OF_BOTH: Final = f"""
+SELECT CAST(COUNT(*) AS BIGINT) AS clusters, CAST(COALESCE(SUM({twelfths("n.")}), 0) AS BIGINT) AS now,
+       CAST(COALESCE(SUM({twelfths("b.")}), 0) AS BIGINT) AS before
 FROM now n JOIN before b ON b.cluster = n.cluster
 WHERE n.collected AND b.collected
-"""
+"""  # noqa: S608 - no values of others

@@ -6,8 +6,9 @@ audit of a part of the fleet, or one that could not read a cluster, leaves no ga
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -15,12 +16,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kfix.core.errors import UnreachableError, UsageError
-from kfix.fleet.engine import Engine
+from kfix.fleet.engine import Engine, View
 from kfix.fleet.history import recording_sql
 from kfix.fleet.store.audits import Audit, with_files
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.renames import Rename
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.spec import TIME, TableSpec
 from kfix.fleet.store.staging import RunTable
@@ -46,10 +48,14 @@ KNOWN: Final = pa.schema(
 
 @dataclass(frozen=True)
 class EarlierAudits:
-    """The audits before this one: those that were searched, oldest first, and by cluster the one to compare with."""
+    """The audits before this one: those that were searched, oldest first, and by cluster the one to compare with.
+
+    `renames` are those up to this audit, whose names of clusters all of these audits have.
+    """
 
     searched: tuple[Audit, ...] = ()
     compared: Mapping[str, Audit] = field(default_factory=dict)
+    renames: tuple[Rename, ...] = ()
 
 
 def recorded(
@@ -61,8 +67,8 @@ def recorded(
     past: EarlierAudits,
     engine: Engine,
     damaged: list[str],
-) -> tuple[tuple[NewFile, ...], Any]:
-    """Returns the files that were written for `transitions`, and the rows of `episodes`, sorted by cluster.
+) -> tuple[tuple[NewFile, ...], tuple[NewFile, ...]]:
+    """Returns the files that were written for `transitions` and for `episodes`.
 
     `owners` has every cluster of the run, `versions` those that were judged; `findings` are rows of that table. If a
     file of the snapshots cannot be read, this audit records no transitions, and `damaged` says so. Raises UsageError
@@ -70,25 +76,47 @@ def recorded(
     """
     changes: tuple[NewFile, ...] = ()
     try:
-        changes = transitions(root, run, versions, past.searched, engine)
+        changes = transitions(root, run, versions, past, engine)
     except (UsageError, UnreachableError) as error:
         damaged.append(f"{run.day} {run.id}: its transitions were not recorded: {error}")
     return changes, episodes(root, run, owners, versions, findings, past, engine)
 
 
 def transitions(
-    root: StoreLocation, run: Run, judged: Iterable[str], earlier: Iterable[Audit], engine: Engine
+    root: StoreLocation, run: Run, judged: Iterable[str], past: EarlierAudits, engine: Engine
 ) -> tuple[NewFile, ...]:
     """Writes the changes of the judged clusters since the previous audit that read them and whose run is stored.
 
     The engine writes them where it computes them: after a restart of a broker in each cluster they are a third of all
     partitions.
     """
-    read = last_reading(earlier, judged)
+    tables = _compared(root, run, judged, past, _COMPARED)
+    if not tables:
+        return ()
+    return _written(engine, recording_sql.TRANSITIONS, tables, recording_sql.TRANSITIONS_ORDER, run, TRANSITIONS)
+
+
+def recreated(root: StoreLocation, run: Run, past: EarlierAudits, engine: Engine) -> Mapping[str, frozenset[str]]:
+    """Returns the topics of each cluster that were deleted and created again since the audit before; none that a
+    damaged file hides.
+    """
+    found: dict[str, set[str]] = {}
+    with contextlib.suppress(UsageError, UnreachableError):  # `recorded` names the file.
+        if tables := _compared(root, run, run.clusters, past, (TOPICS,)):
+            for row in engine.query(recording_sql.RECREATED, tables).to_pylist():
+                found.setdefault(row["cluster"], set()).add(row["topic"])
+    return {cluster: frozenset(topics) for cluster, topics in found.items()}
+
+
+def _compared(
+    root: StoreLocation, run: Run, judged: Iterable[str], past: EarlierAudits, specs: Iterable[TableSpec]
+) -> dict[str, Any]:
+    """Returns tables of this run and, as `old_...`, of the runs that `pairs` names; {} if there is none of them."""
+    read = last_reading(past.searched, judged)
     stored = set(StoreTable(root, SNAPSHOTS).runs())
     pairs = {cluster: audit for cluster, audit in read.items() if audit.key in stored}
     if not pairs:
-        return ()
+        return {}
     old = {audit.key for audit in pairs.values()}
     tables: dict[str, Any] = {
         "pairs": pa.table(
@@ -101,7 +129,7 @@ def transitions(
             schema=PAIRS,
         )
     }
-    names = sorted(pairs)
+    names = sorted({*pairs, *(r.was for r in past.renames)})
 
     def has_some(file: TableFile) -> bool:
         """A damaged file has no cluster that was judged, unless files were merged."""
@@ -110,15 +138,14 @@ def transitions(
         first, last = file.clusters
         return bisect_left(names, first) < bisect_right(names, last)
 
-    for spec in _COMPARED:
+    for spec in specs:
         there = StoreTable(root, spec).files(lambda day, name: (day, name) in old or (day, name) == (run.day, run.id))
         files = [f for f in there if has_some(f)]
         now = (f for f in files if (f.day, f.run) == (run.day, run.id))
         tables[spec.name] = stored_rows(root, spec, now)
-        tables[f"old_{spec.name}"] = stored_rows(root, spec, (f for f in files if (f.day, f.run) in old))
-    write = RunTable(root.path if root.local else str(root), TRANSITIONS, run.day, run.id)
-    written = engine.over_parts(recording_sql.TRANSITIONS, tables, recording_sql.TRANSITIONS_ORDER, write)
-    return tuple(sorted((file for files in written for file in files), key=lambda file: file.name))
+        before = (f for f in files if (f.day, f.run) in old)
+        tables[f"old_{spec.name}"] = stored_rows(root, spec, before, past.renames)
+    return tables
 
 
 def episodes(
@@ -129,8 +156,8 @@ def episodes(
     findings: Any,
     past: EarlierAudits,
     engine: Engine,
-) -> Any:
-    """Returns the episodes that are open after this audit, or end with it."""
+) -> tuple[NewFile, ...]:
+    """Writes the episodes that are open after this audit, or end with it."""
     whole = last_reading(past.searched, owners, in_whole=True)
     at = datetime.fromtimestamp(run.began, UTC)
     known = pa.table(
@@ -143,17 +170,15 @@ def episodes(
         ],
         schema=KNOWN,
     )
-    return next_episodes(findings, _open_before(root, past, engine), known, engine)
+    tables = {**_open_before(root, past), "found": findings, "known": known}
+    return _written(engine, recording_sql.EPISODES, tables, recording_sql.EPISODES_ORDER, run, EPISODES)
 
 
-def next_episodes(findings: Any, open_before: Any, known: Any, engine: Engine) -> Any:
-    """Returns the episodes after an audit with these findings.
-
-    `findings` are rows of that table, in memory or stored; `open_before` has the columns of `episodes`; `known` those
-    of `KNOWN`, a row for each cluster of the audit.
-    """
-    tables = {"found": findings, "open_before": open_before, "known": known}
-    return _rows(EPISODES, engine.query(recording_sql.EPISODES, tables))
+def _written(
+    engine: Engine, sql: str, tables: Mapping[str, Any], order: Sequence[str], run: Run, spec: TableSpec
+) -> tuple[NewFile, ...]:
+    written = engine.over_parts(sql, tables, order, RunTable.of(run, spec))
+    return tuple(sorted((file for files in written for file in files), key=lambda file: file.name))
 
 
 def last_reading(earlier: Iterable[Audit], clusters: Iterable[str], *, in_whole: bool = False) -> Mapping[str, Audit]:
@@ -170,14 +195,14 @@ def last_reading(earlier: Iterable[Audit], clusters: Iterable[str], *, in_whole:
     return found
 
 
-def _open_before(root: StoreLocation, past: EarlierAudits, engine: Engine) -> Any:
-    """Returns the episodes that were open in the audit with which each cluster is compared."""
+def _open_before(root: StoreLocation, past: EarlierAudits) -> dict[str, Any]:
+    """Returns the tables of `open_before`: the episodes that were open when each cluster was audited before."""
     keys = {audit.key for audit in past.compared.values()}
     there = StoreTable(root, EPISODES).files(lambda day, name: (day, name) in keys)
     sound = {a.key for a in with_files(EPISODES, past.compared.values(), there)}
     chosen = {cluster: audit for cluster, audit in past.compared.items() if audit.key in sound}
     if not chosen:
-        return EPISODES.file_schema.empty_table()
+        return {"open_before": EPISODES.file_schema.empty_table()}
     of = pa.table(
         [
             pa.array([*chosen], pa.string()),
@@ -192,9 +217,4 @@ def _open_before(root: StoreLocation, past: EarlierAudits, engine: Engine) -> An
         "ON c.cluster = e.cluster AND c.day = e.day AND c.run = e.run WHERE e.ended IS NULL"
     )
     files = [f for f in there if (f.day, f.run) in sound]
-    return _rows(EPISODES, engine.query(sql, {"episodes": stored_rows(root, EPISODES, files), "compared": of}))
-
-
-def _rows(spec: TableSpec, answer: Any) -> Any:
-    """Returns the answer with the columns and types of the table's files."""
-    return answer.select(spec.file_schema.names).cast(spec.file_schema)
+    return {"episodes": stored_rows(root, EPISODES, files, past.renames), "compared": of, "open_before": View(sql)}

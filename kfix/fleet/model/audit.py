@@ -6,13 +6,15 @@ added at the end; a field is never renamed and never changes its type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
+from math import floor
 from typing import Annotated, Any, Final
 
 from kfix.core.declared import OrNull, Unit
+from kfix.core.inventory.model import Criticality
 from kfix.fleet.model.history import AuditHistory
 from kfix.fleet.model.scenarios import ClusterScenarios, Partitions, ScenarioRow, matrix_of
 
@@ -75,6 +77,10 @@ class FindingRow:
 _POINTS: Final = (0, 10, 40)
 _LATENT: Final = 2
 _WORSE: Final = 5
+POINTS_IN_WORDS: Final = (
+    f"{_POINTS[2]} points if it is critical, {_POINTS[1]} for a warning, {_LATENT} for a latent risk, none for an "
+    f"info, and {_WORSE} more if it got worse"
+)
 
 
 def points_of(row: FindingRow) -> int:
@@ -83,6 +89,25 @@ def points_of(row: FindingRow) -> int:
         return 0
     points = _LATENT if row.prevention and row.rank == 1 else _POINTS[row.rank]
     return points + _WORSE * (row.status == Status.WORSE)
+
+
+#: The score of what was not read.
+UNKNOWN_SCORE: Final = -1.0
+
+
+def score_of(points: float) -> float:
+    """Returns 100 without points, 50 with 100 points, 10 with 900. It falls with each point and is never 0."""
+    return 10_000 / (100 + points)
+
+
+def fleet_score(points: Sequence[int]) -> float:
+    """Returns the score for the mean of the points of clusters, rounded down to a hundredth, so that 100 has none."""
+    return score_of_mean(sum(points), len(points))
+
+
+def score_of_mean(points: float, clusters: int) -> float:
+    """Returns the same for the sum of the points; UNKNOWN_SCORE for no cluster."""
+    return floor(100 * score_of(points / clusters)) / 100 if clusters else UNKNOWN_SCORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +125,7 @@ class ClusterRow:
     partitions: Annotated[Partitions, "partitions"]
     topics: Annotated[int, "topics", Unit("topics")]
     brokers: Annotated[int, "registered brokers", Unit("brokers")]
-    score: Annotated[OrNull[int], "100 minus the points of its open heads, at least 0", Unit("points")]
+    score: Annotated[OrNull[int], "10000 / (100 + the points of its open heads), rounded down", Unit("points")]
     risk: Annotated[int, "the points times the criticality: the highest comes first", Unit("points")]
     critical: Annotated[Findings, "open critical heads that are not muted"]
     warning: Annotated[Findings, "open warnings that are not muted"]
@@ -112,6 +137,11 @@ class ClusterRow:
     muted: Annotated[Findings, "open heads that are muted"]
     seconds: Annotated[float, "how long reading the cluster took", Unit("s")]
 
+    @property
+    def points(self) -> int:
+        """The points of a cluster that was read."""
+        return self.risk // Criticality[self.criticality.upper()]
+
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
@@ -121,7 +151,7 @@ class TrendPoint:
     run: str
     clusters: int
     collected: int
-    score: Annotated[OrNull[int], "the mean over the collected clusters"]
+    score: Annotated[OrNull[float], "the fleet's score over the clusters that were read"]
     critical: int
     warning: int
     new: int

@@ -141,17 +141,17 @@ class GrowthForecast:
 
 @dataclass(frozen=True, slots=True)
 class ScoreChange:
-    """The fleet's mean score over the clusters that both audits read, rounded down."""
+    """The fleet's score over the clusters that both audits read."""
 
     day: date
     run: str
     clusters: int
-    before: int
-    now: int
+    before: float
+    now: float
 
     @property
-    def change(self) -> int:
-        return self.now - self.before
+    def change(self) -> float:
+        return round(self.now - self.before, 2)
 
 
 @dataclass(frozen=True, slots=True)

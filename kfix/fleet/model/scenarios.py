@@ -66,9 +66,18 @@ class ScenarioRow:
 
     @property
     def rank(self) -> tuple[int, ...]:
-        """The higher, the worse: first what stops, then what is unknown, then what only degrades."""
-        losses = (self.topics, self.stops, self.unclean, self.groups, self.unknown, int(not self.complete))
-        return (*losses, self.under_min_isr, self.unwritable, self.last_in_sync, self.moves)
+        """The higher, the worse: first what stops, then what is certain to stop acks=all, then what is unknown."""
+        certain = (self.topics, self.stops, self.unclean, self.groups, self.under_min_isr, self.unwritable)
+        return (*certain, self.unknown, int(not self.complete), self.last_in_sync, self.moves)
+
+
+def in_order(row: ScenarioRow) -> tuple[str, str, tuple[int, ...], str]:
+    """Returns by what the rows of a run are ordered: its files are not."""
+    return (row.cluster, row.kind, row.brokers, row.down)
+
+
+def worst_first(rows: Iterable[ScenarioRow]) -> list[ScenarioRow]:
+    return sorted(sorted(rows, key=in_order), key=lambda row: row.rank, reverse=True)
 
 
 @dataclass(frozen=True, slots=True)

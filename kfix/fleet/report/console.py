@@ -1,4 +1,4 @@
-"""An audit for a terminal or a cron mail: headline, clusters of unknown state, riskiest clusters, new findings."""
+"""An audit for a terminal or a cron mail: headline, clusters of unknown state, what to do first, riskiest clusters."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from rich.console import Console
 
 from kfix.core.harmless import squeezed
 from kfix.core.wording import several
-from kfix.fleet.model.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
+from kfix.fleet.model.audit import AuditReport, ClusterRow, MuteSeen
+from kfix.fleet.report.order import ReportEntry, first_things
 from kfix.fleet.report.totals import (
     Totals,
     fresh_expiries,
     has_news,
     in_maintenance,
-    news,
     passed,
     totals,
     unknown_clusters,
@@ -46,9 +46,9 @@ def audit_lines(report: AuditReport, *, only_new: bool = False, limit: int = LIM
         return
     yield from _headline(report, totals(report))
     yield from _unknown(report, limit)
+    yield from _first(report, limit, only_new=only_new)
     if not only_new:
         yield from _riskiest(report, limit)
-    yield from _news(report, limit)
     yield from _passed(report, limit)
     yield from _not_read(report, limit)
     yield from _mutes(fresh_expiries(report) if only_new else report.mutes, limit)
@@ -57,9 +57,9 @@ def audit_lines(report: AuditReport, *, only_new: bool = False, limit: int = LIM
 def _headline(report: AuditReport, sums: Totals) -> Iterator[Line]:
     style = STYLES["critical"] if sums.critical else STYLES["warning"] if sums.warning or sums.unknown else "bold green"
     numbers = f"findings: {sums.critical} critical, {sums.warning} warning, {sums.info} info"
-    score = "unknown" if sums.score < 0 else f"{sums.score} of 100"
+    score = "unknown" if sums.score < 0 else f"{sums.score:g} of 100"
     if sums.score >= 0 and sums.score_change is not None and (before := report.history.score):
-        change = f"{sums.score_change:+d}" if sums.score_change else "unchanged"
+        change = f"{sums.score_change:+g}" if sums.score_change else "unchanged"
         score += f" ({change} since {before.day} over {several(before.clusters, 'cluster')} read both times)"
     yield Line(f"audit of {report.day}: {headline(report, sums, squeezed)}", style=style, hang=STEP)
     yield Line(f"{numbers}; score {score}", hang=STEP)
@@ -118,23 +118,22 @@ def _cluster(row: ClusterRow) -> str:
     return f"{cells}  {squeezed(row.cluster)}{owner}{at_work}"
 
 
-def _news(report: AuditReport, limit: int) -> Iterator[Line]:
+def _first(report: AuditReport, limit: int, *, only_new: bool) -> Iterator[Line]:
     at_work = in_maintenance(report)
-    found = news(report)
-    # Findings of clusters in maintenance come last.
-    found = tuple(sorted(found, key=lambda f: f.cluster in at_work))
+    found = first_things(report, only_new=only_new)
     if found:
         yield Line("")
-        yield Line("new or worse:" if report.previous_run else "findings:", style="bold")
-    for row in found[:limit]:
-        yield from _finding(row, at_work=row.cluster in at_work)
-    yield from _rest(len(found), limit, "finding")
+        yield Line("new or worse:" if only_new else "do first:", style="bold")
+    for number, entry in enumerate(found[:limit], 1):
+        yield from _entry(entry, number, at_work=at_work.issuperset(entry.clusters))
+    yield from _rest(len(found), limit, "cause")
 
 
-def _finding(row: FindingRow, *, at_work: bool) -> Iterator[Line]:
+def _entry(entry: ReportEntry, number: int, *, at_work: bool) -> Iterator[Line]:
+    row = entry.row
     remedy, command = next_step(row)
-    notes = [row.status, *(["in maintenance"] if at_work else []), *(["latent risk"] if row.prevention else [])]
-    title = f"{row.severity.upper()} {row.code} {squeezed(row.cluster)}: {squeezed(row.object)} ({', '.join(notes)})"
+    notes = ", ".join([*entry.notes, *(["in maintenance"] if at_work else [])])
+    title = f"{number}. {row.severity.upper()} {row.code} {squeezed(entry.where)}: {squeezed(row.object)} ({notes})"
     yield Line(title, STEP, STYLES.get(row.severity, ""), hang=STEP)
     yield Line(f"{squeezed(row.summary)} ({since_words(row)})", 2 * STEP)
     if remedy:

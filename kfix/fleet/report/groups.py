@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kfix.core.declared import OrNull
-from kfix.fleet.model.audit import AuditReport, ClusterRow
+from kfix.fleet.model.audit import AuditReport, ClusterRow, fleet_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class GroupScore:
     name: Annotated[str, '"" for clusters without an owner']
     clusters: int
     collected: int
-    score: Annotated[OrNull[int], "the mean of the clusters that were read, rounded down"]
+    score: Annotated[OrNull[float], "as the fleet's, over the clusters that were read"]
     risk: Annotated[int, "the sum"]
     critical: int
     warning: int
@@ -45,12 +45,12 @@ def _grouped(rows: Iterable[ClusterRow], names: Callable[[ClusterRow], Iterable[
 
 
 def _score(name: str, rows: list[ClusterRow]) -> GroupScore:
-    known = [row.score for row in rows if row.collected and row.score >= 0]
+    known = [row.points for row in rows if row.collected]
     return GroupScore(
         name=name,
         clusters=len(rows),
         collected=sum(row.collected for row in rows),
-        score=sum(known) // len(known) if known else -1,
+        score=fleet_score(known),
         risk=sum(row.risk for row in rows),
         critical=sum(row.critical for row in rows),
         warning=sum(row.warning for row in rows),

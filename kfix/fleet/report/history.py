@@ -83,8 +83,8 @@ def _headline(history: AuditHistory) -> Iterator[Line]:
         yield Line(f"time to repair: {_repair_words(all_[0])}", hang=_STEP)
     if score := history.score:
         both = f"the {score.clusters} clusters that both audits read" if score.clusters > 1 else "the one cluster"
-        change = f"{score.change:+d}" if score.change else "unchanged"
-        yield Line(f"score {score.now} of 100 ({change} since {score.day}), over {both}", hang=_STEP)
+        change = f"{score.change:+g}" if score.change else "unchanged"
+        yield Line(f"score {score.now:g} of 100 ({change} since {score.day}), over {both}", hang=_STEP)
     for names, what in (
         (history.unread, "not read by the last audit"),
         (history.left, "not part of the last audit: renamed, removed, or not chosen"),

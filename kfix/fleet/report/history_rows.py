@@ -21,7 +21,7 @@ class EpisodeJson(Episode):
 
 
 class ScoreChangeJson(ScoreChange):
-    """The fleet's mean score over the clusters that both audits read."""
+    """The fleet's score over the clusters that both audits read."""
 
     change: int
 

@@ -102,7 +102,7 @@ def _cluster(row: ClusterRow, past: list[tuple[date, int]]) -> Mapping[str, Any]
     return written(ClusterRowJson, row, scores=[(day, _known(score)) for day, score in past])
 
 
-def _known(score: int) -> int | None:
+def _known(score: float) -> float | None:
     return score if score >= 0 else None
 
 

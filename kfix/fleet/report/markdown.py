@@ -11,7 +11,8 @@ from typing import Final
 from kfix.core.harmless import for_markdown, for_markdown_code, shortened
 from kfix.core.wording import several
 from kfix.fleet.model.audit import AuditReport, FindingRow
-from kfix.fleet.report.totals import Totals, in_maintenance, news, passed, totals, unknown_clusters
+from kfix.fleet.report.order import ReportEntry, first_things
+from kfix.fleet.report.totals import Totals, in_maintenance, passed, totals, unknown_clusters
 from kfix.fleet.report.words import headline, next_step
 
 #: Characters. Slack, Teams, Mattermost and Telegram truncate or refuse messages at various lengths above this.
@@ -45,7 +46,7 @@ def audit_markdown(report: AuditReport) -> str:
 
 
 def _headline(report: AuditReport, sums: Totals) -> str:
-    score = "unknown" if sums.score < 0 else f"{sums.score}/100"
+    score = "unknown" if sums.score < 0 else f"{sums.score:g}/100"
     state = f"{sums.critical} critical, {sums.warning} warning, {sums.info} info"
     lines = [
         f"**Kafka audit {report.day}**: {headline(report, sums, _name)}",
@@ -57,7 +58,7 @@ def _headline(report: AuditReport, sums: Totals) -> str:
             else f"first audit; {sums.muted} muted"
         ),
     ]
-    if not news(report) and not passed(report) and not sums.unknown:
+    if not first_things(report, only_new=True) and not passed(report) and not sums.unknown:
         lines.append("No new findings." if report.previous_run else "No findings.")
     return "\n".join(lines) + "\n"
 
@@ -76,9 +77,9 @@ def _unknown(report: AuditReport) -> list[tuple[str, str]]:
 
 def _news(report: AuditReport) -> list[tuple[str, str]]:
     at_work = in_maintenance(report)
-    found = sorted(news(report), key=lambda f: f.cluster in at_work)
     title = "\n**New or worse**\n\n" if report.previous_run else "\n**Findings**\n\n"
-    return [("" if n else title, _finding(f, at_work=f.cluster in at_work)) for n, f in enumerate(found)]
+    found = first_things(report, only_new=True)
+    return [("" if n else title, _finding(e, at_work=at_work.issuperset(e.clusters))) for n, e in enumerate(found)]
 
 
 def _passed(report: AuditReport) -> list[tuple[str, str]]:
@@ -86,13 +87,14 @@ def _passed(report: AuditReport) -> list[tuple[str, str]]:
     return [("" if n else title, f"- {_where(f)}: {prose(f.summary)}\n") for n, f in enumerate(passed(report))]
 
 
-def _finding(row: FindingRow, *, at_work: bool) -> str:
-    note = ", in maintenance" if at_work else ""
+def _finding(entry: ReportEntry, *, at_work: bool) -> str:
+    row, notes = entry.row, [*entry.notes, *(["in maintenance"] if at_work else [])]
     command = next_step(row)[1]
     # A truncated command must not be pasted.
     step = code(command, _COMMAND) if len(command) <= _COMMAND else code(f"kfix explain {row.code}", _COMMAND)
     sign = _SIGNS.get(row.severity, "INFO")
-    return f"- **{sign}** ({prose(row.status)}{note}) {_where(row)}: {prose(row.summary)}\n  {step}\n"
+    others = f" and {several(len(entry.clusters) - 1, 'more cluster')}" if entry.clusters[1:] else ""
+    return f"- **{sign}** ({prose(', '.join(notes))}) {_where(row)}{others}: {prose(row.summary)}\n  {step}\n"
 
 
 def _where(row: FindingRow) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kfix.core.declared import OrNull
-from kfix.fleet.model.audit import AuditReport, ClusterRow, FindingRow, MuteSeen, Status
+from kfix.fleet.model.audit import UNKNOWN_SCORE, AuditReport, ClusterRow, FindingRow, MuteSeen, fleet_score
+from kfix.fleet.report.order import first_things
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,8 @@ class Totals:
 
     clusters: int
     collected: int
-    score: Annotated[OrNull[int], "the mean over the collected clusters"]
-    previous_score: Annotated[OrNull[int], "that of the previous audit"]
+    score: Annotated[OrNull[float], "the fleet's score over the clusters that were read (docs/audit.md)"]
+    previous_score: Annotated[OrNull[float], "that of the previous audit"]
     critical: int
     warning: int
     info: int
@@ -25,7 +26,7 @@ class Totals:
     still: int
     fixed: int
     muted: int
-    score_change: Annotated[int | None, "over the clusters that both audits read; null if there are none"] = None
+    score_change: Annotated[float | None, "over the clusters that both audits read; null if there are none"] = None
 
     @property
     def unknown(self) -> int:
@@ -42,7 +43,7 @@ def totals(report: AuditReport) -> Totals:
         clusters=len(rows),
         collected=sum(c.collected for c in rows),
         score=_score(report),
-        previous_score=report.trend[-2].score if len(report.trend) > 1 else -1,
+        previous_score=report.trend[-2].score if len(report.trend) > 1 else UNKNOWN_SCORE,
         critical=sum(c.critical for c in rows),
         warning=sum(c.warning for c in rows),
         info=sum(c.info for c in rows),
@@ -55,11 +56,10 @@ def totals(report: AuditReport) -> Totals:
     )
 
 
-def _score(report: AuditReport) -> int:
+def _score(report: AuditReport) -> float:
     if report.trend and report.trend[-1].run == report.run:
         return report.trend[-1].score
-    known = [c.score for c in report.clusters if c.collected and c.score >= 0]
-    return round(sum(known) / len(known)) if known else -1
+    return fleet_score([c.points for c in report.clusters if c.collected])
 
 
 def unknown_clusters(report: AuditReport) -> tuple[ClusterRow, ...]:
@@ -68,17 +68,6 @@ def unknown_clusters(report: AuditReport) -> tuple[ClusterRow, ...]:
 
 def in_maintenance(report: AuditReport) -> frozenset[str]:
     return frozenset(c.cluster for c in report.clusters if c.maintenance)
-
-
-def news(report: AuditReport) -> tuple[FindingRow, ...]:
-    """Returns the findings that are new or worse and not muted, critical ones first.
-
-    A consequence of another new finding is left out.
-    """
-    fresh = [f for f in report.findings if f.status in (Status.NEW, Status.WORSE) and not f.muted]
-    heads = {(f.cluster, f.key) for f in fresh}
-    shown = [f for f in fresh if (f.cluster, f.head) not in heads]
-    return tuple(sorted(shown, key=lambda f: (-f.rank, f.cluster, f.key)))
 
 
 def passed(report: AuditReport) -> tuple[FindingRow, ...]:
@@ -96,5 +85,7 @@ def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
 def has_news(report: AuditReport) -> bool:
     """Returns whether the audit has news outside maintenance windows. An unread cluster is a finding (KFX701)."""
     at_work = in_maintenance(report)
-    shown = (*news(report), *passed(report))
-    return any(f.cluster not in at_work for f in shown) or bool(fresh_expiries(report))
+    new = (name for entry in first_things(report, only_new=True) for name in entry.clusters)
+    return any(name not in at_work for name in (*new, *(f.cluster for f in passed(report)))) or bool(
+        fresh_expiries(report)
+    )

@@ -213,9 +213,9 @@ def _cell(one: ClusterScenarios, kind: str) -> str:
         return "-"
     if row.something_stops:
         return f"{row.down}: {several(row.topics, 'topic')}"
-    if row.uncertain:
-        return f"{row.down}: unknown"
-    return f"{row.down}: degrades" if row.something_degrades else "none"
+    if row.something_degrades:
+        return f"{row.down}: degrades{', or worse' if row.uncertain else ''}"
+    return f"{row.down}: unknown" if row.uncertain else "none"
 
 
 # --- both ----------------------------------------------------------------------------------------------------------

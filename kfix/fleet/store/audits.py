@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from typing import Any, Final, TypeVar, get_type_hints
 
@@ -22,6 +22,7 @@ from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.flat import column_of
 from kfix.fleet.store.flat import table_of as small_table
 from kfix.fleet.store.places import StoreLocation, left_out, readable_errors
+from kfix.fleet.store.renames import Rename, names_at, renames_of
 from kfix.fleet.store.spec import TableSpec
 from kfix.fleet.store.staging import replace_run
 from kfix.fleet.store.tables import AUDITS, CLUSTERS, FINDINGS, SCENARIOS
@@ -40,7 +41,8 @@ class Audit:
     """A complete stored audit.
 
     `began` is the start of its run in seconds since the epoch; audits are ordered by it. `clusters_named` are the
-    clusters of the run, read or not; `previous` is the (day, run) of the audit that it was compared with.
+    clusters of the run, read or not; `previous` is the (day, run) of the audit that it was compared with. `renames` are
+    those up to this audit, `names` {name in the stored rows: name of today} of clusters that were renamed since.
     """
 
     root: StoreLocation
@@ -54,6 +56,27 @@ class Audit:
     previous: tuple[date, str] | None = None
     mutes: tuple[MuteSeen, ...] = ()
     could_not_read: tuple[str, ...] = ()
+    renames: tuple[Rename, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def under(self, renames: tuple[Rename, ...]) -> Audit:
+        """Returns this audit with the names that its clusters have after these renames."""
+        names = names_at(renames, self.day)
+        if not names:
+            return self
+
+        def now(found: Mapping[str, Any]) -> dict[str, Any]:
+            return {names.get(name, name): value for name, value in found.items()}
+
+        unread = {key: now(self.manifest.get(key, {})) for key in ("not_read", "could_not_read")}
+        return replace(
+            self,
+            manifest={**self.manifest, **unread},
+            clusters_named=tuple(now(dict.fromkeys(self.clusters_named))),
+            last_read=now(self.last_read),
+            cluster_ids=now(self.cluster_ids),
+            names=names,
+        )
 
     @property
     def order(self) -> tuple[date, float, str]:
@@ -107,6 +130,8 @@ def read_rows(kind: type[Row], audit: Audit) -> tuple[Row, ...]:
             values = table.column(f.name).to_pylist()
             columns.append([tuple(v) for v in values] if hints[f.name] in lists else values)
         found += [kind(*values) for values in zip(*columns, strict=True)]
+    if audit.names:
+        found = [replace(row, cluster=audit.names.get(row.cluster, row.cluster)) for row in found]  # type: ignore[type-var,attr-defined]
     return tuple(found)
 
 
@@ -227,4 +252,5 @@ def _audit(root: StoreLocation, day: date, run: str, manifest: Mapping[str, Any]
         (date.fromisoformat(earlier["date"]), str(earlier["run"])) if earlier else None,
         tuple(MuteSeen(**mute | {"until": date.fromisoformat(mute["until"])}) for mute in manifest.get("mutes", ())),
         tuple(f"{cluster}: {source}" for cluster, sources in sorted(unread.items()) for source in sources),
+        renames_of(manifest.get("renamed", ())),
     )

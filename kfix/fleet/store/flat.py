@@ -173,6 +173,7 @@ def topic_rows(document: Mapping[str, Any]) -> Iterator[Row]:
     snapshot = document["snapshot"]
     zookeeper = snapshot["zookeeper"] or {"topic_configs": {}, "topics_created": {}}
     own, created = zookeeper["topic_configs"], zookeeper["topics_created"]
+    ids = snapshot.get("topic_ids", {})
     for topic, values in sorted(document["by_topic"].items()):
         config = own.get(topic)
         yield {
@@ -181,6 +182,7 @@ def topic_rows(document: Mapping[str, Any]) -> Iterator[Row]:
             **dict(zip(_TOPIC, values, strict=True)),
             "configs": json.dumps(config, sort_keys=True) if config else None,
             "czxid": created.get(topic),
+            "topic_id": ids.get(topic),
         }
 
 

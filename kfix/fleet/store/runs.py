@@ -22,6 +22,7 @@ from kfix.fleet.store.places import (
     run_name,
 )
 from kfix.fleet.store.schema import VERSION
+from kfix.fleet.store.spec import TableSpec
 from kfix.fleet.store.tables import PARTITIONS, RUNS, SNAPSHOTS
 
 
@@ -62,18 +63,23 @@ class Run:
         """By which runs are ordered: their names may sort in another way than their times."""
         return (self.day, self.began, self.id)
 
+    def _files(self, spec: TableSpec) -> list[TableFile]:
+        return StoreTable(self.root, spec).files(lambda day, run: (day, run) == (self.day, self.id))
+
+    def ids(self) -> Mapping[str, str]:
+        """Returns {cluster: its own id} of the clusters that were read. Raises UsageError if a file cannot be read."""
+        rows = (row for each in self._files(SNAPSHOTS) for row in _snapshot_columns(each.place, "cluster_id"))
+        return {row["cluster"]: row["cluster_id"] for row in rows if row["cluster_id"]}
+
     def stored(self) -> Mapping[str, StoredCluster]:
         """Returns where each cluster of the run is, by name. Raises UsageError if a file cannot be read."""
-
-        def here(day: date, run: str) -> bool:
-            return (day, run) == (self.day, self.id)
-
-        snapshots = StoreTable(self.root, SNAPSHOTS).files(here)
         documents = {
-            name: (str(each.place), row) for each in snapshots for row, name in enumerate(_clusters_in(each.place))
+            row["cluster"]: (str(each.place), number)
+            for each in self._files(SNAPSHOTS)
+            for number, row in enumerate(_snapshot_columns(each.place))
         }
         found = {}
-        for each in StoreTable(self.root, PARTITIONS).files(here):
+        for each in self._files(PARTITIONS):
             for name, groups in _parts(each).items():
                 if name in documents:
                     found[name] = StoredCluster(name, str(each.place), *documents[name], groups)
@@ -93,9 +99,9 @@ def _parts(file: TableFile) -> Mapping[str, tuple[int, ...] | None]:
     return {name: tuple(numbers) for name, numbers in found.items()}
 
 
-def _clusters_in(place: StoreLocation) -> list[str]:
+def _snapshot_columns(place: StoreLocation, *more: str) -> list[dict[str, Any]]:
     with readable_errors(place), place.system.open_input_file(place.path) as opened:
-        found: list[str] = pq.read_table(opened, columns=["cluster"]).column(0).to_pylist()
+        found: list[dict[str, Any]] = pq.read_table(opened, columns=["cluster", *more]).to_pylist()
         return found
 
 

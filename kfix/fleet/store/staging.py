@@ -22,6 +22,7 @@ from itertools import chain
 from typing import Any, Final, NoReturn
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kfix import __version__
@@ -44,6 +45,8 @@ from kfix.fleet.store.places import (
     folders,
     place_of,
     read_bytes,
+    readable_errors,
+    remove,
     remove_folder,
     run_place,
     writing,
@@ -106,16 +109,19 @@ def new_id(at: datetime | None = None) -> str:
 class RunWriter:
     """Writes one run. It can be resumed after a crash until it is complete."""
 
-    def __init__(self, root: StoreLocation, day: date, run: str, *, at: float | None = None) -> None:
-        """`at` is the time of synthetic snapshots in seconds since the epoch; None means now.
+    def __init__(
+        self, root: StoreLocation, day: date, run: str, *, at: float | None = None, to: Run | None = None
+    ) -> None:
+        """`at` is the time of synthetic and imported snapshots in seconds since the epoch; None means now.
 
-        Raises UsageError if the run is complete.
+        `to` is this run if it is complete and more clusters are added to it. Raises UsageError if the run is complete.
         """
         self.place = run_place(root, day, run)
         self._root, self._day, self._id = root, day, run
         self._at = at
+        self._to = to
         self._began = self._now()
-        if is_complete(root, day, run):
+        if to is None and is_complete(root, day, run):
             raise UsageError(f"{root}: the run {run!r} of {day} is complete", hint="choose another name for a new run")
 
     def _now(self) -> float:
@@ -166,6 +172,8 @@ class RunWriter:
             "failed": unread,
             **more,
         }
+        if self._to is not None:
+            manifest["clusters"] = dict(sorted({**self._to.clusters, **manifest["clusters"]}.items()))
         self._commit(documents, unread, manifest)
         remove_staged(self.place)
         return run_of(self._root, self._day, self._id, manifest)
@@ -173,7 +181,11 @@ class RunWriter:
     def _commit(self, documents: list[dict[str, Any]], unread: Mapping[str, str], manifest: Mapping[str, Any]) -> None:
         day, run = self._day, self._id
         partitions = [NewFile(d["file"], d["size"], d["partitions"], (d["cluster"],) * 2) for d in documents]
-        StoreTable(self._root, PARTITIONS).replace(day, run, partitions)
+        table, new = StoreTable(self._root, PARTITIONS), {file.name for file in partitions}
+        if self._to is not None:
+            there = ((f.place.path.rpartition("/")[2], f) for f in table.files(self._here))
+            partitions += [NewFile(name, f.size, f.rows, f.clusters) for name, f in there if name not in new]
+        table.replace(day, run, partitions)
         for spec, rows in _SMALL.items():
             self._replace(spec, (row for document in documents for row in rows(document)))
         taken = manifest.get("entries", {})
@@ -182,10 +194,23 @@ class RunWriter:
             *(flat.unread_row(name, why, taken.get(name, {}).get("seconds", 0.0)) for name, why in unread.items()),
         ]
         self._replace(SNAPSHOTS, sorted(clusters, key=lambda row: row["cluster"]), group=_DOCUMENTS)
-        self._replace(RUNS, [_run_row(manifest)])
+        replace_run(self._root, RUNS, day, run, flat.table_of(RUNS, [_run_row(manifest)]))
+
+    def _here(self, day: date, run: str) -> bool:
+        return (day, run) == (self._day, self._id)
 
     def _replace(self, spec: TableSpec, rows: Iterable[Mapping[str, Any]], *, group: int | None = None) -> None:
-        replace_run(self._root, spec, self._day, self._id, flat.table_of(spec, rows), group=group)
+        table = flat.table_of(spec, rows)
+        if self._to is not None:
+            # The rows of clusters that were there, without those of an attempt before this one, and of unread ones.
+            kept = {*self._to.clusters} - {*self.there()}
+            for file in StoreTable(self._root, spec).files(self._here):
+                with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
+                    old = pq.read_table(opened, schema=spec.file_schema)
+                old = old.filter(pc.is_in(old["cluster"], pa.array([*kept], pa.string())))
+                table = pa.concat_tables([table, old])
+            table = table.sort_by("cluster")
+        replace_run(self._root, spec, self._day, self._id, table, group=group)
 
 
 def remove_staged(place: StoreLocation) -> None:
@@ -216,6 +241,15 @@ class RunTable:
     spec: TableSpec
     day: date
     run: str
+
+    @classmethod
+    def of(cls, run: Run, spec: TableSpec) -> RunTable:
+        return cls(run.root.path if run.root.local else str(run.root), spec, run.day, run.id)
+
+    def remove(self, files: Iterable[NewFile]) -> None:
+        """Deletes files that are not committed."""
+        for file in files:
+            remove(StoreTable(place_of(self.root), self.spec).folder(self.day, self.run) / file.name)
 
     def __call__(self, batches: Iterator[Any]) -> tuple[NewFile, ...]:
         """Writes record batches, which are sorted by cluster, as one file; none if they have no rows."""

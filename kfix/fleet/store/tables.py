@@ -130,6 +130,13 @@ TOPICS: Final = TableSpec(
             "zxid",
             "ZooKeeper was not read, or the cluster runs on KRaft",
         ),
+        Column(
+            "topic_id",
+            _TEXT,
+            "the topic's id, another one if it was deleted and created again",
+            "",
+            "no broker reports it: it is older than 2.8; or the brokers disagree",
+        ),
     ),
 )
 GROUPS: Final = TableSpec(

@@ -198,7 +198,8 @@ def _must_be_possible(args: Args, read: ReadFact) -> None:
     fewest = args.number("replicas") or _fewest_replicas(topic, read)
     if demanded > fewest:
         text = f"topic {topic}: {MIN_ISR} {demanded} is more than the {several(fewest, 'replica')} of a partition"
-        raise RefusedError(f"{text}: it would stop producers with acks=all at once", hint=_MORE_FIRST)
+        when = "it would stop producers with acks=all at once before Kafka 3.7, and whenever a replica lags since"
+        raise RefusedError(f"{text}: {when}", hint=_MORE_FIRST)
     if demanded > fewest - spare:
         text = f"topic {topic}: {MIN_ISR} {demanded} of {several(fewest, 'replica')} leaves fewer than {spare} to spare"
         raise RefusedError(f"{text}: one restarting broker would stop producers with acks=all", hint=_MORE_FIRST)

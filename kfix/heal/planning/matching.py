@@ -58,14 +58,16 @@ def _plans_by_key(findings: tuple[Finding, ...], runbook: Runbook) -> dict[str, 
 def in_plans(findings: tuple[Finding, ...], runbook: Runbook) -> tuple[Finding, ...]:
     """Merges findings into plans, so that one plan and one answer cover all their partitions.
 
-    Findings of one code on the same topics are one plan. If the runbook heals all its findings together, they are one
-    plan, unless they have more partitions than it may change.
+    Findings of one code on the same topics are one plan, unless they name different things, such as two transactions:
+    the plan has the names of one, and its proof would not see the other. If the runbook heals all its findings
+    together, they are one plan, unless they have more partitions than it may change.
     """
     if runbook.together and sum(len(f.partitions) for f in findings) <= runbook.caps.max_partitions:
         return (_merged(list(findings), _ALL),) if findings else ()
-    groups: dict[tuple[str, tuple[str, ...]], list[Finding]] = {}
+    groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault((finding.code, _subject(finding)), []).append(finding)
+        names = tuple(f"{name}={value}" for name, value in sorted(finding.facts.items()) if isinstance(value, str))
+        groups.setdefault((finding.code, _subject(finding), names), []).append(finding)
     return tuple(_merged(group, ", ".join(_subject(group[0]))) for group in groups.values())
 
 

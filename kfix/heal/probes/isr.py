@@ -254,10 +254,11 @@ def elr_not_needed(args: Args, reader: ClusterReader) -> Answer:
     if bad:
         return judge(False, f"{len(bad)} of {len(readings)} partitions do not; {_eligible_words(bad[0])}", wanted)
     unknown = [r for r in readings if r.eligible_needed is None]
-    if unknown:
-        return judge(
-            None, f"{len(unknown)} of {len(readings)} partitions unknown; {_eligible_words(unknown[0])}", wanted
+    if unknown or not readings:
+        words = (
+            f"{len(unknown)} of {len(readings)} partitions unknown; " + _eligible_words(unknown[0]) if unknown else ""
         )
+        return judge(None, words or "there is no partition", wanted)
     return judge(True, f"all {len(readings)} partitions do", wanted)
 
 

@@ -49,7 +49,7 @@ class Terminal:
 
 def _wrapped(line: str, width: int) -> list[str]:
     """Returns a line as rows of whole words, indented as far as what follows its label; a command stays one row."""
-    label = re.match(r" *(?:\S+ {2,})?", line)
+    label = re.match(r" *(?:\S+(?: \S+)? {2,})?", line)
     indent = " " * len(label[0] if label else "")
     if " --bootstrap-server " in line or len(indent) > width // 2:
         return [line]

@@ -17,7 +17,7 @@ from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.offsets import SavedOffsets
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.core.timing import TIMING, DiagnosisTimes
-from kfix.core.wording import several
+from kfix.core.wording import several, some
 from kfix.front.text import utf8
 from kfix.heal.execution.run import created_now, whoami
 from kfix.heal.model.plan import Plan
@@ -35,6 +35,7 @@ from kfix.heal.safety.cut_network import refuse_while_cut
 from kfix.heal.session.offsets import compared, gaps, left_out, rules_of
 from kfix.heal.session.site import Site
 
+_CHECKS_SHOWN = 3
 _SHOWN = 5
 _GIVEN = "given"
 
@@ -162,7 +163,7 @@ def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Match
     if diagnosis.could_not_read:
         unread = "; ".join(diagnosis.could_not_read)
         raise UnreachableError(f"no finding for {runbook.id}, but the diagnosis is incomplete: could not read {unread}")
-    read = ", ".join(f"{n} {what}" for what, n in diagnosis.looked_at.items()) or "the whole cluster"
+    read = ", ".join(several(diagnosis.looked_at.get(f"{noun}s", 0), noun) for noun in ("broker", "partition", "group"))
     nothing = f"nothing to do: no {' or '.join(runbook.codes)} on {diagnosis.cluster}; read {read}"
     return Matched((), nothing=nothing)
 
@@ -208,7 +209,8 @@ def plan_for(
     if isinstance(made, AlreadyMet):
         why = f": {made.why}" if made.why else ""
         head = f"nothing to do: {finding.key} is already healthy{why}"
-        return Nothing((head, *(f"  {call}: {answer.observed}" for call, answer in made.answers))), warnings
+        read = some([f"{call}: {answer.observed}" for call, answer in made.answers], _CHECKS_SHOWN)
+        return Nothing((head, f"  read: {read}")), warnings
     return made, warnings
 
 

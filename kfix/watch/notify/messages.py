@@ -51,7 +51,7 @@ def headline(notice: Notice) -> str:
         case TurnKind.FIXED:
             return f"{notice.name}: fixed {notice.code} {notice.obj}, after {lasted}"
         case TurnKind.EXPLAINED:
-            return f"{notice.name}: {notice.code} {notice.obj} is a consequence of another finding"
+            return f"{notice.name}: {notice.code} {notice.obj} is explained by another finding"
         case _:
             return f"{notice.name}: {notice.kind.value} {notice.severity.word} {notice.code} {notice.obj}"
 

@@ -42,7 +42,7 @@ def turn_text(turn: Turn) -> str:
         case TurnKind.WORSE | TurnKind.BETTER:
             return f"{turn.kind.value} {named}, now {turn.severity.word}: {sentence(turn.finding.summary)}"
         case TurnKind.EXPLAINED:
-            return f"explained {named}: it is a consequence of {turn.text}"
+            return f"explained {named}: it is now part of {turn.text}"
         case _:
             return f"fixed {named}, after {lasted}"
 
@@ -61,6 +61,8 @@ def turn_lines(turn: Turn, state: WatchState) -> Iterator[Line]:
 def verdict_line(state: WatchState) -> Line:
     """Returns the current state: healthy, the number of findings of each severity, or unknown."""
     if state.diagnosis is None:
+        if state.watched.lost is None and state.failures:
+            return Line(f"{state.name}: unknown, {state.error}", style=STYLES[Severity.WARNING])
         lasted = 0.0 if state.watched.lost is None else state.at - state.watched.lost
         since = f" for {ago(lasted)}" if lasted >= 1 else ""
         return Line(f"{state.name}: unknown, the cluster has not answered{since}", style=STYLES[Severity.CRITICAL])

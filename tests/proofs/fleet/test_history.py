@@ -9,13 +9,15 @@ import pytest
 from deltalake import DeltaTable
 
 from kfix.core.errors import UsageError
+from kfix.core.snapshot.snapshot import Mode
 from kfix.fleet.audit.reading import find_audit, history
+from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.tables import ALL, AUDITED
 from kfix.fleet.synthetic import snapshot_of
-from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, reported, statuses
+from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, reported, statuses
 
 LAGS = "KFX401:broker 6"
 
@@ -136,6 +138,88 @@ def test_a_topic_that_was_created_again_is_one_change_and_none_of_its_partitions
     audited(tmp_path, [], engine, number=1, snapshots={"a": then})
     size = str(sum(tp.topic == topic for tp in states))
     assert changes_of(tmp_path, 1) == {("topic", topic, "recreated"): (size, size, 1)}
+
+
+def of_kraft(number, ids=None, **more):
+    """Returns a cluster on KRaft whose partitions have other leaders in newer epochs on each day."""
+    found = snapshot_of(cluster("a", number, partitions=30, **more))
+    views = {
+        broker: replace(
+            view,
+            partitions={
+                tp: p._replace(leader=p.isr[-number % len(p.isr)], leader_epoch=p.leader_epoch + number)
+                for tp, p in view.partitions.items()
+            },
+        )
+        for broker, view in found.views.items()
+    }
+    topics = {tp.topic for tp in found.zookeeper.states}
+    ids = dict.fromkeys(topics, "first") | (ids or {})
+    at = replace(found.cluster, mode=Mode.KRAFT, zookeeper="")
+    return replace(found, cluster=at, zookeeper=None, views=views, topic_ids=ids), sorted(topics)
+
+
+def test_on_kraft_a_topic_with_another_id_is_one_change_and_none_of_its_partitions(tmp_path, engine):
+    first, (topic, *others) = of_kraft(0)
+    audited(tmp_path, [], engine, snapshots={"a": first})
+    audited(tmp_path, [], engine, number=1, snapshots={"a": of_kraft(1, {topic: "second"})[0]})
+    found = changes_of(tmp_path, 1)
+    size = str(sum(tp.topic == topic for tp in next(iter(first.views.values())).partitions))
+    assert found.pop(("topic", topic, "recreated")) == (size, size, 1)
+    assert {name.rpartition("-")[0] for _, name, _ in found} == {*others}
+    assert {kind for *_, kind in found} == {"leader"}
+
+
+def test_what_is_found_of_a_topic_that_was_created_again_begins_anew(tmp_path, engine):
+    """Lagging replicas, and partitions that are stuck since the previous audit."""
+    for number, topic_id in enumerate(("first", "first", "second")):
+        snapshot, topics = of_kraft(number, dead=1)
+        snapshot = replace(snapshot, topic_ids=dict.fromkeys(topics, topic_id))
+        found = audited(tmp_path, [], engine, number=number, snapshots={"a": snapshot})
+    before, after = (
+        reported(tmp_path, each, engine) for each in (find_audit(place_of(tmp_path), day=day_of(1)), found)
+    )
+    assert {f.since for f in before.findings if f.code == "KFX302"} == {day_of(0)}
+    lags = {(f.status, f.since) for f in after.findings if f.code == "KFX302"}
+    assert lags == {("new", day_of(2))}
+    assert [f.status for report in (before, after) for f in report.findings if f.code == "KFX702"] == ["new", "fixed"]
+    began = [e.began.date() for e in after.history.episodes if e.code == "KFX302"]
+    assert sorted(began) == [day_of(0), day_of(2)]
+
+
+def test_a_cluster_with_another_name_has_one_history_under_its_name_of_today(tmp_path, engine):
+    """Renamed twice, and its first name is given to another cluster later."""
+    names = ("a", "b", "c", "c")
+    for number, name in enumerate(names):
+        one = replace(snapshot_of(cluster("a", number, dead=1, deaths=number)), taken_at=AT + 86_400 * number)
+        other = {"a": snapshot_of(cluster("other", number, dead=1))} if number == 3 else {}
+        found = audited(tmp_path, [], engine, number=number, snapshots={name: one, **other})
+    report = reported(tmp_path, found, engine)
+    assert {t.cluster: t.days for t in report.cluster_trends} == {
+        "c": tuple(map(day_of, range(4))),
+        "a": (day_of(3),),
+    }
+    assert {f.since for f in report.findings if f.code == "KFX302"} == {day_of(0), day_of(3)}
+    episodes = {(e.cluster, e.began.date()): (e.state, e.audits) for e in report.history.episodes if e.code == "KFX302"}
+    assert episodes == {("c", day_of(0)): ("open", 4), ("a", day_of(3)): ("open", 1)}
+    assert not report.history.left
+    assert "KFX704" not in {f.code for f in report.findings}
+    assert {kind for *_, kind in changes_of(tmp_path, 2)} == {"isr"}
+    shown = tables(place_of(tmp_path), days=30, snapshots=9)
+    for table in ("findings", "clusters", "snapshots", "partitions"):
+        rows = engine.query(f"SELECT cluster, day FROM {table} GROUP BY cluster, day ORDER BY day, cluster", shown)
+        assert rows.to_pydict() == {
+            "cluster": ["c", "c", "c", "a", "c"],
+            "day": [day_of(n) for n in (0, 1, 2, 3, 3)],
+        }
+
+
+def test_two_names_of_one_cluster_are_no_other_name(tmp_path, engine):
+    one = snapshot_of(cluster("a"))
+    audited(tmp_path, [], engine, snapshots={"a": one})
+    found = audited(tmp_path, [], engine, number=1, snapshots={"a": one, "b": one})
+    assert found.manifest["renamed"] == []
+    assert len([f for f in reported(tmp_path, found, engine).findings if f.code == "KFX704"]) == 2
 
 
 def test_every_election_of_a_controller_counts_and_a_new_epoch_is_no_new_leader(tmp_path, engine):

@@ -110,9 +110,12 @@ def test_growth_is_that_of_the_cluster_and_its_limits_those_of_the_check(found):
 def test_the_report_shows_the_same_history_and_the_score_of_both(store, found):
     report = stored_report(place_of(store), EmbeddedEngine(1), days=90)
     assert report.history == found
-    before, now = ({c.cluster: c.score for c in stored_report(
-        place_of(store), EmbeddedEngine(1), day=day_of(n)).clusters} for n in (DAYS - 2, DAYS - 1))  # fmt: skip
-    assert (found.score.before, found.score.now) == (sum(before.values()) // 3, sum(now.values()) // 3)
+    before, now = (
+        sum(c.points for c in stored_report(place_of(store), EmbeddedEngine(1), day=day_of(n)).clusters)
+        for n in (DAYS - 2, DAYS - 1)
+    )
+    scores = [int(1_000_000 / (100 + points / 3)) / 100 for points in (before, now)]
+    assert [found.score.before, found.score.now] == scores
     assert found.score.change < 0
 
 

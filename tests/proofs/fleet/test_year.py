@@ -10,11 +10,20 @@ from kfix.fleet.audit.concluding import compared
 from kfix.fleet.history import reading_sql, recording_sql
 from kfix.fleet.history.figures import repair_times
 from kfix.fleet.history.reading import _episode as episode_of
-from kfix.fleet.history.recording import KNOWN, next_episodes
+from kfix.fleet.history.recording import KNOWN
 from kfix.fleet.model.audit import FindingRow
 from kfix.fleet.store.audits import table_of
 from kfix.fleet.store.history_tables import EPISODES
-from tests.proofs.fleet.years import CLUSTERS, FIRST, ChangingClusters, OpenDuckDB, YearOfFaults, asked, at_of
+from tests.proofs.fleet.years import (
+    CLUSTERS,
+    FIRST,
+    ChangingClusters,
+    OpenDuckDB,
+    YearOfFaults,
+    asked,
+    at_of,
+    next_episodes,
+)
 
 
 def recorded_year(year, engine):
@@ -174,9 +183,13 @@ def test_every_episode_of_a_year_is_that_of_the_generator(engine):
     assert {e.reopened for e in found} >= {0, 1, 2}
 
 
-@pytest.mark.parametrize("zookeeper", [True, False], ids=["zookeeper", "kraft"])
-def test_every_change_of_many_days_is_that_of_the_generator(engine, zookeeper):
-    clusters = ChangingClusters(seed=2, zookeeper=zookeeper)
+@pytest.mark.parametrize(
+    ("zookeeper", "ids"),
+    [(True, False), (False, True), (False, False)],
+    ids=["zookeeper", "kraft", "kraft without ids of topics"],
+)
+def test_every_change_of_many_days_is_that_of_the_generator(engine, zookeeper, ids):
+    clusters = ChangingClusters(seed=2, zookeeper=zookeeper, ids=ids)
     kinds = Counter()
     for number in range(60 if zookeeper else 25):
         before = clusters.snapshot()
@@ -189,9 +202,9 @@ def test_every_change_of_many_days_is_that_of_the_generator(engine, zookeeper):
             for key, times in found.items():
                 assert times <= max(counted.get(key, 0), 1), key
             assert {k for k in found if k[3] == "recreated"} <= counted.keys()
-            unseen = ("restart", "recreated")
+            unseen = ("restart",) if ids else ("restart", "recreated")
             found = {key: n for key, n in found.items() if key[1] != "partition" and key[3] not in unseen}
             counted = {key: n for key, n in counted.items() if key[1] != "partition" and key[3] not in unseen}
         assert found == counted, number
         kinds.update(kind for *_, kind in found)
-    assert len(kinds) == (14 if zookeeper else 9)
+    assert len(kinds) == (14 if zookeeper else 9 + ids)

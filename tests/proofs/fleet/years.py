@@ -12,7 +12,9 @@ import duckdb
 import pyarrow as pa
 
 from kfix.fleet.answers import plain
+from kfix.fleet.history import recording_sql
 from kfix.fleet.model.audit import FindingRow
+from kfix.fleet.store.history_tables import EPISODES
 
 FIRST = date(2025, 1, 1)
 CLUSTERS = ("a", "b/é", "c")
@@ -34,6 +36,16 @@ class OpenDuckDB:
         for name, table in tables.items():
             self._db.register(name, table)
         return plain(self._db.sql(sql).to_arrow_table())
+
+
+EPISODES_IN_ORDER = f"{recording_sql.EPISODES} ORDER BY {', '.join(recording_sql.EPISODES_ORDER)}"
+
+
+def next_episodes(findings, open_before, known, engine):
+    """Returns the episodes after an audit with these findings, as the audit writes them."""
+    tables = {"found": findings, "open_before": open_before, "known": known}
+    found = engine.query(EPISODES_IN_ORDER, tables)
+    return found.select(EPISODES.file_schema.names).cast(EPISODES.file_schema)
 
 
 def at_of(number):
@@ -102,9 +114,9 @@ class YearOfFaults:
 class ChangingClusters:
     """Three clusters whose partitions, brokers, groups and topics change between audits, each change counted."""
 
-    def __init__(self, seed, *, zookeeper=True):
+    def __init__(self, seed, *, zookeeper=True, ids=False):
         self.rng = random.Random(f"{seed}/changes")
-        self.zookeeper = zookeeper
+        self.zookeeper, self.ids = zookeeper, ids
         self.zxid = 1000
         self.partitions = {
             (c, topic, p): self._partition() for c in CLUSTERS for topic in ("t-1", "t.é") for p in range(4)
@@ -230,7 +242,7 @@ class ChangingClusters:
             elif self.rng.random() < share / 2:
                 number = sum(k[:2] == (cluster, "t-1") for k in self.partitions)
                 self.partitions[cluster, "t-1", number] = self._partition()
-                if (cluster, "topic", "t-1", "recreated") not in counted or not self.zookeeper:
+                if (cluster, "topic", "t-1", "recreated") not in counted or not (self.zookeeper or self.ids):
                     counted[cluster, "topic", "t-1", "partitions"] = 1
 
     def snapshot(self):
@@ -271,7 +283,11 @@ class ChangingClusters:
             "topics": of(
                 TOPICS,
                 [
-                    {**key, "cluster": c, "topic": t, "partitions": n, "czxid": taken["created"][c, t] if zk else None}
+                    {
+                        **key, "cluster": c, "topic": t, "partitions": n,
+                        "czxid": taken["created"][c, t] if zk else None,
+                        "topic_id": str(taken["created"][c, t]) if self.ids else None,
+                    }
                     for (c, t), n in sizes.items()
                 ],
             ),
@@ -311,7 +327,7 @@ PARTITIONS = [
     ("replicas", _LIST), ("seen_replicas", _LIST), ("state_epoch", pa.int64()), ("state_version", pa.int64()),
     ("state_mzxid", pa.int64()), ("state_isr", _LIST), ("seen_isr", _LIST),
 ]  # fmt: skip
-TOPICS = [("topic", pa.string()), ("partitions", pa.int64()), ("czxid", pa.int64())]
+TOPICS = [("topic", pa.string()), ("partitions", pa.int64()), ("czxid", pa.int64()), ("topic_id", pa.string())]
 SNAPSHOTS = [("controller", pa.int64()), ("controller_epoch", pa.int64()), ("mode", pa.string())]
 BROKERS = [
     ("broker", pa.int64()), ("rack", pa.string()), ("registered", pa.bool_()), ("host", pa.string()),

@@ -1,17 +1,20 @@
 """HOST:PORT, wherever it is written: what is an address, and what is wrong with what is none, with its column."""
 
 import ipaddress
+import resource
 import string
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kfix.core.collect.collector import collect
 from kfix.core.endpoint import parse_endpoint, parse_endpoints
-from kfix.core.errors import UsageError
+from kfix.core.errors import OwnLimitError, UnreachableError, UsageError
 from kfix.core.inventory.words import server_problems
 from kfix.core.snapshot.snapshot import Endpoint
-from kfix.core.target import parse_bootstrap
+from kfix.core.target import make_target, parse_bootstrap
 from kfix.core.zookeeper.connect import parse_connect
 from tests.each import for_each
 
@@ -128,3 +131,17 @@ def test_every_text_is_addresses_or_faults_whose_columns_are_in_it(text: str) ->
         assert not set(endpoint.host) & set("[] \t,\x00é²")
         if ":" in endpoint.host:
             ipaddress.IPv6Address(endpoint.host)
+
+
+def test_a_process_without_free_descriptors_has_not_asked_the_cluster():
+    """Neither an address nor a name: the resolver calls a name unknown if it cannot open its files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    collect_once = partial(collect, make_target("127.0.0.1:1,localhost:1", "localhost:1", timeout=1.0))
+    with pytest.raises(UnreachableError, match="nothing listens there"):
+        collect_once()  # Also imports what needs files.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with pytest.raises(OwnLimitError, match="not asked: kfix has too many open files"):
+            collect_once()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

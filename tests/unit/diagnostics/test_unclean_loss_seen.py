@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from kfix.core.derive.at_risk import at_risk, compared_with
-from kfix.core.derive.loss import lost_since
+from kfix.core.derive.loss import in_doubt, lost_since
 from kfix.core.diagnosis.finding import Confidence, Finding, Severity
 from kfix.core.saved import files
 from kfix.core.saved.format import encode
@@ -102,6 +102,21 @@ def test_after_an_unclean_election_the_holder_of_the_missing_records_is_named_an
     starts = [r.text for f in diagnosis.walk() for r in f.remedies if "tart broker 1" in r.text or "Wait" in r.text]
     assert starts
     assert all(text.startswith("Copy the disk of broker 1 first") for text in starts), starts
+
+
+def test_an_election_on_kraft_that_no_snapshot_saw_pending_is_no_loss_and_its_disk_is_copied_before_the_start() -> None:
+    story = Story(kraft=True)
+    story.snapshot()
+    story.stop_the_leader()
+    story.elect_uncleanly()
+    taken = story.snapshot()
+    assert found(taken) is None
+    starts = [r.text for f in diagnose(taken).walk() for r in f.remedies if "tart broker 1" in r.text]
+    assert starts
+    said = "If an unclean election chose the leader of ledger-0, copy the disk of broker 1 first: it alone has what is"
+    assert all(text.startswith(said) for text in starts), starts
+    story.return_of_the_leader()
+    assert in_doubt(story.snapshot()) == {}
 
 
 @for_each("kraft", [False, True])

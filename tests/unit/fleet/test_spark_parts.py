@@ -1,14 +1,17 @@
 """The parts of the Spark engine that need no Spark: how work is cut and lost, conditions as bits, Java's version."""
 
 import pickle
+import subprocess
 import threading
+import time
 from collections import deque
 
 import pytest
 
-from kfix.core.errors import UsageError
-from kfix_spark import spread
+from kfix.core.errors import KfixError, UsageError
+from kfix_spark import heart, spread
 from kfix_spark.java import find_java
+from tests.waiting import seconds
 
 
 class Fragile:
@@ -75,3 +78,43 @@ def test_java_is_17_or_newer(tmp_path, version, good):
         return
     with pytest.raises(UsageError, match=f"is Java {version}, Spark needs 17 or newer"):
         find_java({"JAVA_HOME": str(tmp_path)})
+
+
+class CollectingJava:
+    """A context whose Java spends this share of its time on garbage, by two collectors."""
+
+    def __init__(self, share):
+        self._share, self._began = share, time.monotonic()
+
+    def __getattr__(self, _name):
+        return self
+
+    def getConf(self):  # noqa: N802 - as Spark calls it
+        return {}
+
+    def getGarbageCollectorMXBeans(self):  # noqa: N802 - as Java calls it
+        return [self, self]
+
+    def getCollectionTime(self):  # noqa: N802 - as Java calls it
+        return 500 * self._share * (time.monotonic() - self._began)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.99])
+def test_a_java_that_does_nothing_but_collect_garbage_is_ended(share, monkeypatch):
+    monkeypatch.setattr(heart, "STILL_FOR", 0.4)
+    with subprocess.Popen(["sleep", "60"]) as java:
+        watching = heart.Heart(CollectingJava(share), java)
+        found, end = None, time.monotonic() + 1.2
+        while found is None and time.monotonic() < end:
+            time.sleep(0.02)
+            try:
+                watching.watch()
+            except KfixError as error:
+                found = error
+        if share == 0.5:
+            assert (found, java.poll()) == (None, None)
+            java.kill()
+        else:
+            assert java.wait(seconds(5)) < 0
+            assert str(found).endswith("has done nothing but collect garbage for 0 s; its heap is 1g")
+            assert "spark.driver.memory" in found.hint

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kfix.core.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, MutedFinding, Severity
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.watch.model import UNREACHABLE, Turn, TurnKind, Watched
 from kfix.watch.turns import active, compare, lose
 
@@ -96,6 +97,31 @@ def test_a_consequence_is_fixed_when_nothing_shows_it_and_not_before() -> None:
     found = follow(diagnosis(0, finding("a")), diagnosis(1, head), diagnosis(2, head), diagnosis(3, finding("a", INFO)))
     assert found == [[("new", "a")], [("new", "b"), ("explained", "a")], [], [("better", "a"), ("fixed", "b")]]
     assert not TurnKind.EXPLAINED.over
+
+
+def test_a_fault_that_turns_into_a_worse_one_of_the_same_partitions_ends_with_it() -> None:
+    tps = (TopicPartition("orders", 1), TopicPartition("orders", 2))
+    mild = replace(finding("a", WARNING), code="KFX302", partitions=tps)
+    worse = replace(finding("a"), code="KFX301", partitions=tps[1:])
+    begun = replace(worse, obj="a (just now)", severity=INFO, unsettled=True)
+    rounds = [diagnosis(n, *each) for n, each in enumerate([(mild,), (begun,), (worse,), (worse,), ()])]
+    assert follow(*rounds) == [
+        [("new", "KFX302:a")],
+        [],
+        [("new", "KFX301:a"), ("explained", "KFX302:a")],
+        [],
+        [("fixed", "KFX301:a"), ("fixed", "KFX302:a")],
+    ]
+
+
+def test_a_fault_that_others_do_not_continue_is_fixed() -> None:
+    tps = (TopicPartition("orders", 1),)
+    critical = replace(finding("a"), code="KFX301", partitions=tps)
+    milder = replace(finding("a", WARNING), code="KFX302", partitions=tps)
+    elsewhere = replace(finding("b"), code="KFX101", partitions=(TopicPartition("orders", 2),))
+    found = follow(diagnosis(0, critical), diagnosis(1, milder), diagnosis(2, elsewhere))
+    assert found[1] == [("new", "KFX302:a"), ("fixed", "KFX301:a")]
+    assert found[2] == [("new", "b"), ("fixed", "KFX302:a")]
 
 
 def test_a_lost_cluster_is_reported_once_and_nothing_counts_as_fixed_meanwhile() -> None:

@@ -19,7 +19,7 @@ from kfix.core.access import Access
 from kfix.core.application import App
 from kfix.core.clusters import DiagnoseOptions, OpenCluster, SnapshotOptions
 from kfix.core.diagnosis.finding import Diagnosis, Finding, MutedFinding, Severity
-from kfix.core.errors import UnreachableError, UsageError
+from kfix.core.errors import OwnLimitError, UnreachableError, UsageError
 from kfix.core.recorder.reading import Recording
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import DiagnosisTimes
@@ -30,6 +30,7 @@ from kfix.watch.model import WatchState
 from kfix.watch.notify.delivery import ReceiverQueue
 from kfix.watch.notify.settings import Receiver
 from kfix.watch.notifying import Notifying, notices_of
+from kfix.watch.report.words import verdict_line
 from kfix.watch.setup import WatchRequest, replay, watch
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.build import NOW, Paper
@@ -214,6 +215,17 @@ def test_a_lost_cluster_is_reported_once_and_the_watch_continues(tmp_path: Path)
     assert remarks == [str(gone), "a source of the cluster answers again"]
 
 
+def test_a_watch_that_runs_out_of_descriptors_has_not_lost_the_cluster(tmp_path: Path) -> None:
+    own = OwnLimitError("the cluster was not asked: too many open files")
+    code, states, _ = run(lambda at: own if 30 <= at < 90 else stuck(), 8, recorder=tmp_path / "ring")
+    assert [c for c in changes(states) if c] == [["new KFX102:orders-3"]]
+    assert states[3].watched.standing
+    assert verdict_line(states[3]).text.endswith(f": unknown, {own}")
+    assert code == 21
+    [paused] = [r.text for r in Recording(tmp_path / "ring").records() if r.what in {"lost", "back", "paused"}]
+    assert paused.endswith(str(own))
+
+
 def test_a_cluster_that_never_answered_is_watched_too_and_is_unknown() -> None:
     code, states, _ = run(lambda _: UnreachableError("refused"), 3)
     assert code == 22
@@ -241,12 +253,15 @@ def test_a_recording_is_judged_as_the_watch_judged_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", [3600.0, -3600.0])
 def test_a_clock_that_is_set_makes_no_broker_gone_for_an_hour(tmp_path: Path, step: float) -> None:
-    """The broker leaves at second 40 by ZooKeeper's clock, which is right; at second 50 this host's clock is set."""
+    """The broker leaves at second 40 by ZooKeeper's clock, which is right; at second 50 this host's clock is set.
+
+    The times of records are read by this host's clock (`kfix.core.zookeeper.view`).
+    """
 
     def story(at: float) -> Snapshot:
         paper = Paper((1, 2, 3)).topic("orders", 6).offsets(5)
         if at >= 40:
-            paper.kill(3, age=-40)
+            paper.kill(3, age=-40 - (step if at >= 50 else 0))
         return paper.snapshot()
 
     _, states, _ = run(story, 7, clock=Clock(50.0, step), recorder=tmp_path / "ring")

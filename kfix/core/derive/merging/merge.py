@@ -66,6 +66,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         ),
         broker_configs=dict(sorted(parts.union({b: c for b, c in s.broker_configs.items() if c} for s in now).items())),
         topic_configs=parts.union(s.topic_configs for s in (*now, ruling)),
+        topic_ids=parts.union(s.topic_ids for s in now),
         groups=tuple(parts.groups(now)),
         groups_complete=parts.all_listed(views, zookeeper, sources),
         probes=tuple(parts.probes(now)),

@@ -37,7 +37,7 @@ def _unfenced(match: re.Match[str], line: Entry, source: str) -> LogStatement:
 
 
 def _unclean(match: re.Match[str], line: Entry, source: str) -> LogStatement:
-    tp = partition(match["tp"])
+    tp = partition(match["tp"] or match["changed"])
     text = "an unclean election was triggered: records that only the lost replicas had are gone"
     return LogStatement((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp),), unclean=tp)
 
@@ -51,8 +51,8 @@ WORDINGS = (
         _active,
         (
             (
-                "constants of QuorumController in 3.9.2",
-                "[QuorumController id=3000] Becoming the active controller at epoch 5, next write offset 120.",
+                "lab, 4.3.1; the same constants in 3.9.2",
+                "[QuorumController id=102] Becoming the active controller at epoch 1, next write offset 1.",
             ),
         ),
     ),
@@ -77,13 +77,14 @@ WORDINGS = (
     Wording(
         "fenced",
         ("ReplicationControlManager",),
-        re.compile(r"(?:\[.*?\] )?Fencing broker (?P<broker>\d+) because its session has timed out"),
+        re.compile(r"(?:\[.*?\] )?Fencing broker (?P<broker>\d+)(?: at epoch \d+)? because its session has timed out"),
         _fenced,
         (
             (
                 "constants of ReplicationControlManager in 3.9.2",
                 "[QuorumController id=3000] Fencing broker 2 because its session has timed out.",
             ),
+            ("lab, 4.3.1", "[QuorumController id=102] Fencing broker 1 at epoch 27 because its session has timed out."),
         ),
     ),
     Wording(
@@ -93,10 +94,10 @@ WORDINGS = (
         _unfenced,
         (
             (
-                "constants of BrokerHeartbeatManager in 3.9.2",
+                "lab, 4.3.1; the same constants in 3.9.2",
                 (
-                    "[QuorumController id=3000] The request from broker 2 to unfence has been granted because it has "
-                    "caught up with the offset of its register broker record 118."
+                    "[QuorumController id=102] The request from broker 1 to unfence has been granted because it has "
+                    "caught up with the offset of its register broker record 409."
                 ),
             ),
         ),
@@ -104,12 +105,23 @@ WORDINGS = (
     Wording(
         "unclean election",
         ("ReplicationControlManager",),
-        re.compile(r"(?:\[.*?\] )?Triggering unclean leader election for offline partition (?P<tp>\S+-\d+?)\.?$"),
+        re.compile(
+            r"(?:\[.*?\] )?(?:Triggering unclean leader election for offline partition (?P<tp>\S+-\d+?)\.?$|"
+            r"UNCLEAN partition change for (?P<changed>\S+-\d+) with topic ID )"
+        ),
         _unclean,
         (
             (
                 "constants of ReplicationControlManager in 3.9.2",
                 "[QuorumController id=3000] Triggering unclean leader election for offline partition ledger-0.",
+            ),
+            (
+                "lab, 4.3.1",
+                (
+                    "[QuorumController id=102] UNCLEAN partition change for ledger-0 with topic ID "
+                    "z76B0h7-RqSg6Hv9nDMvmw: isr: [] -> [2], leader: -1 -> 2, leaderRecoveryState: RECOVERED -> "
+                    "RECOVERING, leaderEpoch: 1 -> 2, elr: [1] -> [], lastKnownElr: [1] -> [], partitionEpoch: 3 -> 4"
+                ),
             ),
         ),
     ),

@@ -28,7 +28,10 @@ WORDINGS = (
         _is("started", Tone.GOOD),
         (
             ("lab, 2.7.1; the same constants in 3.9.2", "[KafkaServer id=2] started"),
-            ("constants of BrokerServer in 3.9.2", "[BrokerServer id=2] Transition from STARTING to STARTED"),
+            (
+                "lab, 4.3.1; the same constants in 3.9.2",
+                "[BrokerServer id=1] Transition from STARTING to STARTED",
+            ),
         ),
     ),
     Wording(

@@ -36,6 +36,13 @@ def _leads(match: re.Match[str], line: Entry, source: str) -> LogStatement:
     )
 
 
+def _followed(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    """Reads whom a follower follows on KRaft, where only brokers log the leaders; its ISR is not in the message."""
+    tp, leader, epoch = partition(match["tp"]), int(match["broker"]), int(match["epoch"])
+    event = _leading(line, source, tp, leader, epoch)
+    return LogStatement((event,), partitions=((tp, Observation(line.at, line.at, leader, epoch, None)),))
+
+
 def _cannot_follow(match: re.Match[str], line: Entry, source: str) -> LogStatement:
     broker, tp = int(match["broker"]), partition(match["tp"])
     text = f"broker {broker} received a state without a leader and cannot follow"
@@ -139,12 +146,31 @@ WORDINGS = (
                 ),
             ),
             (
-                "constants of Partition in 3.9.2; the same words in 4.x",
+                "lab, 4.3.1; the same constants in 3.9.2",
                 (
-                    "[Broker id=1] Leader orders-2 with topic id "
-                    "Some(mTa5CLnKQZ6eYPRaNUxhHA) starts at leader epoch 3 from "
-                    "offset 20 with partition epoch 5, high watermark 20, ISR [1,2], adding replicas [] and removing "
-                    "replicas [] . Previous leader Some(2) and previous leader epoch was 2."
+                    "[Broker id=2] Leader ledger-0 with topic id "
+                    "Some(z76B0h7-RqSg6Hv9nDMvmw) starts at leader epoch 2 from "
+                    "offset 21 with partition epoch 4, high watermark 21, ISR [2], adding replicas [] and removing "
+                    "replicas [] . Previous leader Some(-1) and previous leader epoch was 1."
+                ),
+            ),
+        ),
+    ),
+    Wording(
+        "follower starts",
+        _BY,
+        re.compile(
+            r"\[Broker id=\d+\] Follower (?P<tp>\S+-\d+) starts at leader epoch (?P<epoch>\d+) from offset \d+ .*?"
+            r"Current leader is (?P<broker>-?\d+)"
+        ),
+        _followed,
+        (
+            (
+                "lab, 4.3.1",
+                (
+                    "[Broker id=2] Follower ledger-0 starts at leader epoch 1 from offset 21 with partition epoch 3 "
+                    "and high watermark 21. Current leader is -1. Previous leader Some(1) and previous leader epoch "
+                    "was 0."
                 ),
             ),
         ),

@@ -63,8 +63,8 @@ WORDINGS = (
         (
             ("lab, 2.7.1", "[Log partition=ledger-0, dir=/data/broker-1] Truncating to offset 24"),
             (
-                "constants of UnifiedLog in 3.9.2",
-                "[UnifiedLog partition=ledger-0, dir=/data/broker-1] Truncating to offset 24",
+                "lab, 4.3.1; the same constants in 3.9.2",
+                "[UnifiedLog partition=ledger-0, dir=/data/broker-1] Truncating to offset 21",
             ),
         ),
     ),

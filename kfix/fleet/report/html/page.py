@@ -14,21 +14,22 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from kfix.core.harmless import for_html, for_json, squeezed
 from kfix.core.wording import several
-from kfix.fleet.model.audit import OPEN, AuditReport, Status
+from kfix.fleet.model.audit import OPEN, POINTS_IN_WORDS, AuditReport, Status
 from kfix.fleet.report.groups import by_owner, by_tag
 from kfix.fleet.report.html.figures import CELLS, figures
 from kfix.fleet.report.html.island import details, index
 from kfix.fleet.report.html.sections import ranking, scenario_rows, spans, tiles
-from kfix.fleet.report.totals import Totals, in_maintenance, news, passed, totals, unknown_clusters
+from kfix.fleet.report.order import first_things
+from kfix.fleet.report.totals import Totals, in_maintenance, passed, totals, unknown_clusters
 from kfix.fleet.report.verdict import unread
 from kfix.fleet.report.words import headline, next_step, since_words, titles
 from kfix.front.html import palette
 from kfix.front.html.packing import app_script, asset, chart_library, in_script, packed_json, sha256
 
-#: The number of new findings in the page before its script runs; all of them are listed under their clusters.
-NEWS: Final = 20
+#: The number of causes in the page before its script runs; all findings are listed under their clusters.
+FIRST: Final = 20
 #: What is shown at once; the rest of a list opens with a click, so that the page stays short on a phone.
-TOP_NEWS: Final = 5
+TOP_FIRST: Final = 5
 TOP_BARS: Final = 12
 TOP_ROWS: Final = 6
 
@@ -71,7 +72,7 @@ def _clock(seconds: float) -> str:
 
 
 def _context(report: AuditReport) -> Mapping[str, Any]:
-    sums, fresh, at_work = totals(report), news(report), in_maintenance(report)
+    sums, first, at_work = totals(report), first_things(report), in_maintenance(report)
     lost = unknown_clusters(report)
     whole = {f"{c.cluster}: {c.why}" for c in lost}
     return {
@@ -89,12 +90,13 @@ def _context(report: AuditReport) -> Mapping[str, Any]:
         "passed": passed(report),
         "heat": any(f.status in OPEN for f in report.findings),
         "most_clusters": max((o.clusters for o in report.offenders), default=1) or 1,
-        "top": TOP_NEWS,
+        "top": TOP_FIRST,
         "top_bars": TOP_BARS,
         "top_rows": TOP_ROWS,
         "unread": [line for line in unread(report) if line not in whole],
-        "news": sorted(fresh, key=lambda f: f.cluster in at_work)[:NEWS],
-        "news_total": len(fresh),
+        "points": POINTS_IN_WORDS,
+        "first": first[:FIRST],
+        "first_total": len(first),
         "at_work": at_work,
         "checks": titles(report),
         "mutes": sorted(report.mutes, key=lambda m: (not m.expired, m.until)),

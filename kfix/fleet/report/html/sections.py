@@ -58,7 +58,7 @@ class Tile:
     words: str
     value: str
     kind: str = ""
-    change: int | None = None
+    change: float | None = None
     less_is_better: bool = True
 
     @property
@@ -83,7 +83,7 @@ def tiles(report: AuditReport, sums: Totals) -> tuple[Tile, ...]:
     score = None if both is None or sums.score < 0 else both.change
     read = f"{sums.collected} of {sums.clusters}"
     found = [
-        Tile("score of 100" if sums.score >= 0 else "score", str(sums.score) if sums.score >= 0 else "?",
+        Tile("score of 100" if sums.score >= 0 else "score", f"{sums.score:g}" if sums.score >= 0 else "?",
              change=score, less_is_better=False),
         Tile("critical", shown(sums.critical), "critical", change(sums.critical, before.critical if before else -1)),
         Tile("warning", shown(sums.warning), "warning", change(sums.warning, before.warning if before else -1)),
@@ -126,12 +126,14 @@ def _cell(row: ScenarioRow | None, worst: bool) -> Cell:
         blocked = f", {several(row.groups, 'group')} blocked" if row.groups else ""
         more = f"{what}: {several(row.stops, 'partition')} without a leader{blocked}"
         return Cell("critical worst" if worst else "critical", lost, more)
-    if row.uncertain:
-        return Cell("unknown", "unknown", f"{what}: the snapshot does not show whether something stops")
+    doubt = "the snapshot does not show whether something stops"
     if row.something_degrades:
         n = row.under_min_isr or row.last_in_sync
         what_n = "under min ISR" if row.under_min_isr else "on the last in-sync replica"
-        return Cell("warning", several(n, "partition"), f"{what}: {several(n, 'partition')} {what_n}")
+        more = f"{what}: {several(n, 'partition')} {what_n}{f'; {doubt}' if row.uncertain else ''}"
+        return Cell("warning", several(n, "partition") + (", or more" if row.uncertain else ""), more)
+    if row.uncertain:
+        return Cell("unknown", "unknown", f"{what}: {doubt}")
     return Cell("good", "nothing", f"{what}: nothing stops")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kfix.core.events import Event, Theme, Tone
 from kfix.core.snapshot.snapshot import Snapshot
@@ -37,7 +37,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 
 
 def _created_again(before: Snapshot, after: Snapshot) -> frozenset[str]:
-    if before.zookeeper is None or after.zookeeper is None:
-        return frozenset()
-    old, new = before.zookeeper.topics_created, after.zookeeper.topics_created
-    return frozenset(topic for topic, zxid in new.items() if old.get(topic, zxid) != zxid)
+    pairs: list[tuple[Mapping[str, object], Mapping[str, object]]] = [(before.topic_ids, after.topic_ids)]
+    if before.zookeeper is not None and after.zookeeper is not None:
+        pairs.append((before.zookeeper.topics_created, after.zookeeper.topics_created))
+    return frozenset(topic for old, new in pairs for topic, mark in new.items() if old.get(topic, mark) != mark)

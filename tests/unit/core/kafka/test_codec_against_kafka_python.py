@@ -1,6 +1,8 @@
 """Our requests and answers against kafka-python's classes, which are generated from Kafka's own message schemas."""
 
 import contextlib
+from base64 import urlsafe_b64decode
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -38,7 +40,11 @@ def same(ours, message):
 def test_metadata_request_has_the_same_bytes(topics):
     topic = meta.MetadataRequest.MetadataRequestTopic
     listed = None if topics is None else [topic(name=t) for t in topics]
-    same(requests.metadata(topics), meta.MetadataRequest(topics=listed, allow_auto_topic_creation=False))
+    for with_ids in (False, True):
+        same(
+            requests.metadata(topics, ids=with_ids),
+            meta.MetadataRequest(topics=listed, allow_auto_topic_creation=False),
+        )
 
 
 @given(names)
@@ -200,22 +206,26 @@ def test_metadata_answer_is_read_whole(name, leader, epoch, replicas, isr, offli
         isr_nodes=isr,
         offline_replicas=offline,
     )
-    said = requests.metadata().decode(
-        answer(
-            meta.MetadataResponse(
-                throttle_time_ms=0,
-                brokers=[broker(node_id=1, host="h", port=9, rack="r"), broker(node_id=2, host="i", port=8, rack=None)],
-                cluster_id="c",
-                controller_id=2,
-                topics=[topic(error_code=0, name=name, is_internal=False, partitions=[partition])],
-            ),
-            7,
-        )
+    shown = "lZvTr6IkS_SBmWlWqJvDtA"
+    topic_id = UUID(bytes=urlsafe_b64decode(f"{shown}=="))
+    response = meta.MetadataResponse(
+        throttle_time_ms=0,
+        brokers=[broker(node_id=1, host="h", port=9, rack="r"), broker(node_id=2, host="i", port=8, rack=None)],
+        cluster_id="c",
+        controller_id=2,
+        topics=[
+            topic(error_code=0, name=name, topic_id=topic_id, is_internal=False, partitions=[partition]),
+            topic(error_code=0, name="without", topic_id=UUID(int=0), is_internal=False, partitions=[]),
+        ],
     )
-    assert (said.cluster_id, said.controller, said.racks, sorted(said.brokers)) == ("c", 2, {1: "r"}, [1, 2])
-    assert said.partitions == {
-        TopicPartition(name, 3): PartitionView(leader, epoch, tuple(replicas), tuple(isr), tuple(offline), 5)
-    }
+    for with_ids in (False, True):
+        asked = requests.metadata(ids=with_ids)
+        said = asked.decode(answer(response, asked.version))
+        assert (said.cluster_id, said.controller, said.racks, sorted(said.brokers)) == ("c", 2, {1: "r"}, [1, 2])
+        assert said.topic_ids == ({name: shown} if with_ids else {})
+        assert said.partitions == {
+            TopicPartition(name, 3): PartitionView(leader, epoch, tuple(replicas), tuple(isr), tuple(offline), 5)
+        }
 
 
 @given(names, ids, ids, ids)

@@ -6,8 +6,8 @@ import struct
 import pytest
 
 from kfix.core.errors import KfixError
-from kfix.core.kafka.codec import ByteReader, ProtocolError
-from kfix.core.kafka.metadata import Shared, decoded
+from kfix.core.kafka.codec import ByteReader, ProtocolError, encoder
+from kfix.core.kafka.metadata import HEAD, Shared, decoded
 from kfix.core.snapshot.snapshot import PartitionView, TopicPartition
 from tests.each import for_each
 from tests.wire import Writer
@@ -15,6 +15,18 @@ from tests.wire import Writer
 
 def ids(w, values):
     return w.array(values, lambda w, value: w.i32(value))
+
+
+WITH_IDS = (
+    f"{HEAD} topics:[_error:i16 name:str id:uuid _internal:bool partitions:[error:i16 index:i32 leader:i32 epoch:i32 "
+    "replicas:i32s isr:i32s offline:i32s] _operations:i32] _operations:i32"
+)
+
+
+def response_with_ids(topics, *, controller=1):
+    """Returns the same as the bytes of Metadata v10; an id is made of the topic's name."""
+    rows = [(name, name.encode().rjust(16, b"-"), partitions) for name, partitions in topics]
+    return encoder(WITH_IDS, 10, flexible=True).write(([(1, "h", 9092, "a")], "c", controller, rows))
 
 
 def response(topics, *, controller=1):
@@ -70,11 +82,14 @@ def test_responses_of_several_brokers_are_decoded_as_each_alone(seed):
     first = cluster(chance)
     shared = Shared()
     for topics in (first, first, moved(first, chance), moved(first, chance), cluster(chance)):
-        raw = response(topics, controller=chance.randrange(3))
-        found, alone = decoded(ByteReader(raw), shared), decoded(ByteReader(raw))
-        assert found == alone
-        assert list(found.partitions.items()) == list(alone.partitions.items())
-        assert found.partitions == expected(topics)
+        # Brokers of several versions, as in the middle of an upgrade.
+        for version, made in chance.sample([(7, response), (10, response_with_ids)], 2):
+            raw = made(topics, controller=chance.randrange(3))
+            found, alone = (decoded(ByteReader(raw), known, version) for known in (shared, None))
+            assert found == alone
+            assert list(found.partitions.items()) == list(alone.partitions.items())
+            assert found.partitions == expected(topics)
+            assert found.topic_ids.keys() == ({name for name, _ in topics} if version == 10 else set())
 
 
 def test_a_cluster_without_topics_is_decoded_for_every_broker():
@@ -99,15 +114,16 @@ def test_equal_responses_share_one_mapping_and_equal_rows_one_object():
 def test_a_damaged_response_after_a_good_one_is_an_error_or_what_it_contains(seed):
     chance = random.Random(seed)
     shared = Shared()
-    raw = response(cluster(chance))
-    decoded(ByteReader(raw), shared)
+    version, made = chance.choice([(7, response), (10, response_with_ids)])
+    raw = made(cluster(chance))
+    decoded(ByteReader(raw), shared, version)
     for _ in range(60):
         at = chance.randrange(len(raw))
         bent = raw[:at] if chance.random() < 0.4 else raw[:at] + bytes([chance.randrange(256)]) + raw[at + 1 :]
         outcomes = []
         for known in (shared, None):
             try:
-                outcomes.append(decoded(ByteReader(bent), known))
+                outcomes.append(decoded(ByteReader(bent), known, version))
             except KfixError as error:
                 outcomes.append(str(error))
         assert outcomes[0] == outcomes[1]

@@ -6,4 +6,4 @@ from kfix.diagnose.pasted.reader import gather_lines
 
 
 def gather(text: str) -> Gathered:
-    return gather_lines(pasted_lines(text.splitlines()))
+    return gather_lines(pasted_lines(enumerate(text.splitlines(), 1)))

@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from kfix.core.diagnosis.finding import Severity
+from kfix.core.errors import InvalidFileError
+from kfix.diagnose.pasted.reader import parse_pasted
 from kfix.shell.app import app
+from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 
 FOLDER = Path(__file__).parent / "cases"
+EXAMPLES = Path(__file__).parents[4] / "examples" / "pasted"
 CASES = {case["file"]: case for case in json.loads((FOLDER / "index.json").read_text())}
 REFUSED = 2
 ALARMS = {20, 21, 22}
@@ -41,3 +47,26 @@ def test_a_text_of_a_stranger_is_judged_by_what_it_shows(name: str) -> None:
         assert [banned for banned in case["never"] if re.search(banned, said) is not None] == []
     everything = _one_by_one("\n".join(said for _, said in outputs))
     assert [wanted for wanted in case["must"] if re.search(wanted, everything, re.IGNORECASE) is None] == []
+
+
+def _found(text: str) -> set[str]:
+    """Returns the codes of all alarms, nothing for a refusal."""
+    try:
+        diagnosis = diagnose(parse_pasted(text, "paste.txt", 1_800_000_000.0))
+    except InvalidFileError:
+        return set()
+    return {finding.code for finding in diagnosis.walk() if finding.severity > Severity.INFO}
+
+
+BLOCK = "Topic: zz PartitionCount: 1 Configs:\n Topic: zz Partition: 0 Leader: {} Replicas: 91,92 Isr: {}\n"
+
+
+@for_each("path", sorted([*FOLDER.glob("*.txt"), *EXAMPLES.glob("*.txt")]))
+def test_a_block_of_another_cluster_hides_nothing_and_adds_nothing_unless_it_is_sick(path: Path) -> None:
+    text = path.read_text(errors="replace").rstrip("\n") + "\n"
+    healthy, sick = BLOCK.format(91, "91,92"), BLOCK.format("none", 92)
+    alone = _found(text)
+    assert _found(text + healthy) == _found(healthy + text) == alone
+    assert _found(text + sick) == _found(sick + text)
+    assert _found(text + sick) >= alone
+    assert _found(text + sick)

@@ -25,6 +25,7 @@ X0 = TopicPartition("x", 0)
         ("-1", "-1"),
         ("2\t2901\t0", "2\t2901\t0"),
         ("```", ""),
+        ("kafka-2 kafka java.lang.RuntimeException: x", "java.lang.RuntimeException: x"),
     ],
 )
 def test_what_surrounds_a_line_is_removed(raw: str, bare: str) -> None:
@@ -145,3 +146,9 @@ def test_a_variable_in_a_command_is_not_the_name_of_a_group(name: str) -> None:
 def test_a_long_line_is_shortened_visibly() -> None:
     assert gather("x" * 100).skipped.shown == f"line 1: {'x' * 80} ..."
     assert gather("x" * 80).skipped.shown == f"line 1: {'x' * 80}"
+
+
+@pytest.mark.parametrize("prompt", ["C:\\kafka> ", "C:\\Program Files (x86)\\kafka>", "PS C:\\kafka> ", "me@host:~$ "])
+def test_a_filter_in_the_command_leaves_rows_out_whatever_the_prompt(prompt: str) -> None:
+    command = "bin\\windows\\kafka-topics.bat --describe --under-replicated-partitions"
+    assert "--under-replicated-partitions" in gather(f"{prompt}{command}\n{ROW}").partial

@@ -8,6 +8,7 @@ from kfix.diagnose.pasted.reader import parse_pasted
 from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
+from tests.unit.diagnose.pasted.gathering import gather
 
 
 def read(text: str) -> Snapshot:
@@ -214,3 +215,36 @@ def test_every_error_of_a_long_log_is_counted() -> None:
     lines = (f"[Consumer clientId=c, groupId=g{n}] Offset commit failed: NOT_COORDINATOR.\n" for n in range(700))
     [found] = [f for f in diagnose(read("".join(lines))).findings if f.code == "KFX117"]
     assert len(found.blocked.groups) == 700
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PARTITION  LEADER  EPOCH  REPLICAS  HIGH-WATERMARK\n0          -1      4      [0 1 2]   9\n",
+        "CLUSTER HEALTH OVERVIEW\n=======================\nHealthy:       false\nNodes down:    [1]\n",
+        "CLUSTER\n=======\nredpanda.3cdafb1b-5c58-4a21-8a2f-1a0f8a1f1d6c\n\nID    HOST  PORT\n0*    h     9092\n",
+    ],
+)
+def test_output_of_another_product_is_refused_by_its_name_and_is_no_part_of_a_diagnosis(text: str) -> None:
+    with pytest.raises(InvalidFileError, match="rpk, the tool of Redpanda"):
+        read(text)
+    healthy = gather(text + "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n")
+    assert (list(healthy.unused), healthy.alive, healthy.complaints) == (["rpk"], {}, {})
+
+
+@for_each(
+    ("row", "foreign"),
+    [
+        ("Leader: 91 Replicas: 91,92 Isr: 91,92", True),
+        ("Leader: 91 Replicas: 91,1 Isr: 91", False),  # broker 91 died between the two outputs
+        ("Leader: none Replicas: 91,92 Isr: 91", False),  # their ids changed, or all are dead
+    ],
+)
+def test_a_topic_of_brokers_that_a_whole_list_lacks_is_of_another_cluster_unless_they_may_be_dead(
+    row: str, foreign: bool
+) -> None:
+    brokers = "[zk: x(CONNECTED) 0] ls /brokers/ids\n[1, 2]\n"
+    own = "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n"
+    diagnosis = diagnose(read(f"{brokers}{own}Topic: z Partition: 0 {row}\n"))
+    assert any("other live brokers than those of z" in source for source in diagnosis.could_not_read) is foreign
+    assert (exit_code(diagnosis) == 22) is foreign

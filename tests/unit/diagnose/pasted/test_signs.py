@@ -7,14 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kfix.core.errors import InvalidFileError, UsageError
+from kfix.diagnose.brokerlog.wordings import ALL
 from kfix.diagnose.pasted import signs
 from kfix.diagnose.pasted.folder import parse_folder
 from kfix.diagnose.pasted.reader import parse_pasted
 from kfix_diagnostics.engine import diagnose
+from tests.each import for_each
 from tests.unit.diagnose.pasted.gathering import gather
 
 AT = "[2026-11-22 03:10:3{},402] "
 GROUP = "INFO [Consumer clientId=c, groupId=g] "
+FENCED = (
+    "INFO [QuorumController id=102] Fencing broker 1 at epoch 27 because its session has timed out. "
+    "(org.apache.kafka.controller.ReplicationControlManager)"
+)
+UNFENCED = (
+    "INFO [QuorumController id=102] The request from broker 1 to unfence has been granted because it has caught up. "
+    "(org.apache.kafka.controller.BrokerHeartbeatManager)"
+)
 GONE = "INFO [Controller id=2] Newly added brokers: {}, deleted brokers: {}, bounced brokers: , all live brokers: 1 "
 
 
@@ -23,6 +33,20 @@ def test_each_text_that_a_sign_matches_contains_its_needle(sign: signs.Sign, dat
     text = data.draw(st.from_regex(sign.pattern))
     assert sign.needle in text
     assert sign.needle, f"{sign.pattern.pattern}: give alternatives as patterns of their own"
+
+
+@given(st.sampled_from(signs.ENDS), st.data())
+def test_an_entry_of_level_info_that_ends_a_fault_is_read(sign: signs.Sign, data: st.DataObject) -> None:
+    assert not signs.is_quiet(f" INFO [Consumer groupId=g] {data.draw(st.from_regex(sign.pattern))}")
+
+
+#: Of messages that Kafka prints as WARN or ERROR.
+LOUD = ("failed to", "Fatal error", "conflicting entries")
+
+
+@for_each("example", [e for w in ALL for _, e in w.examples if not any(loud in e for loud in LOUD)])
+def test_an_entry_of_level_info_that_a_post_mortem_reads_is_read(example: str) -> None:
+    assert not signs.is_quiet(f" INFO {example}")
 
 
 def _rows(file: str) -> list[list[str]]:
@@ -64,6 +88,15 @@ def test_a_word_behind_an_error_is_no_name(line: str) -> None:
          GONE.format("2", "") + "(kafka.controller.KafkaController)"),
         ("ERROR [KafkaServer id=2] Fatal error during KafkaServer startup. (kafka.server.KafkaServer)",
          "INFO [KafkaServer id=2] started (kafka.server.KafkaServer)"),
+        ("INFO [RaftManager id=1] Re-elect as candidate after election backoff has completed (x)",
+         "INFO [RaftManager id=2] Completed transition to Leader(localId=2, epoch=92, epochStartOffset=1) from x (x)"),
+        ("WARN [KafkaServer id=1] Session 0x0 for sever z/10.0.0.1:2181, Closing socket connection. (x)",
+         "INFO [KafkaServer id=1] Session establishment complete on server z/10.0.0.1:2181, session id = 0x1 (x)"),
+        ("WARN [ReplicaFetcher replicaId=3, leaderId=2, fetcherId=0] Partition t-0 marked as failed (x)",
+         "INFO [ReplicaFetcherManager on broker 3] Added fetcher to broker 1 for partitions Map(t-0 -> Initial (x)"),
+        ("WARN [RaftManager id=101] Connection to node 1 (/10.0.0.1:9093) could not be established. (x)",
+         "INFO [BrokerServer id=1] Transition from STARTING to STARTED (kafka.server.BrokerServer)"),
+        (FENCED, UNFENCED),
         ("INFO [Partition t-0 broker=1] Shrinking ISR from 1,2 to 1. (kafka.cluster.Partition)",
          "INFO [Partition t-0 broker=1] ISR updated to [1,2] and zkVersion updated to [5] (kafka.cluster.Partition)"),
     ],
@@ -120,3 +153,96 @@ def test_an_unknown_error_is_shown_before_prose_and_is_never_healthy() -> None:
     assert snapshot.pasted is not None
     assert (snapshot.pasted.skipped, snapshot.pasted.first_skipped[:7]) == (4, "line 3:")
     assert "errors in the text" in [source.name for source in snapshot.failed_sources]
+
+
+LEFT = "[Partition orders-4 broker=2] Shrinking ISR from 2,1,3 to 2"
+FATAL = "[KafkaServer id={}] Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)"
+LOCK = "org.apache.kafka.common.KafkaException: Failed to acquire lock on file .lock in /data"
+SHRUNK = "Topic: {} Partition: 0 Leader: 2 Replicas: 2,3 Isr: 2 Elr: 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("MaxFollowerLagTimeMs:   1200111", ["a voter that the text does not name of the controller quorum does not"]),
+        (f"{AT.format(1)}INFO {LEFT}. Leader: x (kafka.cluster.Partition)",
+         ["Check whether brokers 1, 3 run, and that the leader can reach them"]),
+        (f"{AT.format(1)}FATAL {FATAL.format(1)}\nx.RuntimeException: outer\nCaused by: {LOCK}",
+         [f"broker 1 stopped with an error: Fatal error during KafkaServer startup: {LOCK.rpartition('.common.')[2]}"]),
+        ("\n".join(f"{AT.format(n)}INFO [KafkaServer id={n}] shutting down (x)" for n in (1, 2)),
+         ["brokers 1, 2 shut down, and the text shows no later start", "if nobody stopped them on purpose"]),
+        ("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2",
+         ["Start broker 2 first with its old disk, never with an empty one, if not running: it is in the ISR of x-0"]),
+        ("$ kafka-topics.sh --describe --under-min-isr-partitions\n"
+         + SHRUNK.format("__consumer_offsets") + SHRUNK.format("x"),
+         ["commits of groups fail at __consumer_offsets-0: fewer", "producers with acks=all fail for x-0: fewer"]),
+    ],
+)  # fmt: skip
+def test_a_finding_names_each_object_in_its_number_and_the_cause_that_the_log_shows(text: str, said: list[str]) -> None:
+    findings = list(diagnose(parse_pasted(text, "paste.txt", 1_800_000_000.0)).walk())
+    sentences = "\n".join(part for f in findings for part in (f.summary, *(r.text for r in f.remedies)))
+    assert [each for each in said if each not in sentences] == []
+
+
+def test_a_group_in_a_table_of_states_is_reported_once() -> None:
+    table = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\nbilling k:9092 (2) range PreparingRebalance 4\n"
+    findings = diagnose(parse_pasted(table, "paste.txt", 1_800_000_000.0)).findings
+    assert [f.key for f in findings if f.code != "KFX901"] == ["KFX111:group billing"]
+
+
+FOLLOWS = "INFO [Broker id=2] Follower t-0 starts at leader epoch {} from offset 21 with partition epoch 3 and high {}"
+
+
+def test_brokers_of_kraft_log_a_partition_that_has_no_leader_until_a_later_epoch_has_one() -> None:
+    none = FOLLOWS.format(1, "watermark 21. Current leader is -1. Previous leader Some(1) (state.change.logger)")
+    led = FOLLOWS.format(2, "watermark 21. Current leader is 3. Previous leader Some(-1) (state.change.logger)")
+    assert [(c.about, c.name) for c in gather(AT.format(1) + none).lasting()] == [("offline", "t-0")]
+    assert gather(f"{AT.format(1)}{none}\n{AT.format(2)}{led}").lasting() == ()
+
+
+def test_a_replica_that_rejoins_the_isr_settles_nothing_about_another_one() -> None:
+    at = "[Partition t-0 broker=1] "
+    lines = (f"INFO {at}Shrinking ISR from 1,2,3 to 1. (kafka.cluster.Partition)",
+             f"INFO {at}Expanding ISR from 1 to 1,2 (kafka.cluster.Partition)")  # fmt: skip
+    text = "\n".join(AT.format(n) + line for n, line in enumerate(lines))
+    assert [error.broker for error in gather(text).lasting()] == [3]
+
+
+REGISTERED = "INFO Registered broker 3 at path /brokers/ids/3 with addresses: x (kafka.zk.KafkaZkClient)"
+
+
+def test_a_new_controller_shows_which_brokers_are_gone_as_it_saw_none_of_them_leave() -> None:
+    active = "INFO [Controller id=2] Currently active brokers in the cluster: Set(1, 2) (x)"
+    found = gather(f"{AT.format(1)}{REGISTERED}\n{AT.format(2)}{active}")
+    assert (sorted(found.alive), sorted(found.dead)) == ([1, 2], [3])
+
+
+def test_a_broker_that_refuses_connections_after_it_registered_is_not_likely_alive() -> None:
+    refused = "WARN [ReplicaFetcher replicaId=1] Connection to node 3 (/10.0.0.3:9092) could not be established. (x)"
+    assert gather(f"{AT.format(1)}{REGISTERED}\n{AT.format(2)}{refused}").alive == {}
+
+
+UNKNOWN = (
+    "WARN [ReplicaFetcher replicaId=1, leaderId=3] Received UNKNOWN_TOPIC_OR_PARTITION from the leader for partition"
+)
+
+
+@for_each(
+    ("last", "errors"),
+    [
+        ("INFO [Topic Deletion Manager 2] Deletion of topic t (re)started (kafka.controller.TopicDeletionManager)", 0),
+        ("INFO [Topic Deletion Manager 2] Deletion of topic u (re)started (kafka.controller.TopicDeletionManager)", 2),
+    ],
+)
+def test_a_topic_that_was_deleted_has_no_faults(last: str, errors: int) -> None:
+    failed = "[Controller id=2 epoch=2] x failed to change state for partition t-0 from Offline to OnlinePartition"
+    lines = (f"{UNKNOWN} t-0. (x)", f"ERROR {failed} (state.change.logger)", last)
+    assert len(gather("\n".join(AT.format(n) + line for n, line in enumerate(lines))).lasting()) == errors
+
+
+@for_each(("second", "node", "errors"), [("39", 1, 1), ("49", 1, 0), ("49", 2, 1)])
+def test_an_error_that_a_node_repeats_is_over_once_its_log_goes_on_without_it(
+    second: str, node: int, errors: int
+) -> None:
+    late = f"[2026-11-22 03:10:{second},402] INFO [Controller id={node}] Resigned (kafka.controller.KafkaController)"
+    assert len(gather(f"{AT.format(1)}{UNKNOWN} t-0. (x)\n{late}").lasting()) == errors

@@ -9,13 +9,18 @@ import pytest
 from kfix.fleet.audit.news import _with_status, as_news_of, delivered, opening
 from kfix.fleet.model.audit import OPEN
 from kfix.fleet.model.delivery import Reported
-from kfix.fleet.report.totals import has_news, news, passed, totals
+from kfix.fleet.report.order import first_things
+from kfix.fleet.report.totals import has_news, passed, totals
 from tests.each import for_each
 from tests.unit.fleet.report.reports import DAY, report
 
 BASE = report(1, findings=3)
 ROW = replace(BASE.findings[0], head="", muted=False, rank=1, severity="warning", prevention=False, reported=True)
 CARD = replace(BASE.clusters[0], cluster="a", collected=True, why="", maintenance="", fixed=0)
+
+
+def news(report):
+    return [entry.row for entry in first_things(report, only_new=True)]
 
 
 def row(key, status="still", **more):

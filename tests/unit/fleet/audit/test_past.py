@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from kfix.fleet.audit.past import past_of
+from kfix.fleet.audit.past import past_of, searched
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.model.audit import Status
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.places import place_of
+from kfix.fleet.store.runs import read_run
 from tests.unit.fleet.audit_runs import audited, cluster
+
+
+def past_before(audit, names):
+    return past_of(searched(audit.root, read_run(audit.root, *audit.key)), names)
 
 
 def test_each_audit_has_the_newest_one_before_it_as_its_previous(tmp_path: Path) -> None:
@@ -22,7 +27,7 @@ def test_each_audit_has_the_newest_one_before_it_as_its_previous(tmp_path: Path)
     every = audits(root)
     assert len(every) == 3
     for number, audit in enumerate(every):
-        found = past_of(root, audit.order, ["a", "b"])
+        found = past_before(audit, ["a", "b"])
         assert found.last == (every[number - 1] if number else None)
         # Cluster b is in the first audit only.
         previous = {} if not number else {"a": every[number - 1], "b": every[0]}
@@ -36,9 +41,9 @@ def test_a_finding_that_was_fixed_in_the_previous_audit_is_history(tmp_path: Pat
     audited(tmp_path, [cluster("a", 2, partitions=30)], engine, number=2)
     root = place_of(tmp_path)
     first, second, third = audits(root)
-    before = past_of(root, second.order, ["a"]).rows.get("a", ())
+    before = past_before(second, ["a"]).rows.get("a", ())
     assert before, "the first audit has findings"
-    after = past_of(root, third.order, ["a"]).rows.get("a", ())
+    after = past_before(third, ["a"]).rows.get("a", ())
     assert Counter(row.status for row in after)[Status.FIXED] == 0
     assert len(after) < len(before)
-    assert past_of(root, first.order, ["a"]).rows == {}
+    assert past_before(first, ["a"]).rows == {}

@@ -37,11 +37,11 @@ def points(report, name):
     return total
 
 
-def test_a_score_is_100_less_the_points_of_open_heads(tmp_path, engine):
+def test_a_score_falls_with_the_points_of_open_heads(tmp_path, engine):
     sick = cluster("sick", sick=0.02)
     report = reported(tmp_path, audited(tmp_path, [cluster("well"), sick, cluster("dead", dead=1)], engine), engine)
     for name in ("well", "sick", "dead"):
-        assert of(report, name).score == max(0, 100 - points(report, name))
+        assert of(report, name).score == 10_000 // (100 + points(report, name))
     assert of(report, "well").score > of(report, "dead").score > of(report, "sick").score
     assert [c.cluster for c in report.clusters] == ["sick", "dead", "well"]
 

@@ -22,12 +22,14 @@ def test_a_finding_offends_unless_it_is_fixed_or_muted(status: str, muted: bool,
 
 
 def test_the_scores_of_clusters_that_were_not_collected_are_left_out() -> None:
-    def card(cluster: str, score: int, *, collected: bool, day: str = "2026-01-01") -> dict[str, object]:
-        counts = {"critical": 1, "warning": 2, "new": 3, "fixed": 4}
-        return {"day": day, "run": "r", "cluster": cluster, "collected": collected, "score": score, **counts}
+    def card(cluster: str, risk: int, level: str, *, collected: bool, day: str = "2026-01-01") -> dict[str, object]:
+        counts = {"critical": 1, "warning": 2, "new": 3, "fixed": 4, "risk": risk, "criticality": level}
+        return {"day": day, "run": "r", "cluster": cluster, "collected": collected, **counts}
 
-    cards = [card("a", 90, collected=True), card("b", 70, collected=True), card("c", 50, collected=False)]
-    cards += [card("a", 80, collected=False, day="2026-01-02")]
+    # 40 points each, and of those that were not read none that counts.
+    levels = {"low": 40, "normal": 80, "high": 120, "critical": 160}
+    cards = [card(level, risk, level, collected=True) for level, risk in levels.items()]
+    cards += [card("c", 300, "high", collected=False), card("low", 100, "low", collected=False, day="2026-01-02")]
     found = EmbeddedEngine(1).query(TREND, {"clusters": pa.Table.from_pylist(cards)}).to_pylist()
-    assert [(row["clusters"], row["collected"], row["score_sum"]) for row in found] == [(3, 2, 160), (1, 0, 0)]
-    assert [row["critical"] for row in found] == [3, 1]
+    assert [(row["clusters"], row["collected"], row["twelfths"]) for row in found] == [(5, 4, 1920), (1, 0, 0)]
+    assert [row["critical"] for row in found] == [5, 1]

@@ -16,6 +16,8 @@ from kfix.fleet.model.audit import (
     MuteSeen,
     Offender,
     TrendPoint,
+    fleet_score,
+    score_of,
 )
 from kfix.fleet.model.history import AuditHistory, Episode
 from kfix.fleet.model.scenarios import KINDS, ScenarioRow
@@ -177,7 +179,8 @@ def _cluster(dice, name, i, rows, collected, hostile):
     heads = [f for f in rows if f.status in OPEN and not f.muted and not f.head]
     by = Counter(f.severity for f in heads)
     status = Counter(f.status for f in heads)
-    score = max(0, 100 - 25 * by["critical"] - 6 * by["warning"] - by["info"]) if collected else -1
+    points = 25 * by["critical"] + 6 * by["warning"] + by["info"]
+    score = int(score_of(points)) if collected else -1
     weight = 1 + i % 4
     return ClusterRow(
         cluster=name,
@@ -192,7 +195,7 @@ def _cluster(dice, name, i, rows, collected, hostile):
         topics=dice.randrange(10, 900) if collected else 0,
         brokers=dice.choice((3, 5, 9)) if collected else 0,
         score=score,
-        risk=(100 - score) * weight if collected else 100 * weight,
+        risk=points * weight if collected else 100 * weight,
         critical=by["critical"],
         warning=by["warning"],
         info=by["info"],
@@ -214,8 +217,8 @@ def _report(dice, clusters, rows, days, hostile):
         partitions = sum(f.n_partitions for f in mine)
         offenders.append(Offender(code, len({f.cluster for f in mine}), len(mine), partitions, worst))
     offenders.sort(key=lambda o: (-o.clusters, o.code))
-    known = [c.score for c in clusters if c.collected]
-    mean = round(sum(known) / len(known)) if known else -1
+    known = [c.points for c in clusters if c.collected]
+    mean = fleet_score(known)
     critical, warning = (sum(getattr(c, s) for c in clusters) for s in ("critical", "warning"))
     trend = []
     for ago in range(days, -1, -1):

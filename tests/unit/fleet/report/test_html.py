@@ -13,6 +13,7 @@ import pytest
 
 from kfix.core.harmless import for_script, is_dangerous
 from kfix.fleet.model.history import AuditHistory, ScoreChange
+from kfix.fleet.model.scenarios import matrix_of
 from kfix.fleet.report.groups import by_owner, by_tag
 from kfix.fleet.report.html.figures import figures, heat_codes, heat_rows, label
 from kfix.fleet.report.html.island import details, index, ranges
@@ -159,11 +160,11 @@ def test_the_bars_of_the_clusters_are_as_long_as_their_risk_and_the_worst_fills_
 def test_tiles_show_the_change_since_the_audit_before_and_whether_it_is_better():
     given = report(9)
     before = replace(given.trend[-2], collected=9, score=90, critical=7, warning=0)
-    both = AuditHistory(score=ScoreChange(given.day, given.run, 8, 97, 95))
-    changed = replace(given, trend=(*given.trend[:-2], before, replace(given.trend[-1], score=95)), history=both)
+    both = AuditHistory(score=ScoreChange(given.day, given.run, 8, 97.3, 95.2))
+    changed = replace(given, trend=(*given.trend[:-2], before, replace(given.trend[-1], score=95.2)), history=both)
     sums = replace(totals(changed), critical=5, warning=3)
     found = {t.words: (t.value, t.change, t.trend) for t in tiles(changed, sums)}
-    assert found["score of 100"] == ("95", -2, "sicker"), "over the clusters that both audits read"
+    assert found["score of 100"] == ("95.2", -2.1, "sicker"), "over the clusters that both audits read"
     assert found["critical"] == ("5", -2, "better")
     assert found["warning"] == ("3", 3, "sicker")
     assert [t.value for t in tiles(dark(), totals(dark()))][:3] == ["?", "?", "?"]
@@ -173,10 +174,14 @@ def test_the_worst_failure_is_marked_once_and_what_is_unknown_is_never_called_sa
     given = with_future(report(45))
     cells = [cell for _, row in scenario_rows(given) for cell in row]
     assert [c.kind for c in cells].count("critical worst") == 1
-    shaky = replace(given.scenarios[0], stops=0, unclean=0, topics=0, unknown=1)
-    [(_, row)] = scenario_rows(replace(given, scenarios=(shaky,)))[:1]
-    assert "unknown" in {c.kind for c in row}
-    assert "good" not in {c.kind for c in row}
+    shaky = replace(given.scenarios[0], stops=0, unclean=0, topics=0, unknown=1, under_min_isr=0, last_in_sync=0)
+    for certain, kind, words in ((0, "unknown", "unknown"), (328, "warning", "328 partitions, or more")):
+        [(_, row)] = scenario_rows(replace(given, scenarios=(replace(shaky, under_min_isr=certain),)))[:1]
+        assert (kind, words) in {(c.kind, c.words) for c in row}
+        assert "good" not in {c.kind for c in row}
+    known = replace(shaky, unknown=0, under_min_isr=328)
+    [found] = matrix_of([shaky.cluster], [shaky, known])
+    assert found.worst[shaky.kind] == known, "what is certain is not hidden by what is unknown"
     assert scenario_rows(report(3)) == ()
 
 

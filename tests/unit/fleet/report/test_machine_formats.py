@@ -23,7 +23,7 @@ def reports():
     return [report(1), report(30), report(20, hostile=True), empty(), dark()]
 
 
-SCORE = {"type": ["integer", "null"], "minimum": 0, "maximum": 100}
+SCORE = {"type": ["number", "null"], "minimum": 0, "maximum": 100}
 SCHEMA = {
     "type": "object",
     "required": ["schema", "day", "run", "previous", "exit_code", "totals", "clusters", "findings", "trend", "mutes"],

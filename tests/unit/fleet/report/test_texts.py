@@ -26,8 +26,8 @@ def test_the_summary_shows_numbers_unknown_clusters_news_and_mutes():
         "riskiest clusters:",
     ):
         assert part in text
-    assert "new or worse:" in text
-    assert "more findings" in text
+    assert "do first:" in text
+    assert "more causes" in text
     assert "EXPIRED 2026-02-28: KFX611:* on edge-*: old hardware" in text
     assert "until 2026-03-31: KFX60? on *: the owner moves it in April, by Ana; covers" in text
 

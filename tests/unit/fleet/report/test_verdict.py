@@ -6,13 +6,17 @@ from datetime import timedelta
 import pytest
 
 from kfix.core.errors import UsageError
-from kfix.fleet.report.totals import fresh_expiries, has_news, news, totals
+from kfix.fleet.model.audit import fleet_score
+from kfix.fleet.report.order import first_things
+from kfix.fleet.report.totals import fresh_expiries, has_news, totals
 from kfix.fleet.report.verdict import FailOn, exit_code, fail_on, unread
 from tests.each import for_each
 from tests.unit.fleet.report.reports import QUIET, dark, empty, report
 
 BASE = replace(report(8, days=3), mutes=())
-FINDING = replace(BASE.findings[0], cluster="a", head="", muted=False, status="still")
+FINDING = replace(
+    BASE.findings[0], cluster="a", head="", muted=False, status="still", prevention=False, blocked_groups=()
+)
 CLUSTER = replace(BASE.clusters[-1], cluster="a", collected=True, why="", maintenance="", score=50, **QUIET)
 LOST = replace(CLUSTER, cluster="b", collected=False, why="refused", score=-1)
 
@@ -68,13 +72,64 @@ def test_an_unknown_threshold_is_refused():
         fail_on("often")
 
 
-def test_news_are_new_and_worse_heads_critical_first():
+def test_each_cause_is_one_entry_and_open_critical_findings_are_among_them():
     head, child = finding("warning", "new"), finding("critical", "new", head="KFX1:warningnew")
-    other = finding("critical", "worse", head="KFX1:not-new")
-    given = one(head, child, other, finding("critical", "still"), finding("critical", "worse", muted=True))
-    assert news(given) == (other, head)
+    other = finding("critical", "worse", head="KFX1:muted")
+    old, more = finding("critical", "still"), finding("warning", "worse", head="KFX1:criticalstill")
+    given = one(head, child, other, old, more, finding("critical", "worse", muted=True), finding("warning", "still"))
+    assert {e.row.key: e.fresh for e in first_things(given)} == {head.key: (), other.key: (), old.key: (more,)}
+    assert first_things(one(old)) != ()
+    assert first_things(one(old), only_new=True) == ()
     assert has_news(given)
     assert not has_news(one(finding("critical")))
+
+
+def test_what_blocks_clients_comes_first_then_criticality_size_and_risk():
+    """A stuck coordinator of a cluster at nine times the risk came after two lone dead brokers, by the alphabet."""
+    cards = [
+        replace(CLUSTER, cluster=name, criticality=criticality, risk=risk, maintenance=maintenance)
+        for name, criticality, risk, maintenance in (
+            ("a", "normal", 40, ""),
+            ("b", "normal", 40, ""),
+            ("c", "normal", 50, ""),
+            ("d", "high", 40, ""),
+            ("e", "critical", 900, "upgrade"),
+            ("z", "normal", 360, ""),
+        )
+    ]
+    dead = [replace(finding("critical", "new"), cluster=name, n_partitions=9) for name in "abcde"]
+    dead[1] = replace(dead[1], n_partitions=50)
+    stuck = replace(finding("critical", "still"), cluster="z", blocked_groups=("billing",))
+    slow = replace(finding("warning", "new"), cluster="d", n_partitions=900)
+    waiting = replace(finding("warning", "new"), cluster="a", key="KFX9:w", blocked_groups=("mail", "shop"))
+    given = one(*dead, stuck, slow, waiting, clusters=cards)
+    assert [(e.row.cluster, e.row.severity) for e in first_things(given)] == [
+        ("d", "critical"),
+        ("a", "warning"),
+        ("z", "critical"),
+        ("b", "critical"),
+        ("c", "critical"),
+        ("a", "critical"),
+        ("d", "warning"),
+        ("e", "critical"),
+    ]
+
+
+def test_a_latent_risk_of_many_clusters_is_one_entry():
+    clusters = [replace(CLUSTER, cluster=f"c{n}") for n in range(5)]
+    risks = [replace(finding("warning", "new"), cluster=c.cluster, prevention=True, n_partitions=3) for c in clusters]
+    [entry] = first_things(one(*risks, clusters=clusters))
+    assert (entry.clusters, entry.size, entry.where) == (("c0", "c1", "c2", "c3", "c4"), 15, "c0, c1, c2 and 2 more")
+    assert len(first_things(one(*(replace(r, prevention=False) for r in risks), clusters=clusters))) == 5
+
+
+def test_the_score_of_a_fleet_moves_at_both_ends():
+    well, sick = [0] * 60, [1000] * 60
+    for points in (well, sick):
+        before = fleet_score(points)
+        points[7] += 12 * 40
+        assert 0 < fleet_score(points) < before <= 100
+    assert (fleet_score(well[:7]), fleet_score([])) == (100, -1)
 
 
 def test_a_mute_that_ended_since_the_audit_before_is_news():

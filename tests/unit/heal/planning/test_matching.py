@@ -87,3 +87,10 @@ def test_a_divergence_of_a_user_topic_beside_two_offsets_partitions_is_one_plan(
     runbook = shipped.runbook("metadata-divergence")
     [plan] = in_plans(findings_for(runbook, diverged(), None), runbook)
     assert [str(tp) for tp in plan.partitions] == ["__consumer_offsets-4", "__consumer_offsets-43", "orders-2"]
+
+
+def test_two_transactions_of_one_topic_are_two_plans_since_the_proof_of_one_does_not_see_the_other() -> None:
+    abort = shipped.runbook("abort-transaction")
+    held = [replace(ORDERS, code="KFX116", obj=name, facts={"transactional_id": name, "producer": n})
+            for n, name in enumerate(("tx-1", "tx-2"))]  # fmt: skip
+    assert [plan.facts["transactional_id"] for plan in in_plans(tuple(held), abort)] == ["tx-1", "tx-2"]

@@ -114,6 +114,7 @@ CASES: tuple[Case, ...] = (
     ("elr_not_needed", lambda: INCIDENTS["eligible-waits"]().cluster, {"topic": ""}, "fail", "last known leader [1]"),
     ("elr_not_needed", lambda: INCIDENTS["eligible-forgotten"]().cluster, {"topic": "orders"}, "fail", "leader none"),
     ("elr_not_needed", without_a_state, {"topic": "orders"}, "inconclusive", "partitions unknown; orders-0"),
+    ("elr_not_needed", without_a_state, {"topic": "nowhere"}, "inconclusive", "there is no partition"),
     ("every_partition_led", without_a_state, {"topic": "orders"}, "inconclusive", "orders-0"),
     ("every_partition_led", four_brokers, {"topic": TP.topic}, "pass", "ZooKeeper"),
     (
