@@ -18,6 +18,8 @@ from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.rights import with_right
 from kfix.core.snapshot.snapshot import Source
 
+#: The source that fails if it is unknown whether an open transaction hangs.
+TRANSACTION_LOG = "transaction log"
 AUTHORIZER = "authorizer.class.name"
 #: Most topics that a message names, and most that are requested.
 _MOST = 3
@@ -28,6 +30,7 @@ _REQUESTS = {
     "settings of controller": requests.DESCRIBE_CONFIGS,
     "topic configs": requests.DESCRIBE_CONFIGS,
     "offsets log": requests.FETCH,
+    TRANSACTION_LOG: requests.FETCH,
 }
 
 

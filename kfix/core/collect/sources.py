@@ -33,10 +33,17 @@ from kfix.core.collect.offsets_sizes import read_sizes
 from kfix.core.collect.probes import read_probes, representatives
 from kfix.core.collect.quorum import SOURCE as QUORUM
 from kfix.core.collect.quorum import QuorumQuestion, why_unread
-from kfix.core.collect.rights import AUTHORIZER, refuse_hidden
+from kfix.core.collect.rights import AUTHORIZER, TRANSACTION_LOG, refuse_hidden
 from kfix.core.collect.source import Known, source
 from kfix.core.collect.tasks import asks, by_broker, by_partition
-from kfix.core.collect.transactions import ask_held, newest_leaders, open_producers, read_transactions, still_held
+from kfix.core.collect.transactions import (
+    ask_held,
+    newest_leaders,
+    open_producers,
+    read_transactions,
+    still_held,
+    why_unjudged,
+)
 from kfix.core.deadline import Deadline
 from kfix.core.derive.compaction import segment_bytes_of
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
@@ -207,6 +214,8 @@ def transaction_log(known: Known) -> TransactionLog | None:
         return None
     count = len({tp for view in known.views.values() for tp in view.partitions if tp.topic == TRANSACTIONS_TOPIC})
     log = read_transactions(known.brokers, known[led_partitions], count, producers)
+    if why := why_unjudged(held, log):
+        known.brokers.questions.failed(TRANSACTION_LOG, why)
     return still_held(known.brokers, known[led_partitions], held, log)
 
 

@@ -126,6 +126,14 @@ def still_held(
     return replace(log, held={tp: batch for tp, batch in suspects.items() if batch in answers.get(tp, {}).values()})
 
 
+def why_unjudged(held: Mapping[TopicPartition, OpenBatch], log: TransactionLog) -> str:
+    """Returns why it is unknown whether the transactions of some of these batches hang, "" if it is known of all."""
+    named = {record.producer for record in log.records}
+    unknown = [str(tp) for tp, batch in sorted(held.items()) if log.unread and batch.producer not in named]
+    why = log.error or f"the log of {TRANSACTIONS_TOPIC} was not read to its end"
+    return f"it is unknown whether the transactions open in {some(unknown, _SHOWN)} hang: {why}" if unknown else ""
+
+
 def _open_batch(offset: int, answer: requests.FetchedRecords) -> OpenBatch:
     if answer.error:
         return OpenBatch(offset, -1, -1, -1, f"Fetch: {name_of(answer.error)}")
@@ -279,7 +287,7 @@ def read_transactions(
     if log.unread or not missing:
         return log
     whole = name_producers(brokers, leaders, count, dict.fromkeys(missing, 0))
-    return replace(log, records=(*log.records, *whole.records), unread=whole.unread)
+    return replace(log, records=(*log.records, *whole.records), whole=log.whole | whole.whole, unread=whole.unread)
 
 
 def _why(unread: Mapping[TopicPartition, str], count: int) -> str:

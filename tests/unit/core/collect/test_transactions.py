@@ -17,6 +17,7 @@ from kfix.core.collect.transactions import (
     open_producers,
     read_transactions,
     still_held,
+    why_unjudged,
 )
 from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
@@ -187,6 +188,13 @@ def test_a_producer_without_a_record_since_its_own_time_is_searched_for_in_the_w
     log = read(*offsets(1, 1), *offsets(0, 1), fetched(state(0)))
     assert (log.records, log.unread, log.found) == ((STATE,), False, ())
     assert read(*offsets(1, 1), *offsets(0, 1), fetched(error=6)).unread
+
+
+def test_what_the_log_does_not_show_is_unknown_only_if_a_part_of_it_was_not_read():
+    assert "orders-0 hang: no leader" in why_unjudged({TP: OLD}, TransactionLog(error="no leader"))
+    assert why_unjudged({TP: OLD}, TransactionLog(records=(STATE,))) == ""
+    assert why_unjudged({TP: OLD}, TransactionLog(unread=False)) == ""
+    assert "not read to its end" in why_unjudged({TP: OLD}, TransactionLog())
 
 
 def again(status, *answers):
