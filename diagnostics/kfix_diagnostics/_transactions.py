@@ -182,7 +182,8 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
         return
     if found.hanging:
         yield Remedy(
-            "Neither a restart nor waiting ends it. kafka-transactions.sh of Kafka 3.0 or newer aborts a hanging "
+            "Waiting does not end it, and a restart only with the next transaction of its producer over the same "
+            "partition. kafka-transactions.sh of Kafka 3.0 or newer aborts a hanging "
             "transaction by its producer id and epoch (KIP-664)"
         )
         return
