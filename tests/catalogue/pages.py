@@ -39,7 +39,32 @@ def commands_page() -> str:
         "| command | what it does |",
         "|---|---|",
     ]
-    return "\n".join([*head, *index, *(line for words, command in found for line in _section(words, command)), ""])
+    return "\n".join(
+        [*head, *index, *(line for words, command in found for line in _section(words, command)), *_variables(), ""]
+    )
+
+
+#: Variables that stand for no option of one command.
+OTHER_VARIABLES = {
+    "KFIX_DEBUG": "Set: an internal error prints its traceback.",
+    "KFIX_FLEET": "The inventory, a file or a folder ([contexts.md](contexts.md)).",
+    "KFIX_LAB_ARCHIVE": "`0`: the lab makes no class data archive for Java.",
+    "KFIX_LAB_HOME": "Where labs keep their state (default: in the state folder).",
+    "KFIX_RUNBOOKS": "The user's own folder of runbooks (default: `runbooks` in the settings folder).",
+    "KFIX_SPARK_ARCHIVE": "`0`: no environment is packed for Spark's executors ([spark.md](spark.md)).",
+    "KFIX_STATE_HOME": "Where runs, locks and snapshots are kept (default: `XDG_STATE_HOME`, else ~/.local/state).",
+}
+
+
+def variables() -> dict[str, str]:
+    """Returns {variable of the environment: what it stands for}."""
+    options = {
+        each.envvar: f"`{each.opts[0]}`: {_cell(each.help)}"
+        for _, command in commands()
+        for each in (*command.params, *get_command(app).params)
+        if getattr(each, "envvar", None)
+    }
+    return dict(sorted({**options, **OTHER_VARIABLES}.items()))
 
 
 def _section(words: tuple[str, ...], command: Any) -> list[str]:
@@ -63,6 +88,14 @@ def _section(words: tuple[str, ...], command: Any) -> list[str]:
         *rows,
         *_examples(words),
     ]
+
+
+def _variables() -> list[str]:
+    text = (
+        "An option on the command line counts more. Those of a connection belong to an address, never to a name (`-c`)."
+    )
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in variables().items()]
+    return ["", "## Variables of the environment", "", text, "", "| variable | stands for |", "|---|---|", *rows]
 
 
 def _examples(words: tuple[str, ...]) -> list[str]:

@@ -12,7 +12,7 @@ from kfix.shell.app import app
 from kfix.shell.commands import COMMANDS
 from kfix.shell.examples import EXAMPLES
 from kfix.shell.loading import Command, CommandGroup
-from tests.catalogue.pages import commands
+from tests.catalogue.pages import commands, variables
 from tests.places import ROOT
 
 
@@ -64,6 +64,15 @@ def test_each_command_has_examples_that_are_right(tmp_path, monkeypatch):
                 done = CliRunner().invoke(app, words)
                 assert done.exit_code in {0, 20, 21, 22}, (example, done.output)
                 assert "Traceback" not in done.output
+
+
+def test_every_variable_of_the_environment_stands_in_the_reference():
+    sources = [
+        path.read_text() for folder in ("kfix", "spark", "diagnostics") for path in (ROOT / folder).rglob("*.py")
+    ]
+    read = set(re.findall(r"\bKFIX_[A-Z_]+[A-Z]\b", "\n".join(sources)))
+    # The shell's own, which its completion script sets.
+    assert read - {"KFIX_COMPLETE"} == set(variables())
 
 
 def test_the_commands_of_runbooks_are_all_there():

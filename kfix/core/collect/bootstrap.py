@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kfix.core.collect.broker import ask_brokers, ask_configs
+from kfix.core.collect.listeners import mistaken
 from kfix.core.collect.tasks import Questions, as_finished
 from kfix.core.deadline import Deadline
 from kfix.core.endpoint import OWN_LIMIT
@@ -123,7 +124,7 @@ class Bootstrap:
             self._questions.retract(task.name)
 
 
-def unreachable(questions: Questions, responded: Bootstrapped | None = None) -> UnreachableError:
+def unreachable(questions: Questions, target: Target, responded: Bootstrapped | None = None) -> UnreachableError:
     """Returns the errors of all sources; `responded` is the answer of a broker that named no broker to read."""
     errors = [s.error for s in questions.sources() if not s.ok]
     if responded is not None and not responded.metadata.brokers:
@@ -135,7 +136,7 @@ def unreachable(questions: Questions, responded: Bootstrapped | None = None) -> 
     if any(OWN_LIMIT in error for error in errors):
         return OwnLimitError(f"the cluster was {OWN_LIMIT}")
     return UnreachableError(
-        "the cluster cannot be reached: " + ("; ".join(errors) or "no address given"),
+        "the cluster cannot be reached: " + ("; ".join([*mistaken(target), *errors]) or "no address given"),
         hint="check the address, the security protocol (--command-config) and the network; nothing was read",
     )
 

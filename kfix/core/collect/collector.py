@@ -107,7 +107,7 @@ class _Collection:
         bootstrap = Bootstrap(self._questions, self._target, self._first, self._ledger)
         bootstrapped = bootstrap.first()
         if bootstrapped is None and asked_zookeeper is None:
-            raise unreachable(self._questions)
+            raise unreachable(self._questions, self._target)
         mode, authority = self._read_brokers(bootstrapped, asked_zookeeper)
         cluster_id = authority.cluster_id or (self._cluster_id if self._quorum is not None else "")
         self._drop_foreign(cluster_id)
@@ -165,7 +165,7 @@ class _Collection:
 
     def _nothing_read(self, authority: ZooKeeperAnswer, bootstrapped: Bootstrapped | None) -> UnreachableError:
         if not authority.left_over:
-            return unreachable(self._questions, bootstrapped)
+            return unreachable(self._questions, self._target, bootstrapped)
         return UnreachableError(
             f"zookeeper {authority.connect}: is left over from a migration to KRaft and shows nothing about the "
             "cluster: its last controller was a KRaft one, and no broker is registered",

@@ -234,6 +234,6 @@ AUDITS: Final = TableSpec(
     ),
 )
 #: The tables that an audit fills; `audits` is committed last.
-AUDITED: Final = (FINDINGS, CLUSTERS, SCENARIOS, TRANSITIONS, EPISODES, AUDITS)
+AUDITED: Final = (FINDINGS, SCENARIOS, TRANSITIONS, EPISODES, CLUSTERS, AUDITS)
 #: All tables, in the order in which a run fills them.
 ALL: Final = (*COLLECTED, RUNS, *AUDITED)
