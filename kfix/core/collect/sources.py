@@ -210,6 +210,8 @@ def transaction_log(known: Known) -> TransactionLog | None:
     """Reads the log between two readings of the partitions: what it does not have open then hangs."""
     held = known[held_partitions]
     producers = open_producers(known[offsets_logs], known[group_readings], known.taken_at, held.values())
+    if why := why_unjudged(held, TransactionLog(unread=False)):
+        known.brokers.questions.failed(TRANSACTION_LOG, why)
     if not producers:
         return None
     count = len({tp for view in known.views.values() for tp in view.partitions if tp.topic == TRANSACTIONS_TOPIC})

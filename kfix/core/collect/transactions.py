@@ -19,7 +19,7 @@ from kfix.core.derive.hanging import hanging
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.batches import Batch, batches_in
-from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.codes import TOPIC, name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import PartitionOffset
@@ -48,6 +48,8 @@ _PIECE = 1 << 18
 #: Most bytes of one partition of `__transaction_state` that are read.
 _MOST_BYTES = 4 << 20
 _SHOWN = 3
+#: The error of a batch that the client may not read.
+REFUSED = f"Fetch: {name_of(TOPIC)}"
 #: Seconds that an ordinary transaction lasts at most.
 _NEW_SECONDS = 5.0
 
@@ -78,7 +80,8 @@ def ask_held(
 ) -> dict[TopicPartition, OpenBatch]:
     """Returns the batches at the last stable offsets of these partitions of one leader, if they are not new.
 
-    It reads the `MOST_HELD` oldest by the time of the producer's last record, which brokers before 3.0 do not report.
+    A batch that may not be read has the error `REFUSED`. It reads the `MOST_HELD` oldest by the time of the producer's
+    last record, which brokers before 3.0 do not report.
     """
     # The high watermarks first: then a last stable offset that is read later and is still lower is held.
     high, stable = line.call_many(
@@ -99,7 +102,7 @@ def ask_held(
         behind = {tp: behind[tp] for tp in sorted(behind, key=last.__getitem__) if not _is_new(last[tp])}
     chosen = dict(list(behind.items())[:MOST_HELD])
     found = ask_open_batches(line, chosen, deadline) if chosen else {}
-    return {tp: batch for tp, batch in found.items() if not batch.error and not _is_new(batch.since_ms)}
+    return {tp: each for tp, each in found.items() if each.error in {"", REFUSED} and not _is_new(each.since_ms)}
 
 
 def _last_ms(offset: int, described: DescribedProducers | None) -> int:
@@ -120,7 +123,8 @@ def still_held(
     log: TransactionLog,
 ) -> TransactionLog:
     """Returns the log with those batches that no coordinator has open, and that are still there after it was read."""
-    suspects = {tp: batch for tp, batch in held.items() if tp in leaders and hanging(tp, batch, log) is not None}
+    read = {tp: batch for tp, batch in held.items() if tp in leaders and not batch.error}
+    suspects = {tp: batch for tp, batch in read.items() if hanging(tp, batch, log) is not None}
     led = by_broker((leaders[tp].leader, tp) for tp in suspects)
     answers = by_partition(brokers.aside().each("broker", led, ask_held).found)
     return replace(log, held={tp: batch for tp, batch in suspects.items() if batch in answers.get(tp, {}).values()})
@@ -129,6 +133,9 @@ def still_held(
 def why_unjudged(held: Mapping[TopicPartition, OpenBatch], log: TransactionLog) -> str:
     """Returns why it is unknown whether the transactions of some of these batches hang, "" if it is known of all."""
     named = {record.producer for record in log.records}
+    refused = [str(tp) for tp, batch in sorted(held.items()) if batch.error]
+    if refused:
+        return f"it is unknown whose transactions are open in {some(refused, _SHOWN)}: {REFUSED}"
     unknown = [str(tp) for tp, batch in sorted(held.items()) if log.unread and batch.producer not in named]
     why = log.error or f"the log of {TRANSACTIONS_TOPIC} was not read to its end"
     return f"it is unknown whether the transactions open in {some(unknown, _SHOWN)} hang: {why}" if unknown else ""

@@ -197,6 +197,17 @@ def test_what_the_log_does_not_show_is_unknown_only_if_a_part_of_it_was_not_read
     assert "not read to its end" in why_unjudged({TP: OLD}, TransactionLog())
 
 
+def test_a_batch_that_may_not_be_read_is_unknown():
+    """Without the right to read the topic, nothing shows whether the transaction is an ordinary one."""
+    line = Line({TP: PartitionOffset(0, 9)}, {TP: PartitionOffset(0, 4)}, fetched(error=29))
+    line.supports = lambda *_: False
+    refused = ask_held(line, (TP,), in_time())
+    assert "orders-0: Fetch: TOPIC_AUTHORIZATION_FAILED" in why_unjudged(refused, TransactionLog(unread=False))
+    line = Line({TP: PartitionOffset(0, 9)}, {TP: PartitionOffset(0, 4)}, fetched(error=6))
+    line.supports = lambda *_: False
+    assert ask_held(line, (TP,), in_time()) == {}
+
+
 def again(status, *answers):
     lines = Line(*answers)
     lines.supports = lambda *_: False
