@@ -25,6 +25,11 @@ class Criticality(IntEnum):
     def word(self) -> str:
         return self.name.lower()
 
+    @classmethod
+    def of(cls, word: str) -> Criticality:
+        """Returns the member of a word in a store; NORMAL for a word that a damaged or newer store has."""
+        return cls.__members__.get(word.upper(), cls.NORMAL)
+
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceWindow:

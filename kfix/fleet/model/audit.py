@@ -140,7 +140,7 @@ class ClusterRow:
     @property
     def points(self) -> int:
         """The points of a cluster that was read."""
-        return self.risk // Criticality[self.criticality.upper()]
+        return self.risk // Criticality.of(self.criticality)
 
 
 @dataclass(frozen=True, slots=True)

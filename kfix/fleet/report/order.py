@@ -99,7 +99,7 @@ def _over_clusters(entries: Iterable[ReportEntry]) -> Iterable[ReportEntry]:
 def _place(entry: ReportEntry, cards: Mapping[str, ClusterRow]) -> tuple[object, ...]:
     known = [cards[name] for name in entry.clusters if name in cards]
     at_work = bool(known) and all(card.maintenance for card in known)
-    criticality = max((Criticality[card.criticality.upper()] for card in known), default=Criticality.NORMAL)
+    criticality = max((Criticality.of(card.criticality) for card in known), default=Criticality.NORMAL)
     risk = max((card.risk for card in known), default=0)
     size = (-entry.groups, -entry.size)
     return (at_work, -entry.urgency, -criticality, *size, -risk, entry.row.cluster, entry.row.key)
