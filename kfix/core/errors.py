@@ -80,9 +80,13 @@ class HeldError(KfixError):
 
 
 class UnreachableError(KfixError):
-    """The cluster, or a source that the answer needs, does not respond."""
+    """The cluster, or a source that the answer needs, does not respond.
+
+    `wanted` is (host, port, what should listen there) of those that did not answer.
+    """
 
     exit_code = 22
+    wanted: tuple[tuple[str, int, str], ...] = ()
 
 
 class OwnLimitError(UnreachableError):

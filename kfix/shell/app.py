@@ -10,7 +10,7 @@ import typer
 
 from kfix import __version__
 from kfix.core.application import App
-from kfix.core.errors import KfixError, UsageError
+from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix.core.harmless import lines
 from kfix.front import completion
 from kfix.front.failing import DOCUMENT, OutputDocument
@@ -64,6 +64,8 @@ class Boundary(LazyGroup):
             say(lines("kfix: ") + str(error), err=True)
             if error.hint:
                 say(f"      {error.hint}", err=True)
+            for sentence in _mistaken(error):
+                say(f"      {sentence}", err=True)
             raise typer.Exit(answered(document, str(error), error.exit_code, error.hint)) from None
         except KeyboardInterrupt:
             say("kfix: interrupted", err=True)
@@ -78,6 +80,15 @@ def _live() -> App:
     from kfix.heal.live.clusters import live  # noqa: PLC0415 - only for a command that asks a cluster
 
     return live()
+
+
+def _mistaken(error: KfixError) -> list[str]:
+    """Returns what listens at the addresses of a cluster that cannot be reached, where that is something else."""
+    if not isinstance(error, UnreachableError) or not error.wanted:
+        return []
+    from kfix.core.collect.listeners import mistaken  # noqa: PLC0415 - only after a failure
+
+    return mistaken(error.wanted)
 
 
 def _failed(bug: Exception, document: OutputDocument) -> Exception:

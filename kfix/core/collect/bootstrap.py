@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kfix.core.collect.broker import ask_brokers, ask_configs
-from kfix.core.collect.listeners import mistaken
+from kfix.core.collect.listeners import wanted
 from kfix.core.collect.tasks import Questions, as_finished
 from kfix.core.deadline import Deadline
 from kfix.core.endpoint import OWN_LIMIT
@@ -135,10 +135,12 @@ def unreachable(questions: Questions, target: Target, responded: Bootstrapped | 
         )
     if any(OWN_LIMIT in error for error in errors):
         return OwnLimitError(f"the cluster was {OWN_LIMIT}")
-    return UnreachableError(
-        "the cluster cannot be reached: " + ("; ".join([*mistaken(target), *errors]) or "no address given"),
+    error = UnreachableError(
+        "the cluster cannot be reached: " + ("; ".join(errors) or "no address given"),
         hint="check the address, the security protocol (--command-config) and the network; nothing was read",
     )
+    error.wanted = wanted(target)
+    return error
 
 
 def _own_id(endpoint: Endpoint, metadata: MetadataResponse) -> int | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -28,23 +29,37 @@ _TALKS: Final[dict[str, tuple[bytes, Callable[[bytes], bool]]]] = {
 }
 
 
-def mistaken(target: Target) -> Iterator[str]:
-    """Yields a sentence for each of the first addresses of the target at which something else listens."""
+def wanted(target: Target) -> tuple[tuple[str, int, str], ...]:
+    """Returns (host, port, what should listen there) of the first addresses of a target."""
     zookeeper = () if target.zookeeper is None else target.zookeeper.servers
-    wanted = [*((each, BROKER) for each in target.bootstrap), *((each, ZOOKEEPER) for each in zookeeper)]
+    listed = (*((each, BROKER) for each in target.bootstrap), *((each, ZOOKEEPER) for each in zookeeper))
+    return tuple((each.host, each.port, what) for each, what in listed[:_MOST])
+
+
+def mistaken(addresses: Iterable[tuple[str, int, str]]) -> list[str]:
+    """Returns a sentence for each address at which something else listens, within about a second."""
+    found: list[str] = []
     end = time.monotonic() + _BUDGET
-    for endpoint, what in wanted[:_MOST]:
-        found = _listener(endpoint, end)
-        if found and found != what:
-            yield f"{endpoint} is {found}, not {what}"
+
+    def ask() -> None:
+        for host, port, what in addresses:
+            there = _listener((host, port), end)
+            if there and there != what:
+                found.append(f"{Endpoint(host, port)} is {there}, not {what}")
+
+    # A name server that does not answer holds it up.
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(_BUDGET)
+    return [*found]
 
 
-def _listener(endpoint: Endpoint, end: float) -> str:
+def _listener(address: tuple[str, int], end: float) -> str:
     """Returns what listens there, "" if it is nothing of these, or does not answer in time."""
     for what, (question, recognised) in _TALKS.items():
         if time.monotonic() >= end:
             break
-        with suppress(OSError), socket.create_connection((endpoint.host, endpoint.port), _SECONDS) as line:
+        with suppress(OSError), socket.create_connection(address, _SECONDS) as line:
             line.sendall(question)
             if recognised(line.recv(32)):
                 return what

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from kfix.core.collect.listeners import mistaken
+from kfix.core.collect.listeners import mistaken, wanted
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.target import Target
 from kfix.core.zookeeper.connect import Connect
@@ -43,16 +43,16 @@ TLS = answering(b"GET ", bytes.fromhex("15030300020246"))
 def test_what_is_not_a_broker_is_named(talk, what):
     with listening(talk) as endpoint:
         expected = [f"{endpoint} is {what}, not a Kafka broker"] if what else []
-        assert list(mistaken(Target((endpoint,)))) == expected
+        assert mistaken(wanted(Target((endpoint,)))) == expected
 
 
 def test_a_broker_is_no_zookeeper():
     with listening(BROKER) as endpoint:
         target = Target((), zookeeper=Connect((endpoint,), ""))
-        assert list(mistaken(target)) == [f"{endpoint} is a Kafka broker, not ZooKeeper"]
+        assert mistaken(wanted(target)) == [f"{endpoint} is a Kafka broker, not ZooKeeper"]
 
 
 def test_nothing_is_said_of_an_address_where_nothing_listens():
     with listening(hangs) as endpoint:
         pass
-    assert list(mistaken(Target((endpoint, Endpoint("nowhere.invalid", 1))))) == []
+    assert mistaken(wanted(Target((endpoint, Endpoint("nowhere.invalid", 1))))) == []
