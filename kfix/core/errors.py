@@ -5,6 +5,7 @@ One boundary (`kfix.shell.app`) prints them as one line on standard error; nothi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from kfix.core.harmless import lines
@@ -82,11 +83,11 @@ class HeldError(KfixError):
 class UnreachableError(KfixError):
     """The cluster, or a source that the answer needs, does not respond.
 
-    `wanted` is (host, port, what should listen there) of those that did not answer.
+    `notes` looks at the addresses and returns sentences about what listens there instead; it takes about a second.
     """
 
     exit_code = 22
-    wanted: tuple[tuple[str, int, str], ...] = ()
+    notes: Callable[[], Sequence[str]] = staticmethod(tuple)
 
 
 class OwnLimitError(UnreachableError):

@@ -64,7 +64,7 @@ class Boundary(LazyGroup):
             say(lines("kfix: ") + str(error), err=True)
             if error.hint:
                 say(f"      {error.hint}", err=True)
-            for sentence in _mistaken(error):
+            for sentence in error.notes() if isinstance(error, UnreachableError) else ():
                 say(f"      {sentence}", err=True)
             raise typer.Exit(answered(document, str(error), error.exit_code, error.hint)) from None
         except KeyboardInterrupt:
@@ -80,15 +80,6 @@ def _live() -> App:
     from kfix.heal.live.clusters import live  # noqa: PLC0415 - only for a command that asks a cluster
 
     return live()
-
-
-def _mistaken(error: KfixError) -> list[str]:
-    """Returns what listens at the addresses of a cluster that cannot be reached, where that is something else."""
-    if not isinstance(error, UnreachableError) or not error.wanted:
-        return []
-    from kfix.core.collect.listeners import mistaken  # noqa: PLC0415 - only after a failure
-
-    return mistaken(error.wanted)
 
 
 def _failed(bug: Exception, document: OutputDocument) -> Exception:

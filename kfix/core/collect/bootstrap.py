@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kfix.core.collect.broker import ask_brokers, ask_configs
-from kfix.core.collect.listeners import wanted
+from kfix.core.collect.listeners import mistaken, wanted
 from kfix.core.collect.tasks import Questions, as_finished
 from kfix.core.deadline import Deadline
 from kfix.core.endpoint import OWN_LIMIT
@@ -139,7 +139,7 @@ def unreachable(questions: Questions, target: Target, responded: Bootstrapped | 
         "the cluster cannot be reached: " + ("; ".join(errors) or "no address given"),
         hint="check the address, the security protocol (--command-config) and the network; nothing was read",
     )
-    error.wanted = wanted(target)
+    error.notes = partial(mistaken, wanted(target))
     return error
 
 
