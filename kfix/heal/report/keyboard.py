@@ -7,17 +7,16 @@ import re
 import select
 import sys
 import termios
-import textwrap
 import time
 from contextlib import suppress
 
 from rich.console import Console
 
 from kfix.front.console import styled
+from kfix.front.lines import Line, print_lines
 
 # More bytes than a terminal passes in one line.
 _LONGEST_ANSWER = 4096
-_NARROWEST = 40
 
 
 class Terminal:
@@ -33,9 +32,7 @@ class Terminal:
     def show(self, text: str) -> None:
         with suppress(OSError):
             self._console.print()
-            for line in text.splitlines():
-                for row in _wrapped(line, self._console.width):
-                    self._console.print(styled(row), soft_wrap=True)
+            print_lines(map(_line, text.splitlines()), self._console)
 
     def ask(self, prompt: str, within: float | None = None) -> str | None:
         """Returns the answer, or None at the end of input, after `within` seconds, or if the output has gone away."""
@@ -47,21 +44,10 @@ class Terminal:
             return None
 
 
-def _wrapped(line: str, width: int) -> list[str]:
-    """Returns a line as rows of whole words, indented as far as what follows its label; a command stays one row."""
-    label = re.match(r" *(?:\S+(?: \S+)? {2,})?", line)
-    indent = " " * len(label[0] if label else "")
-    if " --bootstrap-server " in line or len(indent) > width // 2:
-        return [line]
-    return textwrap.wrap(
-        line,
-        max(width, _NARROWEST),
-        subsequent_indent=indent or "  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-        replace_whitespace=False,
-    ) or [""]
+def _line(text: str) -> Line:
+    """Returns a line that wraps below what follows its label; one with a command stays whole."""
+    label = re.match(r" *(?:\S+(?: \S+)? {2,})?", text)
+    return Line(text, hang=len(label[0]) if label else 0, verbatim=" --bootstrap-server " in text)
 
 
 #: The next line of a pasted block arrives within this time (seconds); a typed one does not.
