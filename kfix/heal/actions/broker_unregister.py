@@ -92,6 +92,3 @@ class BrokerUnregister(Action):
         if state is RegisteredAs.ABSENT:
             return ActionStatus.DONE
         return ActionStatus.NOT_STARTED if state is RegisteredAs.FENCED else ActionStatus.UNKNOWN
-
-
-ACTION = BrokerUnregister()

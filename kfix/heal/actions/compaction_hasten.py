@@ -64,6 +64,3 @@ class CompactionHasten(Configuring):
 
     def proves(self, args: Args) -> Checks:
         return (CheckCall("compaction_is", args.only("topic").with_(**dict(zip(COMPACTION, AT_ONCE, strict=True)))),)
-
-
-ACTION = CompactionHasten()

@@ -60,6 +60,3 @@ class CompactionRestore(Configuring):
     def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         was = tuple(text_of(before[key]) for key in self.reads(args) if key in before)
         return self.progress(args, was, reader)
-
-
-ACTION = CompactionRestore()

@@ -212,6 +212,3 @@ def _fewest_replicas(topic: str, read: ReadFact) -> int:
 def _partitions(topic: str, read: ReadFact) -> Iterator[TopicPartition]:
     count = read(*about(TopicPartition(topic, 0), "partition_count")).value
     return (TopicPartition(topic, number) for number in range(count if isinstance(count, int) else 0))
-
-
-ACTION = ConfigSet()

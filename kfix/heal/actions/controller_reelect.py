@@ -83,6 +83,3 @@ class ControllerReelect(Action):
 
     def proves(self, args: Args) -> Checks:
         return (CheckCall("controller_reelected", Args({"after": args.number("epoch")})),)
-
-
-ACTION = ControllerReelect()

@@ -104,6 +104,3 @@ def _command(args: Args) -> str:
         )
     where = f"client {args.text('client')} on {args.text('host').removeprefix('/')}"
     return f"# no tool of Kafka removes one member: stop the process of {where}, it leaves the group when it stops"
-
-
-ACTION = GroupEvict()

@@ -54,6 +54,3 @@ class ElectIsr(LeaderElection):
 
     def inverse(self, _args: Args) -> Inverse:
         return Inverse(False, "none: an election is not undone; with a live in-sync replica no record is lost")
-
-
-ACTION = ElectIsr()

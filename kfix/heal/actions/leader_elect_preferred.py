@@ -50,6 +50,3 @@ class ElectPreferred(LeaderElection):
 
     def inverse(self, _args: Args) -> Inverse:
         return Inverse(False, "none needed: only the leadership moves, no replica and no record does")
-
-
-ACTION = ElectPreferred()

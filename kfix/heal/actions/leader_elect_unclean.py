@@ -201,6 +201,3 @@ def _loss(args: Args) -> str:
         text = f"at least {several(least, 'acknowledged record')}, the upper bound is unknown"
         return text + _why_unknown(args)
     return f"at least {least} and at most {several(most, 'acknowledged record')}, by the given end of the last leader"
-
-
-ACTION = ElectUnclean()

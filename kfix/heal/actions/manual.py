@@ -19,6 +19,3 @@ class Manual(Idle):
         # Every line is a comment: people paste commands.
         command = "\n".join(f"# {line}" for line in do.splitlines())
         return Preview(what=do, target="by hand", live="done", command=command, estimate=ESTIMATE)
-
-
-ACTION = Manual()

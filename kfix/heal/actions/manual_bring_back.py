@@ -220,6 +220,3 @@ def _eligible_words(args: Args) -> str:
             f"{alive[0]}, which led last and is alive, is elected automatically"
         )
     return text
-
-
-ACTION = BringBack()

@@ -129,6 +129,3 @@ def _command(args: Args) -> str:
         gone = ",".join(str(tp.partition) for tp, each in offsets.items() if each is None)
         commands.append(f"{tool} --delete-offsets --topic {args.text('topic')}:{gone}")
     return " && ".join(commands)
-
-
-ACTION = OffsetsCommit()

@@ -85,6 +85,3 @@ def _group(args: Args) -> str:
 def _key(args: Args) -> bytes:
     group = _group(args).encode()
     return _CLASSIC.to_bytes(2, "big") + len(group).to_bytes(2, "big") + group
-
-
-ACTION = OffsetsRoll()

@@ -79,6 +79,3 @@ class OffsetsTombstone(Action):
         if all(deleted):
             return ActionStatus.DONE
         return ActionStatus.IN_PROGRESS if any(deleted) else ActionStatus.NOT_STARTED
-
-
-ACTION = OffsetsTombstone()

@@ -88,6 +88,3 @@ def _way_to_the_end(move: Assignment) -> str:
     if move.contradicted:
         return f"reassign it to {ids(move.ending_target)}, which ends the move: it never ends by itself (KFX504)"
     return "let the move end: start the brokers that it waits for"
-
-
-ACTION = ReassignCancel()

@@ -170,6 +170,3 @@ def _must_leave_enough(args: Args, read: ReadFact) -> None:
     if not added(args) and not set(replicas) & set(live):
         text = f"{tp}: none of {ids(replicas)} is alive and in sync (those are {ids(live)})"
         raise RefusedError(f"{text}: the move would never end; keep one that is")
-
-
-ACTION = ReassignMove()

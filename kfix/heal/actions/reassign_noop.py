@@ -60,6 +60,3 @@ class ReassignNoop(Electing):
 
     def guards(self, args: Args) -> Checks:
         return (*super().guards(args), CheckCall("no_reassignment", args.only("partition")))
-
-
-ACTION = ReassignNoop()

@@ -62,6 +62,3 @@ class ReassignReorder(Moving):
             raise RefusedError(f"{args.tp()}: {text}")
         dead = CheckCall("isr_is_dead", args.only("partition"))
         return (*super().guards(args), dead) if args.text("first") == LONGEST_LOG else super().guards(args)
-
-
-ACTION = ReassignReorder()

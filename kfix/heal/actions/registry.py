@@ -5,61 +5,62 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.core.args import ABSENT, ArgKind, Args, ArgValue
-from kfix.heal.actions import (
-    broker_unregister,
-    compaction_hasten,
-    compaction_restore,
-    config_set,
-    controller_reelect,
-    group_evict,
-    leader_elect_isr,
-    leader_elect_preferred,
-    leader_elect_unclean,
-    manual,
-    manual_bring_back,
-    offsets_commit,
-    offsets_roll,
-    offsets_tombstone,
-    reassign_cancel,
-    reassign_move,
-    reassign_noop,
-    reassign_reorder,
-    throttle_rate,
-    throttle_remove,
-    throttle_replicas,
-    throttle_restore,
-    transaction_abort,
-    transaction_end,
-    wait,
-)
 from kfix.heal.actions.base import Action
+from kfix.heal.actions.broker_unregister import BrokerUnregister
+from kfix.heal.actions.compaction_hasten import CompactionHasten
+from kfix.heal.actions.compaction_restore import CompactionRestore
+from kfix.heal.actions.config_set import ConfigSet
+from kfix.heal.actions.controller_reelect import ControllerReelect
+from kfix.heal.actions.group_evict import GroupEvict
+from kfix.heal.actions.leader_elect_isr import ElectIsr
+from kfix.heal.actions.leader_elect_preferred import ElectPreferred
+from kfix.heal.actions.leader_elect_unclean import ElectUnclean
+from kfix.heal.actions.manual import Manual
+from kfix.heal.actions.manual_bring_back import BringBack
+from kfix.heal.actions.offsets_commit import OffsetsCommit
+from kfix.heal.actions.offsets_roll import OffsetsRoll
+from kfix.heal.actions.offsets_tombstone import OffsetsTombstone
+from kfix.heal.actions.reassign_cancel import ReassignCancel
+from kfix.heal.actions.reassign_move import ReassignMove
+from kfix.heal.actions.reassign_noop import ReassignNoop
+from kfix.heal.actions.reassign_reorder import ReassignReorder
+from kfix.heal.actions.throttle_rate import ThrottleRate
+from kfix.heal.actions.throttle_remove import ThrottleRemove
+from kfix.heal.actions.throttle_replicas import ThrottleReplicas
+from kfix.heal.actions.throttle_restore import ThrottleRestore
+from kfix.heal.actions.transaction_abort import TransactionAbort
+from kfix.heal.actions.transaction_end import TransactionEnd
+from kfix.heal.actions.wait import WaitAction
 
 ALL: Mapping[str, Action] = {
-    "broker.unregister": broker_unregister.ACTION,
-    "compaction.hasten": compaction_hasten.ACTION,
-    "compaction.restore": compaction_restore.ACTION,
-    "config.set": config_set.ACTION,
-    "controller.reelect": controller_reelect.ACTION,
-    "group.evict": group_evict.ACTION,
-    "leader.elect_isr": leader_elect_isr.ACTION,
-    "leader.elect_preferred": leader_elect_preferred.ACTION,
-    "leader.elect_unclean": leader_elect_unclean.ACTION,
-    "manual": manual.ACTION,
-    "manual.bring_back": manual_bring_back.ACTION,
-    "offsets.commit": offsets_commit.ACTION,
-    "offsets.roll": offsets_roll.ACTION,
-    "offsets.tombstone": offsets_tombstone.ACTION,
-    "reassign.cancel": reassign_cancel.ACTION,
-    "reassign.move": reassign_move.ACTION,
-    "reassign.noop": reassign_noop.ACTION,
-    "reassign.reorder": reassign_reorder.ACTION,
-    "throttle.rate": throttle_rate.ACTION,
-    "throttle.remove": throttle_remove.ACTION,
-    "throttle.replicas": throttle_replicas.ACTION,
-    "throttle.restore": throttle_restore.ACTION,
-    "transaction.abort": transaction_abort.ACTION,
-    "transaction.end": transaction_end.ACTION,
-    "wait": wait.ACTION,
+    action.name: action
+    for action in (
+        BrokerUnregister(),
+        CompactionHasten(),
+        CompactionRestore(),
+        ConfigSet(),
+        ControllerReelect(),
+        GroupEvict(),
+        ElectIsr(),
+        ElectPreferred(),
+        ElectUnclean(),
+        Manual(),
+        BringBack(),
+        OffsetsCommit(),
+        OffsetsRoll(),
+        OffsetsTombstone(),
+        ReassignCancel(),
+        ReassignMove(),
+        ReassignNoop(),
+        ReassignReorder(),
+        ThrottleRate(),
+        ThrottleRemove(),
+        ThrottleReplicas(),
+        ThrottleRestore(),
+        TransactionAbort(),
+        TransactionEnd(),
+        WaitAction(),
+    )
 }
 
 _EXAMPLES: Mapping[ArgKind, ArgValue] = {

@@ -59,6 +59,3 @@ class ThrottleRate(Throttling):
 
     def reads(self, args: Args) -> Names:
         return (*about_brokers(args.number("broker")), *self.writes(args))
-
-
-ACTION = ThrottleRate()

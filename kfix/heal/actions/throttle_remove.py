@@ -45,6 +45,3 @@ class ThrottleRemove(Throttling):
 
     def proves(self, args: Args) -> Checks:
         return (CheckCall("no_throttles", args.only("kind", "name")),)
-
-
-ACTION = ThrottleRemove()

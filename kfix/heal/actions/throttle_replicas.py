@@ -84,6 +84,3 @@ def _count(text: str) -> str:
     if text == ALL_REPLICAS:
         return "all replicas"
     return "none" if text in {ABSENT, ""} else several(text.count(",") + 1, "replica")
-
-
-ACTION = ThrottleReplicas()

@@ -48,6 +48,3 @@ class ThrottleRestore(Throttling):
     def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         was = tuple(text_of(before[key]) for key in self.reads(args) if key in before)
         return self.progress(args, was, reader)
-
-
-ACTION = ThrottleRestore()

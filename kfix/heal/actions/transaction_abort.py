@@ -87,6 +87,3 @@ class TransactionAbort(Action):
             return ActionStatus.NOT_STARTED
         ended = has_ended(args, state)
         return ActionStatus.UNKNOWN if ended is None else ActionStatus.DONE if ended else ActionStatus.IN_PROGRESS
-
-
-ACTION = TransactionAbort()

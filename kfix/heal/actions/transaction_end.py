@@ -119,6 +119,3 @@ def _loss(found: Hanging, outcome: str) -> str:
     if outcome == ABORT:
         return "none that was committed: its records were never part of a committed transaction"
     return "none: its records become readable"
-
-
-ACTION = TransactionEnd()

@@ -29,6 +29,3 @@ class WaitAction(Idle):
     def probe(self, _args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> ActionStatus:
         """Waiting cannot be half done; the checks decide."""
         return ActionStatus.DONE
-
-
-ACTION = WaitAction()

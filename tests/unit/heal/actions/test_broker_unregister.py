@@ -7,7 +7,7 @@ import pytest
 from kfix.core.args import Args
 from kfix.core.errors import RefusedError
 from kfix.heal.actions.base import ActionStatus, NotApplicable
-from kfix.heal.actions.broker_unregister import ACTION
+from kfix.heal.actions.broker_unregister import BrokerUnregister
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.memory.incidents.registrations import GHOST
@@ -23,22 +23,22 @@ def broken(name: str = "ghost-registration") -> MemoryCluster:
 
 
 def guard(cluster: MemoryCluster, args: Args = GONE) -> Verdict:
-    [call] = ACTION.guards(args)
+    [call] = BrokerUnregister().guards(args)
     return ask(call, cluster).verdict
 
 
 def test_the_registration_is_removed_and_proved_and_a_start_is_the_way_back() -> None:
     cluster = broken()
-    frozen = ACTION.freeze(GONE, FactReader(cluster))
+    frozen = BrokerUnregister().freeze(GONE, FactReader(cluster))
     assert guard(cluster) is Verdict.PASS
-    assert ACTION.probe(frozen, {}, cluster) is ActionStatus.NOT_STARTED
-    assert ACTION.apply(frozen, cluster).accepted
-    assert all(ask(call, cluster).verdict is Verdict.PASS for call in ACTION.proves(frozen))
-    assert ACTION.probe(frozen, {}, cluster) is ActionStatus.DONE
-    assert ACTION.apply(frozen, cluster).name == "BROKER_ID_NOT_REGISTERED"
+    assert BrokerUnregister().probe(frozen, {}, cluster) is ActionStatus.NOT_STARTED
+    assert BrokerUnregister().apply(frozen, cluster).accepted
+    assert all(ask(call, cluster).verdict is Verdict.PASS for call in BrokerUnregister().proves(frozen))
+    assert BrokerUnregister().probe(frozen, {}, cluster) is ActionStatus.DONE
+    assert BrokerUnregister().apply(frozen, cluster).name == "BROKER_ID_NOT_REGISTERED"
     with pytest.raises(NotApplicable, match="is not registered"):
-        ACTION.freeze(GONE, FactReader(cluster))
-    assert not ACTION.inverse(frozen).reversible
+        BrokerUnregister().freeze(GONE, FactReader(cluster))
+    assert not BrokerUnregister().inverse(frozen).reversible
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def test_the_registration_is_removed_and_proved_and_a_start_is_the_way_back() ->
 def test_it_is_refused_at_plan_time_and_by_the_guard(name: str, why: str) -> None:
     cluster = broken(name)
     with pytest.raises(RefusedError, match=why):
-        ACTION.freeze(GONE, FactReader(cluster))
+        BrokerUnregister().freeze(GONE, FactReader(cluster))
     assert guard(cluster) is not Verdict.PASS
 
 
 def test_a_live_broker_is_refused_although_kafka_would_unregister_it() -> None:
     args = GONE.with_(broker=1)
     with pytest.raises(RefusedError, match="is alive"):
-        ACTION.freeze(args, FactReader(broken()))
+        BrokerUnregister().freeze(args, FactReader(broken()))
     assert guard(broken(), args) is Verdict.FAIL
 
 
@@ -74,11 +74,11 @@ def test_a_quorum_that_does_not_answer_shows_nothing_and_gets_nothing() -> None:
     cluster = broken()
     cluster.faults.unreadable["quorum"] = "no active controller answers"
     assert guard(cluster) is Verdict.INCONCLUSIVE
-    assert ACTION.probe(GONE, {}, cluster) is ActionStatus.UNKNOWN
-    assert ACTION.apply(GONE, cluster).name == "NOT_SENT"
+    assert BrokerUnregister().probe(GONE, {}, cluster) is ActionStatus.UNKNOWN
+    assert BrokerUnregister().apply(GONE, cluster).name == "NOT_SENT"
 
 
 def test_with_zookeeper_there_is_no_such_registration() -> None:
     cluster = MemoryCluster.healthy()
     assert guard(cluster) is Verdict.INCONCLUSIVE
-    assert ACTION.apply(GONE, cluster).name == "NOT_SENT"
+    assert BrokerUnregister().apply(GONE, cluster).name == "NOT_SENT"

@@ -11,7 +11,7 @@ from kfix.core.args import Args
 from kfix.core.errors import RefusedError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.base import ActionStatus, NotApplicable
-from kfix.heal.actions.transaction_abort import ACTION
+from kfix.heal.actions.transaction_abort import TransactionAbort
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.model.answer import Verdict
@@ -47,42 +47,42 @@ def restarted(cluster: MemoryCluster) -> None:
 
 def test_the_transaction_is_aborted_and_the_last_stable_offset_is_free() -> None:
     cluster, args = broken()
-    frozen = ACTION.freeze(args, FactReader(cluster))
-    assert all(ask(call, cluster).verdict is Verdict.PASS for call in ACTION.guards(frozen))
-    assert ACTION.probe(frozen, {}, cluster) is ActionStatus.NOT_STARTED
-    assert ACTION.apply(frozen, cluster).accepted
-    assert all(ask(call, cluster).verdict is Verdict.PASS for call in ACTION.proves(frozen))
-    assert ACTION.probe(frozen, {}, cluster) is ActionStatus.DONE
+    frozen = TransactionAbort().freeze(args, FactReader(cluster))
+    assert all(ask(call, cluster).verdict is Verdict.PASS for call in TransactionAbort().guards(frozen))
+    assert TransactionAbort().probe(frozen, {}, cluster) is ActionStatus.NOT_STARTED
+    assert TransactionAbort().apply(frozen, cluster).accepted
+    assert all(ask(call, cluster).verdict is Verdict.PASS for call in TransactionAbort().proves(frozen))
+    assert TransactionAbort().probe(frozen, {}, cluster) is ActionStatus.DONE
     assert cluster.stable_end(TP).stable == cluster.stable_end(TP).high_watermark
     # A second request with the same producer id and epoch changes nothing.
-    assert not ACTION.apply(frozen, cluster).accepted
+    assert not TransactionAbort().apply(frozen, cluster).accepted
 
 
 @pytest.mark.parametrize("since", [committed, next_one, restarted])
 def test_what_is_another_transaction_now_is_not_touched(since: Callable[[MemoryCluster], None]) -> None:
     cluster, args = broken()
-    frozen = ACTION.freeze(args, FactReader(cluster))
+    frozen = TransactionAbort().freeze(args, FactReader(cluster))
     since(cluster)
     with pytest.raises(NotApplicable, match="is not open any more"):
-        ACTION.freeze(args, FactReader(cluster))
-    assert [ask(call, cluster).verdict for call in ACTION.guards(frozen)] == [Verdict.FAIL]
+        TransactionAbort().freeze(args, FactReader(cluster))
+    assert [ask(call, cluster).verdict for call in TransactionAbort().guards(frozen)] == [Verdict.FAIL]
 
 
 def test_while_the_coordinator_writes_the_markers_the_change_is_in_progress() -> None:
     cluster, args = broken()
     changed(cluster, status="PrepareAbort", epoch=args.number("producer_epoch") + 1)
-    assert ACTION.probe(args, {}, cluster) is ActionStatus.IN_PROGRESS
+    assert TransactionAbort().probe(args, {}, cluster) is ActionStatus.IN_PROGRESS
 
 
 def test_without_a_record_or_an_answer_nothing_is_known() -> None:
     cluster, args = broken()
     cluster.faults.unreadable["zookeeper"] = "down"
-    assert ACTION.probe(args, {}, cluster) is ActionStatus.UNKNOWN
+    assert TransactionAbort().probe(args, {}, cluster) is ActionStatus.UNKNOWN
     del cluster.faults.unreadable["zookeeper"], cluster.transactions[NAME]
-    assert ACTION.probe(args, {}, cluster) is ActionStatus.UNKNOWN
+    assert TransactionAbort().probe(args, {}, cluster) is ActionStatus.UNKNOWN
 
 
 def test_a_producer_without_a_name_is_refused() -> None:
     cluster, args = broken()
     with pytest.raises(RefusedError, match="is unknown"):
-        ACTION.freeze(args.with_(transactional_id=""), FactReader(cluster))
+        TransactionAbort().freeze(args.with_(transactional_id=""), FactReader(cluster))
