@@ -23,7 +23,7 @@ from kfix.heal.model.plan import Created, Gate, Plan
 from kfix.heal.model.runbook import Runbook, RunbookTest
 from kfix.heal.planning import matching
 from kfix.heal.planning.planner import AlreadyMet, make_plan
-from kfix.heal.policy.policy import NO_POLICY
+from kfix.heal.policy import NO_POLICY
 from kfix.heal.runbook.placements import PlacementInput
 from kfix.heal.safety.door import Door
 

@@ -32,7 +32,7 @@ def with_unfinished(diagnosis: Diagnosis, cluster: str, home: Path, reached_by: 
 
     Where such a run has set throttles, no finding advises to remove them behind its back: resume or abort does.
     """
-    from kfix.heal.journal.unfinished import unfinished  # noqa: PLC0415 - only where a run was begun on this host
+    from kfix.heal.journal.runs import unfinished  # noqa: PLC0415 - only where a run was begun on this host
 
     # A plan has the address of its cluster, and neither its name nor client properties.
     options = f" {shlex.join(reached_by.options)}" if reached_by.options else ""

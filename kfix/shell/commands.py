@@ -191,7 +191,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "Prove again that what a run healed is still healthy. Nothing is changed.",
             ),
             "history": Command(
-                "kfix.heal.cli.history:history",
+                "kfix.heal.cli.runs:history",
                 "List the runs on this host: who ran what, and how it ended. Read from the journals.",
                 prints=True,
             ),

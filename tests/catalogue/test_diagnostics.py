@@ -24,7 +24,7 @@ from kfix.core.expected import EXPECTED, values_of
 from kfix.core.fleetcase import FleetCheck
 from kfix.core.saved.format import encode
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix.heal.safety import cut_network
+from kfix.heal.safety import refusals
 from kfix_diagnostics import ALL, catalogue, engine
 from kfix_diagnostics._explained import CUT_CODES
 from kfix_diagnostics.catalogue import pages
@@ -176,7 +176,7 @@ def test_the_model_knows_no_code_of_a_check(path: Path) -> None:
 def test_a_plan_is_refused_for_every_check_that_reports_a_cut() -> None:
     assert set(CUT_CODES) == set(CutKind)
     # On KRaft a cut from the controllers is no cut between brokers.
-    assert cut_network.CODES == {*CUT_CODES.values(), "KFX813"} <= set(IDS)
+    assert refusals.CODES == {*CUT_CODES.values(), "KFX813"} <= set(IDS)
 
 
 def test_a_mistake_in_a_condition_is_reported_with_file_and_line() -> None:

@@ -28,9 +28,9 @@ from kfix.heal.memory.state import ManualClock
 from kfix.heal.model.plan import Created, Gate, Plan
 from kfix.heal.model.runbook import CheckTemplate, Runbook, RunbookTest
 from kfix.heal.plan.planfile import from_json, to_json
-from kfix.heal.planning.params import parse_params
 from kfix.heal.planning.planner import AlreadyMet, make_plan
-from kfix.heal.policy.policy import NO_POLICY
+from kfix.heal.planning.values import parse_params
+from kfix.heal.policy import NO_POLICY
 from kfix.heal.probes.base import Probe
 from kfix.heal.probes.registry import ALL as PROBES
 from kfix.heal.report.page import ActionWords, page

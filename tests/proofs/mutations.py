@@ -10,7 +10,7 @@ from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import NO_LEADER, Assignment, LogEnd, Mode, TopicPartition
 from kfix.heal.memory.cluster import MemoryCluster
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.model.facts import (
     BROKER_FACTS,
     CLUSTER_FACTS,

@@ -17,17 +17,16 @@ from kfix import __version__
 from kfix.core.ports import ClusterChanger
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.execution.context import Context, RunResult
-from kfix.heal.execution.rolling_back import run_or_roll_back
-from kfix.heal.execution.run import resume
+from kfix.heal.execution.run import resume, run_or_roll_back
 from kfix.heal.gate.gates import Given
 from kfix.heal.journal.runs import RunDir, RunStore
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.faults import Call
 from kfix.heal.model.plan import Created, Gate, Plan
-from kfix.heal.planning.params import parse_params
 from kfix.heal.planning.planner import AlreadyMet, make_plan
-from kfix.heal.policy.policy import NO_POLICY
-from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.planning.values import parse_params
+from kfix.heal.policy import NO_POLICY
+from kfix.heal.rollback import make_rollback
 from kfix.heal.runbook.placements import PlacementInput
 from kfix.heal.safety.door import Door
 from tests.proofs.calls import expected_call

@@ -19,7 +19,7 @@ from rich.console import Console
 from kfix.core.clock_steps import clock_steps, times
 from kfix.core.errors import HeldError, KfixError, RefusedError
 from kfix.heal.execution.context import RunResult
-from kfix.heal.journal.history import summaries
+from kfix.heal.journal.runs import summaries
 from kfix.heal.model.plan import Plan
 from kfix.heal.plan.planfile import seal
 from kfix.heal.report.history import print_records, print_runs

@@ -19,7 +19,7 @@ from kfix.heal.execution.rethrottle import request_throttle
 from kfix.heal.execution.run import abort
 from kfix.heal.model.plan import Gate
 from kfix.heal.plan.planfile import seal
-from kfix.heal.policy.policy import NO_POLICY, Policy
+from kfix.heal.policy import NO_POLICY, Policy
 from kfix.heal.safety.door import Door
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.killing import EVERYWHERE, Killing, distinct

@@ -31,11 +31,10 @@ from kfix.front.terminal import say
 from kfix.heal.gate.prompt import screen
 from kfix.heal.model.answer import Answer, Verdict
 from kfix.heal.model.plan import CheckCall, Gate, Plan
-from kfix.heal.plan.explain import explain
+from kfix.heal.plan.steps import explain
 from kfix.heal.report.history import print_records, print_runs
 from kfix.heal.report.keyboard import Terminal
-from kfix.heal.report.plan import print_plan
-from kfix.heal.report.plan_notes import print_differences, print_notes
+from kfix.heal.report.plan import print_differences, print_notes, print_plan
 from kfix.heal.report.run import NdjsonReporter, RunReporter, closing
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.proofs.poison import (

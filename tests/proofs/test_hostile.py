@@ -21,14 +21,14 @@ from rich.console import Console
 
 from kfix.core.errors import KfixError, UnreachableError
 from kfix.heal.execution.run import abort
-from kfix.heal.journal.history import summaries, summary
+from kfix.heal.journal.runs import summaries, summary
 from kfix.heal.model.plan import Plan
 from kfix.heal.plan import planfile
-from kfix.heal.plan.explain import explain
+from kfix.heal.plan.steps import explain
 from kfix.heal.planning.planner import AlreadyMet
 from kfix.heal.report.history import print_records, print_runs
 from kfix.heal.report.plan import print_plan
-from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.rollback import make_rollback
 from kfix.heal.runbook.catalogue import shipped_dir
 from kfix.heal.runbook.load import load_text
 from tests.proofs.calls import expected_call

@@ -16,9 +16,9 @@ import pytest
 
 from kfix.core.errors import KfixError, RefusedError, StoppedError
 from kfix.heal.execution.run import abort
-from kfix.heal.journal.history import summary
+from kfix.heal.journal.runs import summary
 from kfix.heal.model.plan import Gate, Plan
-from kfix.heal.policy.policy import Policy
+from kfix.heal.policy import Policy
 from kfix.heal.report.run import aborted
 from kfix.heal.safety.door import Door
 from kfix.heal.safety.outcomes import Outcome

@@ -15,8 +15,8 @@ from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.snapshot import Mode
 from kfix.heal.execution.run import abort
 from kfix.heal.model.facts import Fact
-from kfix.heal.safety.drift import PlannedFacts
 from kfix.heal.safety.outcomes import Outcome
+from kfix.heal.safety.refusals import PlannedFacts
 from tests.proofs.killing import EVERYWHERE, Killing, Uninterrupted, distinct
 from tests.proofs.scenarios import ON_KRAFT, RUNBOOKS, SCENARIOS, Scenario
 from tests.proofs.stage import Moment, Stage, too_often, world

@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 
 from kfix.core.ports import ClusterChanger
 from kfix.heal.execution.run import prove_again
-from kfix.heal.journal.history import summaries
+from kfix.heal.journal.runs import summaries
 from kfix.heal.memory.cluster import MemoryCluster
-from kfix.heal.plan.explain import explain
 from kfix.heal.plan.planfile import from_json, to_json
+from kfix.heal.plan.steps import explain
 from kfix.heal.report.history import print_records
 from kfix.heal.report.plan import print_plan
-from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.rollback import make_rollback
 from kfix.shell.app import app
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.scenarios import SCENARIOS, Scenario

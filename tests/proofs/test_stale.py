@@ -15,7 +15,7 @@ from kfix.core.errors import KfixError, RefusedError
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.model.facts import (
     CLUSTER_FACTS,
     PARTITION_FACTS,

@@ -14,9 +14,9 @@ import pytest
 
 from kfix.core.errors import HeldError, KfixError
 from kfix.heal.execution.context import RunResult
-from kfix.heal.execution.host_lock import cluster_lock
+from kfix.heal.execution.locks import cluster_lock
 from kfix.heal.journal.runs import RunStore
-from kfix.heal.memory.lock import MemoryLock
+from kfix.heal.memory.faults import MemoryLock
 from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.later import once
 from tests.proofs.scenarios import SCENARIOS
@@ -30,7 +30,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from kfix.core.errors import HeldError
-from kfix.heal.execution.host_lock import cluster_lock
+from kfix.heal.execution.locks import cluster_lock
 
 name, folder = sys.argv[1], Path(sys.argv[2])
 print("ready", flush=True)

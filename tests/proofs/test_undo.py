@@ -16,7 +16,7 @@ from kfix.heal.execution.run import abort
 from kfix.heal.journal.runs import RunDir
 from kfix.heal.model.plan import Plan
 from kfix.heal.plan.planfile import from_json, to_json
-from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.rollback import make_rollback
 from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.calls import expected_call
 from tests.proofs.killing import Killing, distinct

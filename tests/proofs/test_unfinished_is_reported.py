@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kfix.heal.journal.unfinished import unfinished
+from kfix.heal.journal.runs import unfinished
 from kfix.heal.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from tests.proofs.killing import Uninterrupted
 from tests.proofs.scenarios import SCENARIOS

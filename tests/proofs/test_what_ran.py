@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.plan.codec import to_plain
+from kfix.heal.plan.planfile import to_plain
 from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.calls import CALLS, CHANGES_NOTHING, expected_call
 from tests.proofs.scenarios import RUNBOOKS, SCENARIOS, SHIPPED, Scenario

@@ -18,7 +18,7 @@ from kfix.core.saved.store import SnapshotStore
 from kfix.core.snapshot.snapshot import ClusterIdentity, Mode, Snapshot
 from kfix.fleet.store.places import place_of, write_bytes
 from kfix.fleet.store.storelock import store_lock
-from kfix.heal.execution.host_lock import cluster_lock
+from kfix.heal.execution.locks import cluster_lock
 from kfix.heal.journal.runs import RunDir, RunStore
 from kfix.heal.model.plan import Plan
 from kfix.lab.definition.store import Store

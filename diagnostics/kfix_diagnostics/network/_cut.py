@@ -26,7 +26,7 @@ from kfix_diagnostics._bans import NO_CHANGES, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import has, per_topic
 
-#: The first remedy of every cut; plans are refused with the same words (kfix/heal/safety/cut_network.py).
+#: The first remedy of every cut; plans are refused with the same words (kfix/heal/safety/refusals.py).
 DO_NOTHING = "Repair the network and change nothing in Kafka, which recovers by itself within seconds"
 NEVER = (
     "Do not trigger elections, reassignments or restarts while it lasts: each deepens the split or loses data",

@@ -19,12 +19,20 @@ from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.snapshot import NO_LEADER
 from kfix.core.wording import several
 from kfix.heal.actions.base import ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable
-from kfix.heal.actions.election import LeaderElection
-from kfix.heal.actions.ordering import AS_IT_IS, LONGEST_LOG, LogPosition, facts_of, longest, ordered, parse_tails
+from kfix.heal.actions.elections import (
+    AS_IT_IS,
+    LONGEST_LOG,
+    LeaderElection,
+    LogPosition,
+    facts_of,
+    longest,
+    ordered,
+    parse_tails,
+)
 from kfix.heal.model.facts import Fact, ReadFact, about, brokers
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.heal.probes.assignments import ids
 from kfix.heal.probes.base import ON_PARTITION
+from kfix.heal.probes.moves import ids
 
 #: Of `max_loss`: any loss. Of `known_end`, `known_epoch` and `lost_at_most`: unknown.
 ANY = UNKNOWN = -1

@@ -5,32 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.core.args import ABSENT, ArgKind, Args, ArgValue
+from kfix.heal.actions.assignment import ReassignNoop, ReassignReorder
 from kfix.heal.actions.base import Action
 from kfix.heal.actions.broker_unregister import BrokerUnregister
-from kfix.heal.actions.compaction_hasten import CompactionHasten
-from kfix.heal.actions.compaction_restore import CompactionRestore
-from kfix.heal.actions.config_set import ConfigSet
+from kfix.heal.actions.compaction import CompactionHasten, CompactionRestore
+from kfix.heal.actions.configs import ConfigSet
 from kfix.heal.actions.controller_reelect import ControllerReelect
+from kfix.heal.actions.elections import ElectIsr, ElectPreferred
 from kfix.heal.actions.group_evict import GroupEvict
-from kfix.heal.actions.leader_elect_isr import ElectIsr
-from kfix.heal.actions.leader_elect_preferred import ElectPreferred
 from kfix.heal.actions.leader_elect_unclean import ElectUnclean
-from kfix.heal.actions.manual import Manual
-from kfix.heal.actions.manual_bring_back import BringBack
-from kfix.heal.actions.offsets_commit import OffsetsCommit
-from kfix.heal.actions.offsets_roll import OffsetsRoll
-from kfix.heal.actions.offsets_tombstone import OffsetsTombstone
-from kfix.heal.actions.reassign_cancel import ReassignCancel
-from kfix.heal.actions.reassign_move import ReassignMove
-from kfix.heal.actions.reassign_noop import ReassignNoop
-from kfix.heal.actions.reassign_reorder import ReassignReorder
-from kfix.heal.actions.throttle_rate import ThrottleRate
-from kfix.heal.actions.throttle_remove import ThrottleRemove
-from kfix.heal.actions.throttle_replicas import ThrottleReplicas
-from kfix.heal.actions.throttle_restore import ThrottleRestore
-from kfix.heal.actions.transaction_abort import TransactionAbort
-from kfix.heal.actions.transaction_end import TransactionEnd
-from kfix.heal.actions.wait import WaitAction
+from kfix.heal.actions.manual import BringBack, Manual, WaitAction
+from kfix.heal.actions.moves import ReassignCancel, ReassignMove
+from kfix.heal.actions.offsets import OffsetsCommit, OffsetsRoll, OffsetsTombstone
+from kfix.heal.actions.throttles import ThrottleRate, ThrottleRemove, ThrottleReplicas, ThrottleRestore
+from kfix.heal.actions.transactions import TransactionAbort, TransactionEnd
 
 ALL: Mapping[str, Action] = {
     action.name: action

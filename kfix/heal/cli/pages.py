@@ -18,8 +18,7 @@ from kfix.front.terminal import say, say_document, say_json
 from kfix.heal.cli.screen import Out
 from kfix.heal.model.plan import Plan
 from kfix.heal.model.runbook import Runbook
-from kfix.heal.report.plan import first_sentence, print_runbooks
-from kfix.heal.report.plan_notes import print_notes
+from kfix.heal.report.plan import first_sentence, print_notes, print_runbooks
 from kfix.heal.session.plans import plan_json, plan_notes, read_plan
 from kfix.heal.session.runbooks import page_of, runbook_schema, shipped, tested, validated
 from kfix.heal.session.site import Site

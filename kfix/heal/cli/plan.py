@@ -43,7 +43,7 @@ from kfix.front.terminal import say_document, say_json
 from kfix.front.text import a_reason
 from kfix.heal.cli.screen import Out, after
 from kfix.heal.model.plan import Gate, Plan
-from kfix.heal.report.plan_notes import print_differences
+from kfix.heal.report.plan import print_differences
 from kfix.heal.session.plans import (
     approval_flags,
     countersign_plan,

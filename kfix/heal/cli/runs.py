@@ -1,35 +1,33 @@
-"""`kfix runbook resume`, `abort`, `rollback`, `throttle`, `verify`: commands on an existing run."""
+"""`kfix runbook history`, `resume`, `abort`, `rollback`, `throttle`, `verify`: commands on existing runs."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from kfix.core.errors import NotProvedError
+from kfix.core.errors import NotProvedError, RefusedError
 from kfix.core.harmless import lines
 from kfix.core.wording import rate_text, several
-from kfix.front.options import (
-    Ack,
-    Approve,
-    AsJson,
-    Countersign,
-    PlanOut,
-    PolicyFile,
-    RunId,
-    StepByStep,
-)
+from kfix.front import completion
+from kfix.front.console import console_on
+from kfix.front.options import Ack, Approve, AsJson, Countersign, PlanOut, PolicyFile, RunId, StepByStep
 from kfix.front.reaching import ClusterOptions, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document, say_json
 from kfix.front.text import a_reason
 from kfix.heal.cli.plan import write
 from kfix.heal.cli.screen import Out
+from kfix.heal.report.history import print_records, print_runs
 from kfix.heal.report.run import aborted
 from kfix.heal.session.plans import plan_json
-from kfix.heal.session.runs import rethrottle
+from kfix.heal.session.runs import all_runs, one_run, rethrottle, runs_folder
 from kfix.heal.session.session import Approval, for_plan, healing, left_by
 from kfix.heal.session.site import Site
+
+# `kfix runbook resume`, `abort`, `rollback`, `throttle`, `verify`: commands on an existing run.
 
 
 @reaches
@@ -164,3 +162,44 @@ def verify(
     say(f"{found.id}: proved, {several(proof.in_row, 'successful check')} in a row", err=json_output)
     for call, answer in standing:
         say(f"still pending: {call}: {answer.observed}; expected: {answer.wanted}", err=json_output)
+
+
+# `kfix runbook history`: the runs on this host, read from the journals.
+
+
+def history(
+    ctx: typer.Context,
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN]", help="Show one run, event by event (default: list all).", autocompletion=completion.runs
+        ),
+    ] = None,
+    json_output: AsJson = False,
+) -> None:
+    """List the runs on this host: who ran what, and how it ended. Read from the journals."""
+    site = Site(the_app(ctx).environ)
+    if run is not None:
+        _one(site, run, json_output)
+        return
+    found = all_runs(site)
+    if json_output:
+        for one in found:
+            say_json(asdict(one), ascii_only=False)
+    elif found:
+        print_runs(found, console_on(sys.stdout))
+    else:
+        say(f"no runs yet under {runs_folder(site)}")
+
+
+def _one(site: Site, text: str, json_output: bool) -> None:
+    directory, journal, about = one_run(site, text)
+    if json_output:
+        for record in journal.records:
+            say_json(record, ascii_only=False)
+    else:
+        print_records(journal.records, console_on(sys.stdout))
+    for note in about.notes:
+        say(f"kfix: {note}", err=True)
+    if journal.broken:
+        raise RefusedError(f"{directory.id}: the journal cannot be trusted after that line")

@@ -19,7 +19,7 @@ from kfix.heal.execution.settle import Settle, Unproved
 from kfix.heal.execution.watch import Watch
 from kfix.heal.model.answer import Verdict
 from kfix.heal.model.plan import CheckCall, OnFailure, Phase, PlannedStep
-from kfix.heal.plan.walk import Batch
+from kfix.heal.plan.steps import Batch
 from kfix.heal.probes.registry import ask
 from kfix.heal.safety.outcomes import Outcome, Stop
 

@@ -17,11 +17,11 @@ from kfix.heal.actions.base import ActionStatus
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution.context import OpenRun
 from kfix.heal.execution.guards import Guards
-from kfix.heal.journal.clocks import Record, surely_since
-from kfix.heal.journal.interrupts import held_back
+from kfix.heal.journal.journal import held_back
+from kfix.heal.journal.replay import Record, surely_since
 from kfix.heal.model.facts import Fact
 from kfix.heal.model.plan import PlannedStep
-from kfix.heal.plan.codec import to_plain
+from kfix.heal.plan.planfile import to_plain
 from kfix.heal.safety.outcomes import Stop
 
 # Facts older than this are read again before a change is sent.

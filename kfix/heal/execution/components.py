@@ -6,11 +6,10 @@ from kfix.heal.execution.apply import Apply
 from kfix.heal.execution.asking import Asking
 from kfix.heal.execution.change import Change
 from kfix.heal.execution.context import OpenRun
-from kfix.heal.execution.copying import Meter
 from kfix.heal.execution.guards import Guards
 from kfix.heal.execution.rethrottle import Rethrottle
 from kfix.heal.execution.settle import Settle
-from kfix.heal.execution.waiting import Waits
+from kfix.heal.execution.waiting import Meter, Waits
 from kfix.heal.execution.watch import Watch
 from kfix.heal.gate.gates import AnswerReader, Gatekeeper, lowest_gate
 

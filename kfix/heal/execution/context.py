@@ -12,9 +12,9 @@ from kfix.heal.journal.runs import RunDir, RunStore
 from kfix.heal.model.answer import Answer
 from kfix.heal.model.plan import CheckCall, Plan, PlannedStep
 from kfix.heal.safety.door import Door, Passage
-from kfix.heal.safety.drift import PlannedFacts
 from kfix.heal.safety.outcomes import Outcome
 from kfix.heal.safety.proof import Proof
+from kfix.heal.safety.refusals import PlannedFacts
 
 
 @dataclass(frozen=True, slots=True)

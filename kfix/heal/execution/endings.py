@@ -9,8 +9,7 @@ from kfix.core.ports import ClusterReader
 from kfix.core.run import Aborted
 from kfix.heal.execution.components import Components
 from kfix.heal.execution.context import RunProgress
-from kfix.heal.execution.interrupted_moves import Way, cancel, choose, moves_of
-from kfix.heal.execution.restore import copying, put_back, rollback_command, still_moving
+from kfix.heal.execution.restore import Way, cancel, choose, copying, moves_of, put_back, rollback_command, still_moving
 from kfix.heal.hints import plan_again
 from kfix.heal.journal.journal import Journal, JournalError
 from kfix.heal.model.plan import Plan, PlannedStep

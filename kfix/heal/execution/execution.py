@@ -23,12 +23,12 @@ from kfix.heal.journal.runs import RunDir
 from kfix.heal.model.answer import Answer, Verdict
 from kfix.heal.model.plan import CheckCall, Phase, Plan, PlannedStep
 from kfix.heal.plan.fidelity import unfaithful
-from kfix.heal.plan.walk import walk
+from kfix.heal.plan.steps import walk
 from kfix.heal.probes.registry import ask
 from kfix.heal.safety.door import Passage
-from kfix.heal.safety.drift import PlannedFacts, table
 from kfix.heal.safety.outcomes import Outcome, StalePlan, Stop
 from kfix.heal.safety.proof import Proof, ProofTerms, lasting, prove, sample
+from kfix.heal.safety.refusals import PlannedFacts, table
 
 
 class Execution:

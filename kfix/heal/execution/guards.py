@@ -10,10 +10,10 @@ from kfix.core.harmless import lines
 from kfix.heal.execution.context import OpenRun
 from kfix.heal.model.facts import Fact
 from kfix.heal.model.plan import PlannedStep
-from kfix.heal.plan.codec import to_plain
+from kfix.heal.plan.planfile import to_plain
 from kfix.heal.probes.registry import ask
-from kfix.heal.safety.drift import table
 from kfix.heal.safety.outcomes import Outcome, StalePlan, Stop
+from kfix.heal.safety.refusals import table
 
 
 @dataclass(frozen=True, slots=True)

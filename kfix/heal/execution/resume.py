@@ -11,11 +11,10 @@ from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution.change import LATE_SECONDS
 from kfix.heal.execution.components import Components
 from kfix.heal.execution.context import OpenRun
-from kfix.heal.journal.clocks import Record
-from kfix.heal.journal.replay import UNDO, Replay
+from kfix.heal.journal.replay import UNDO, Record, Replay
 from kfix.heal.model.facts import Fact
 from kfix.heal.model.plan import PlannedStep
-from kfix.heal.rollback.order import order_left
+from kfix.heal.rollback import order_left
 from kfix.heal.safety.outcomes import Outcome, Stop
 from kfix.heal.safety.proof import sample
 

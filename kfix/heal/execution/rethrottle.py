@@ -19,9 +19,9 @@ from kfix.heal.actions.base import ActionStatus
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution.change import Change
 from kfix.heal.execution.context import OpenRun
-from kfix.heal.journal.interrupts import held_back
+from kfix.heal.journal.journal import held_back
 from kfix.heal.model.plan import Phase, Plan, PlannedStep
-from kfix.heal.plan.codec import to_plain
+from kfix.heal.plan.planfile import to_plain
 
 _ACTION = "throttle.rate"
 _LARGEST = 1 << 16

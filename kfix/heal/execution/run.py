@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from kfix import __version__
-from kfix.core.errors import HeldError, RefusedError
+from kfix.core.errors import HeldError, KfixError, RefusedError, RollbackFailedError, RolledBackError, UnreachableError
+from kfix.core.harmless import lines
 from kfix.core.ports import Clock, ClusterReader
 from kfix.core.private import user_name
 from kfix.core.run import Aborted
@@ -19,17 +21,17 @@ from kfix.core.wording import utc_iso
 from kfix.heal.execution.context import Context, RunResult
 from kfix.heal.execution.execution import Execution
 from kfix.heal.execution.locks import locked
+from kfix.heal.gate.gates import Given
 from kfix.heal.hints import plan_again
-from kfix.heal.journal.clocks import seconds_since, surely_since
 from kfix.heal.journal.journal import ReadBack
-from kfix.heal.journal.replay import FINAL, Replay, begin_again, replay
+from kfix.heal.journal.replay import FINAL, Replay, begin_again, replay, seconds_since, surely_since
 from kfix.heal.journal.runs import RunDir
-from kfix.heal.model.plan import Created, Plan
+from kfix.heal.model.plan import Created, Gate, Plan
 from kfix.heal.plan.planfile import audit
-from kfix.heal.rollback.planning import refuse_altered_rollback
-from kfix.heal.safety.outcomes import Outcome, Stop, to_error
+from kfix.heal.rollback import make_rollback, refuse_altered_rollback
+from kfix.heal.safety.outcomes import Outcome, RollBackWanted, Stop, to_error
 from kfix.heal.safety.proof import Asked, Proof, ProofTerms, prove, sample
-from kfix.heal.safety.target import refuse_elsewhere, refuse_other_cluster
+from kfix.heal.safety.refusals import refuse_elsewhere, refuse_other_cluster
 
 # The clocks of the host that planned and the host that applies may differ by this much.
 _SKEW_SECONDS = 300.0
@@ -196,3 +198,35 @@ def prove_again(plan: Plan, reader: ClusterReader, clock: Clock) -> tuple[Proof,
     wanted = ProofTerms(goal.checks, goal.timeout, goal.interval, goal.consecutive)
     proof = prove(wanted, reader, clock, lambda _c, _a, _n: None)
     return proof, tuple((c, a) for c, a in sample(plan.standing, reader) if not a.passed)
+
+
+# Runs a plan, and rolls it back if a step with `on_failure: rollback` fails.
+
+
+def run_or_roll_back(plan: Plan, context: Context) -> RunResult:
+    """As `run_plan`. If a step with `on_failure: rollback` fails, the run is rolled back under the same approval."""
+    return or_roll_back(lambda: run_plan(plan, context), context)
+
+
+def or_roll_back(attempt: Callable[[], RunResult], context: Context) -> RunResult:
+    """Returns what `attempt` returns, or rolls the run back.
+
+    Raises RolledBackError (exit code 7) if that succeeded, RollbackFailedError (8) if an operator is needed. Finished
+    copies are kept.
+    """
+    try:
+        return attempt()
+    except RollBackWanted as wanted:
+        failed = wanted
+    created = created_now(context.clock.now())
+    try:
+        run = RunDir(context.store.runs_dir / failed.run)
+        undo = context.door.policy.raised(make_rollback(run, context.reader, created, everything=False))
+        # Approving the plan approved its rollback on failure; steps with a higher gate still ask.
+        result = run_plan(undo, replace(context, given=Given(level=Gate.PLAN)))
+    except (KfixError, UnreachableError) as error:
+        why = lines("and the rollback did not complete: ") + str(error).removesuffix("; nothing was changed")
+        raise RollbackFailedError(lines(str(failed), why), hint=error.hint) from error
+    raise RolledBackError(
+        lines(str(failed), f"it was rolled back, and the rollback is proved (run {result.run})"), hint=failed.hint
+    )

@@ -13,10 +13,9 @@ from kfix.core.ports import ClusterReader
 from kfix.core.wording import utc_iso
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution.context import OpenRun
-from kfix.heal.execution.copying import Meter
 from kfix.heal.execution.guards import Guards
 from kfix.heal.execution.rethrottle import Rethrottle
-from kfix.heal.execution.waiting import Wait
+from kfix.heal.execution.waiting import Meter, Wait
 from kfix.heal.model.answer import Answer
 from kfix.heal.model.plan import Gate, Invariant, OnBreach, Phase, PlannedStep
 from kfix.heal.probes.registry import ask

@@ -38,10 +38,9 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionState
-from kfix.heal.memory import answers, load_answers, transactions
+from kfix.heal.memory import answers, transactions
 from kfix.heal.memory.configs import UNCLEAN
-from kfix.heal.memory.faults import NO_ANSWER
-from kfix.heal.memory.lock import MemoryLock
+from kfix.heal.memory.faults import NO_ANSWER, MemoryLock
 from kfix.heal.memory.moves import Moves
 from kfix.heal.memory.parts import MemoryParts
 from kfix.heal.memory.snapshot import snapshot_of
@@ -268,11 +267,11 @@ class MemoryCluster(MemoryParts):
 
     def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
         self._reading("offsets_replay", recorded=True)
-        return load_answers.offsets_replay(self, tp)
+        return answers.offsets_replay(self, tp)
 
     def key_left(self, tp: TopicPartition, key: bytes, first: int) -> Mapping[int, KeyLeft]:  # noqa: ARG002
         self._reading("key_left", recorded=True)
-        return load_answers.key_left(self, tp, key)
+        return answers.key_left(self, tp, key)
 
     def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
         self._reading("transaction", recorded=True)
@@ -337,7 +336,7 @@ class MemoryCluster(MemoryParts):
         return ChangeResult(41, "NOT_SENT", "with ZooKeeper the registration of a broker ends with its session")
 
     def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
-        return self._change("delete_key", (tp, key), lambda: load_answers.delete_key(self, tp, key))
+        return self._change("delete_key", (tp, key), lambda: answers.delete_key(self, tp, key))
 
     def _change(self, method: str, args: tuple[object, ...], act: Callable[[], ChangeResult]) -> ChangeResult:
         self._live_on()

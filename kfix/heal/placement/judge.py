@@ -9,8 +9,7 @@ from enum import StrEnum
 
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named, several
-from kfix.heal.placement.load import most_racks, racks_of
-from kfix.heal.placement.world import Wanted, World, as_pair
+from kfix.heal.placement.world import Wanted, World, as_pair, most_racks, racks_of
 
 #: With fewer partitions a skew cannot be distinguished from chance.
 _ENOUGH = 6

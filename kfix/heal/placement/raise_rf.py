@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.placement.leaders import even_leaders
-from kfix.heal.placement.load import Load, racks_of
-from kfix.heal.placement.world import Move, PlacementError, World, and_more, chosen
+from kfix.heal.placement.world import Load, Move, PlacementError, World, and_more, chosen, racks_of
 
 
 def change_rf(world: World, tps: Iterable[TopicPartition], rf: int, *, rotate: bool = False) -> tuple[Move, ...]:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
-from kfix.heal.placement.load import Load
-from kfix.heal.placement.world import Move, PlacementError, World, and_more, chosen
+from kfix.heal.placement.world import Load, Move, PlacementError, World, and_more, chosen
 
 
 def replace_brokers(

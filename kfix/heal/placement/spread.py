@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.placement.leaders import even_leaders
-from kfix.heal.placement.load import Load, most_racks, racks_of
-from kfix.heal.placement.world import Move, World, chosen
+from kfix.heal.placement.world import Load, Move, World, chosen, most_racks, racks_of
 
 #: A broker holds clearly more than its share above this many shares, and this many replicas above its share.
 _SHARES = 1.5

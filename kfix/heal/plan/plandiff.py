@@ -11,7 +11,7 @@ from kfix.core.args import Args
 from kfix.core.errors import UsageError
 from kfix.heal.model.facts import show_value
 from kfix.heal.model.plan import CheckCall, Plan, PlannedStep
-from kfix.heal.plan.codec import to_plain
+from kfix.heal.plan.planfile import to_plain
 
 ABSENT = "-"
 # These identify the plan instead of describing it, or are listed in words of their own.

@@ -1,17 +1,36 @@
-"""Builds one step of a plan from an action and literal arguments, for runbooks and for rollbacks."""
+"""Builds the steps of a plan from actions and literal arguments, and lists them in the order of execution."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from kfix.core.args import Args
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.facts import about
-from kfix.heal.model.plan import CheckCall, Gate, OnFailure, Phase, PlannedStep
+from kfix.heal.model.plan import CheckCall, Gate, OnFailure, Phase, Plan, PlannedStep
 from kfix.heal.probes.registry import ALL as PROBES
+
+# Walks over the steps of a plan: explaining a plan and carrying it out visit the same steps.
+
+Batch = tuple[tuple[int, PlannedStep], ...]
+
+
+def walk(plan: Plan, phase: Phase) -> Iterator[Batch]:
+    """Yields the steps of a phase: a batch together, other steps one by one, numbered as in the whole plan."""
+    return (batch for batch in batches(plan) if batch[0][1].phase is phase)
+
+
+def batches(plan: Plan) -> tuple[Batch, ...]:
+    numbered = enumerate(plan.steps, 1)
+    groups = groupby(numbered, key=lambda item: (item[1].phase, item[1].batch or -item[0]))
+    return tuple(tuple(group) for _, group in groups)
+
+
+# Builds one step of a plan from an action and literal arguments, for runbooks and for rollbacks.
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +128,12 @@ def _both(one: PlannedStep, other: PlannedStep, args: Args) -> PlannedStep:
         unless=tuple(dict.fromkeys((*one.unless, *other.unless))),
         verify=tuple(dict.fromkeys((*one.verify, *other.verify))),
     )
+
+
+# The dry run: lists the steps of a plan in the order of execution, from the plan alone, without a cluster.
+
+
+def explain(plan: Plan) -> tuple[tuple[int, PlannedStep], ...]:
+    """Returns (number, step) in the order of execution."""
+    phases = (Phase.MAIN, Phase.ALWAYS, Phase.AFTER_GOAL)
+    return tuple(item for phase in phases for batch in walk(plan, phase) for item in batch)

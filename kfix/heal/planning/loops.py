@@ -15,12 +15,11 @@ from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.placement.impact import batches, throttled
 from kfix.heal.placement.world import Move, World
-from kfix.heal.probes.positions import to_text
-from kfix.heal.probes.resources import THROTTLES
+from kfix.heal.probes.configs import THROTTLES
+from kfix.heal.probes.groups import to_text
 from kfix.heal.record import record_to_plan_with
 from kfix.heal.runbook.placements import PlacementInput, world_of
-from kfix.heal.runbook.references import Value
-from kfix.heal.runbook.sources import SAVED_OFFSETS
+from kfix.heal.runbook.references import SAVED_OFFSETS, Value
 
 _NOTHING = {
     "placement.moves": "no replica needs to move",

@@ -15,10 +15,9 @@ from kfix.core.harmless import lines
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Caps, CheckCall, Gate, OnFailure, Plan, PlannedStep
 from kfix.heal.model.runbook import CheckTemplate, Condition, Runbook, Several, StepTemplate
-from kfix.heal.planning.decide import decide
-from kfix.heal.planning.values import Names, known_of
+from kfix.heal.planning.values import Names, decide, known_of
 from kfix.heal.probes.registry import ALL as PROBES
-from kfix.heal.runbook.sources import source_of
+from kfix.heal.runbook.references import source_of
 
 _REFERENCE: Final = "${"
 

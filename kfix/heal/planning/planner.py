@@ -1,8 +1,4 @@
-"""Makes a plan from a runbook and a finding: resolves references, decides conditions, reads facts.
-
-Everything in a plan is literal; only this module knows templates. It refuses what it cannot decide or read, and a plan
-above a limit; it never guesses and never shortens a plan.
-"""
+"""Makes a plan from a runbook and a finding: resolves references, decides conditions, reads facts, lists steps."""
 
 from __future__ import annotations
 
@@ -18,6 +14,7 @@ from kfix.core.harmless import lines
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.snapshot import ClusterIdentity, Mode
 from kfix.core.timing import DiagnosisTimes
+from kfix.core.wording import several
 from kfix.heal.actions.base import NotApplicable
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.answer import Answer
@@ -32,25 +29,65 @@ from kfix.heal.model.plan import (
     Phase,
     Plan,
     PlannedStep,
+    Risk,
     RunbookRef,
     Skipped,
 )
 from kfix.heal.model.runbook import ForEach, Runbook, StepTemplate, words
 from kfix.heal.placement.world import Move
-from kfix.heal.plan.limits import refuse_over_limits
+from kfix.heal.plan.fidelity import refuse_over_limits
 from kfix.heal.plan.planfile import longest_life, seal
 from kfix.heal.plan.steps import StepShape, build_step, joined
-from kfix.heal.planning.decide import decide
-from kfix.heal.planning.expand import Expander
 from kfix.heal.planning.loops import Items
-from kfix.heal.planning.params import complete
-from kfix.heal.planning.values import Names, known_of, planned_for
-from kfix.heal.planning.warnings import warnings
-from kfix.heal.policy.policy import NO_POLICY, Policy
+from kfix.heal.planning.values import Expander, Names, complete, decide, known_of, planned_for
+from kfix.heal.policy import NO_POLICY, Policy
 from kfix.heal.probes.facts import FactReader
 from kfix.heal.probes.registry import ask
 from kfix.heal.runbook.placements import KINDS, PlacementInput, PlacementRequest, place
-from kfix.heal.runbook.sources import source_of
+from kfix.heal.runbook.references import source_of
+
+#: Why: docs/adr/023.
+ALONE = (
+    "on KRaft the lock covers this host only, so every change is approved separately: make sure that no other kfix "
+    "changes this cluster"
+)
+
+
+def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...], mode: Mode) -> Iterator[str]:
+    """Warnings that an operator should read before approving a plan."""
+    if mode is Mode.KRAFT:
+        yield ALONE
+    if finding.unsettled:
+        yield "the finding was seen in one snapshot only; it may be an ordinary election in progress"
+    wide = [step.id for step in steps if step.risk is Risk.WHOLE_CLUSTER]
+    if wide:
+        yield f"{', '.join(wide)} touches the whole cluster; it comes last and has its own gate"
+    group = finding.facts.get("group")
+    made_up = sorted(
+        {
+            str(c.args["group"])
+            for c in goal.checks
+            if c.check == "coordinator_answers" and c.args.get("group", group) != group
+        }
+    )
+    if made_up:
+        names = f"{'group' if len(made_up) == 1 else 'groups'} {', '.join(made_up)}"
+        yield f"no consumer group is known on these partitions; the proof uses the unused {names}"
+    unknown = [s.id for s in steps if s.args.get("bytes") == -1 and s.estimate.replicas_moved]
+    if unknown:
+        yield f"the size of {several(len(unknown), 'partition')} to copy is unknown: no broker reported it"
+    copying = [s for s in steps if s.estimate.replicas_moved]
+    if copying:
+        yield "check the free disk space of the destination brokers: Kafka reports it only from version 3.3 on"
+    lost = [s.id for s in steps if s.risk is Risk.DATA_LOSS]
+    if lost:
+        yield f"{', '.join(lost)} CANNOT BE UNDONE and may lose records"
+
+
+# Makes a plan from a runbook and a finding: resolves references, decides conditions, reads facts.
+#
+# Everything in a plan is literal; only this module knows templates. It refuses what it cannot decide or read, and a
+# plan above a limit; it never guesses and never shortens a plan.
 
 #: Actions that the coordinator of a group or of a producer carries out, and not the controller.
 _USUAL: Final = DiagnosisTimes()

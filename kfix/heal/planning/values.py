@@ -1,18 +1,79 @@
-"""Resolves references while planning, and converts the values to the types that actions and checks need."""
+"""Parameters, references, conditions and loops of a runbook, made literal while planning."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kfix.core.args import ArgKind, Args, ArgValue, coerce
 from kfix.core.diagnosis.finding import Finding
-from kfix.core.errors import RefusedError
+from kfix.core.documents.problems import unknown
+from kfix.core.errors import RefusedError, UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.heal.model.plan import PlannedFor
-from kfix.heal.model.runbook import RawValue
-from kfix.heal.runbook.references import UnknownReference, Value, resolve
+from kfix.heal.model.plan import CheckCall, PlannedFor, Skipped
+from kfix.heal.model.runbook import CheckTemplate, Condition, ForEach, Param, RawValue, Runbook, Several, words
+from kfix.heal.planning.loops import Items
+from kfix.heal.probes.facts import FactReader
+from kfix.heal.probes.registry import ALL as PROBES
+from kfix.heal.runbook.references import UnknownReference, Value, resolve, source_of
+
+# Parses the parameters of a runbook, as given on the command line.
+
+
+def parse_params(runbook: Runbook, assignments: Iterable[str]) -> Args:
+    """Returns the given parameters over the defaults.
+
+    Raises UsageError for an unknown or missing parameter, and for a value of the wrong type or out of bounds.
+    """
+    found: dict[str, ArgValue] = {name: p.default for name, p in runbook.params.items() if p.default is not None}
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--param {text!r} is not NAME=VALUE")
+        if name not in runbook.params:
+            what = unknown("parameter", name, runbook.params) if runbook.params else "it has no parameters"
+            raise UsageError(f"{runbook.id}: {what}")
+        try:
+            found[name] = _of_kind(runbook.params[name].kind, value)
+            _within(runbook.params[name], found[name])
+        except ValueError as error:
+            raise UsageError(f"--param {name}: {error}") from error
+    missing = [name for name in runbook.params if name not in found]
+    if missing:
+        text = f"{runbook.id} needs the parameter {missing[0]!r}: {runbook.params[missing[0]].help}"
+        raise UsageError(text, hint=f"-p {missing[0]}=VALUE")
+    return Args(found)
+
+
+def _of_kind(kind: ArgKind, text: str) -> ArgValue:
+    if kind in {ArgKind.INT, ArgKind.BROKER} and text.lstrip("-").isdecimal() and text.isascii():
+        return coerce(kind, int(text))
+    if kind is ArgKind.BOOL and text in ("true", "false"):
+        return text == "true"
+    return coerce(kind, text)
+
+
+def _within(param: Param, value: ArgValue) -> None:
+    if param.choices and value not in param.choices:
+        raise ValueError(f"{value!r} is not one of {', '.join(map(str, param.choices))}")
+    for bound, word in ((param.low, "least"), (param.high, "most")):
+        if isinstance(bound, int | float) and isinstance(value, int | float):
+            bad = value < bound if word == "least" else value > bound
+            if bad:
+                raise ValueError(f"{value} is out of bounds: at {word} {bound}")
+
+
+def complete(runbook: Runbook, params: Args | None) -> Args:
+    """Returns the given parameters over the defaults. Raises RefusedError if one without a default is missing."""
+    found = {name: p.default for name, p in runbook.params.items() if p.default is not None} | dict(params or {})
+    missing = [name for name in runbook.params if name not in found]
+    if missing:
+        raise RefusedError(f"{runbook.id} needs the parameter {missing[0]!r}", hint=f"-p {missing[0]}=VALUE")
+    return Args(found)
+
+
+# Resolves references while planning, and converts the values to the types that actions and checks need.
 
 
 def known_of(finding: Finding | PlannedFor, params: Args) -> dict[str, Value]:
@@ -75,3 +136,83 @@ def planned_for(finding: Finding) -> PlannedFor:
     partitions: tuple[TopicPartition, ...] = finding.partitions
     cause = f"{finding.cause.text} ({finding.cause.confidence})"
     return PlannedFor(finding.code, finding.obj, finding.summary, cause, partitions, dict(finding.facts))
+
+
+# Decides `when` conditions while planning, from facts of the finding and parameters.
+
+
+def _number(test: Callable[[float, float], bool]) -> Callable[[object, object], bool]:
+    def compare(seen: object, wanted: object) -> bool:
+        if not isinstance(seen, int | float) or not isinstance(wanted, int | float):
+            raise RefusedError(f"{seen!r} and {wanted!r} cannot be compared as numbers")
+        return test(seen, wanted)
+
+    return compare
+
+
+_TESTS: Mapping[str, Callable[[object, object], bool]] = {
+    "eq": lambda seen, wanted: seen == wanted,
+    "ne": lambda seen, wanted: seen != wanted,
+    "lt": _number(lambda seen, wanted: seen < wanted),
+    "le": _number(lambda seen, wanted: seen <= wanted),
+    "gt": _number(lambda seen, wanted: seen > wanted),
+    "ge": _number(lambda seen, wanted: seen >= wanted),
+    "in": lambda seen, wanted: isinstance(wanted, tuple) and seen in wanted,
+    "contains": lambda seen, wanted: isinstance(seen, tuple | str) and wanted in seen,
+}
+
+
+def decide(when: Condition, known: Mapping[str, Value], what: str) -> bool:
+    """Returns whether a condition holds.
+
+    Raises RefusedError if any fact it names is unknown, even if the others would decide: `any` must not hide a typo.
+    """
+    if isinstance(when, Several):
+        results = [decide(part, known, what) for part in when.parts]
+        return {"all": all, "any": any}[when.how](results) if when.how != "not" else not results[0]
+    if when.fact not in known:
+        raise RefusedError(f"{what}: cannot decide {words(when)}: the finding has no fact {when.fact}")
+    return _TESTS[when.op](known[when.fact], when.value)
+
+
+# Expands the loops and checks of a runbook into literal ones.
+
+
+@dataclass(frozen=True, slots=True)
+class Expander:
+    """Expands loops and checks for one finding. `skipped` collects what conditions excluded, and why."""
+
+    items: Items
+    read: FactReader
+    skipped: list[Skipped]
+    finding: str
+
+    def each(self, name: str, loop: ForEach | None, names: Names) -> Iterator[tuple[str, Names]]:
+        """Yields a literal copy per item. A single item keeps the plain name. Raises RefusedError if there is none."""
+        if loop is None:
+            yield name, names
+            return
+        source = source_of(loop.items)
+        items = self.items.of(source, loop.name)
+        # If no replica moves there is nothing to throttle, and a partition may hold no offset: these may be empty.
+        if not items and not source.startswith(("placement.", "logged.")):
+            what = "names no partition" if source == "finding.partitions" else f"gives no {source}"
+            raise RefusedError(f"{name}: {self.finding} {what} to loop over")
+        for item in items:
+            yield (f"{name}:{item.suffix}" if len(items) > 1 else name), names.inside(item.values)
+
+    def checks(self, templates: tuple[CheckTemplate, ...], where: str, names: Names) -> tuple[CheckCall, ...]:
+        return tuple(call for t in templates for call in self._check(t, f"{where} {t.check}", names))
+
+    def _check(self, template: CheckTemplate, where: str, names: Names) -> Iterator[CheckCall]:
+        """Yields the literal checks. The condition is decided per item, because it may depend on the item's topic."""
+        probe = PROBES[template.check]
+        left_out = False
+        for _, one in self.each(where, template.for_each, names):
+            if template.when is not None and not decide(template.when, one.known, where):
+                left_out = True
+                continue
+            args = one.args(template.args, {**probe.params, **probe.optional}, where)
+            yield CheckCall(template.check, probe.freeze(args, self.read))
+        if left_out and template.when is not None:
+            self.skipped.append(Skipped(where, f"only when {words(template.when)}"))

@@ -8,8 +8,8 @@ from kfix.core.snapshot.reading import BrokerRegistration, RegisteredAs
 from kfix.core.wording import ago, several
 from kfix.heal.model.answer import Answer, judge
 from kfix.heal.model.facts import about_brokers, about_registration
-from kfix.heal.probes.assignments import ids
 from kfix.heal.probes.base import probe
+from kfix.heal.probes.moves import ids
 
 
 @probe("the cluster answers and a broker is registered")

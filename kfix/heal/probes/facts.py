@@ -14,7 +14,7 @@ from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.reading import BrokerRegistration, LogDirs, PartitionReading
 from kfix.core.snapshot.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, Snapshot, TopicPartition
 from kfix.heal.model.facts import Fact, FactJson, FactKey, split_key
-from kfix.heal.probes.resources import effective_value, own_value
+from kfix.heal.probes.configs import effective_value, own_value
 
 _STATE: Mapping[str, Callable[[PartitionState], FactJson]] = {
     "leader": lambda state: state.leader,

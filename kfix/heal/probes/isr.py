@@ -13,9 +13,8 @@ from kfix.core.snapshot.reading import BrokerRegistration, PartitionReading, Res
 from kfix.core.snapshot.snapshot import Mode
 from kfix.core.wording import ago
 from kfix.heal.model.answer import Answer, judge
-from kfix.heal.probes.assignments import ids
-from kfix.heal.probes.base import partition_probe, probe, state_probe
-from kfix.heal.probes.words import gaps, state_words
+from kfix.heal.probes.base import gaps, partition_probe, probe, state_probe, state_words
+from kfix.heal.probes.moves import ids
 
 
 @state_probe("a member of the ISR is registered", "a registered member of the ISR", facts=("isr", "live_isr"))

@@ -1,17 +1,68 @@
-"""Probes about reassignments."""
+"""Probes about assignments and reassignments."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kfix.core.args import ArgKind, Args, parse_partition
-from kfix.core.errors import RefusedError
+from kfix.core.errors import RefusedError, UnreachableError
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.reading import PartitionReading
-from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.heal.model.answer import Answer, judge
-from kfix.heal.model.facts import ReadFact, about
-from kfix.heal.probes.assignments import ids, move_words, moved, original_of, standing, under_way
-from kfix.heal.probes.base import ON_PARTITION, partition_probe, probe
-from kfix.heal.probes.words import state_words
+from kfix.heal.model.facts import ReadFact, about, show_value
+from kfix.heal.probes.base import ON_PARTITION, partition_probe, probe, state_words
+
+# A partition's replicas, and whether they are being moved, as the record and the controller report them.
+#
+# The controller drops a finished move from its list a moment before or after the record is rewritten: a move is under
+# way as long as either of them lists it.
+
+
+def standing(reader: ClusterReader, tp: TopicPartition) -> Assignment | None:
+    """Returns the assignment, None where the partition does not exist.
+
+    Raises UnreachableError where the record or the list of moves cannot be read.
+    """
+    return moved(reader.recorded(tp), reader.reassignments().get(tp))
+
+
+def moved(reading: PartitionReading, move: Assignment | None) -> Assignment | None:
+    recorded = reading.assignment
+    if recorded is None and reading.errors:
+        raise UnreachableError(f"{reading.tp}: the assignment could not be read: {'; '.join(reading.errors)}")
+    return recorded if recorded is None or move is None or under_way(recorded) else move
+
+
+def under_way(assignment: Assignment) -> bool:
+    return bool(assignment.adding or assignment.removing)
+
+
+def target_of(assignment: Assignment) -> tuple[int, ...]:
+    """Returns the replicas after the move."""
+    return tuple(b for b in assignment.replicas if b not in assignment.removing)
+
+
+def original_of(assignment: Assignment) -> tuple[int, ...]:
+    """Returns the replicas after a cancel. Kafka does not keep their order (ReplicaAssignment.originReplicas)."""
+    return tuple(b for b in assignment.replicas if b not in assignment.adding)
+
+
+def ids(brokers: Iterable[int]) -> str:
+    return show_value(tuple(brokers))
+
+
+def move_words(assignment: Assignment | None) -> str:
+    if assignment is None:
+        return "the partition does not exist"
+    if not under_way(assignment):
+        return f"replicas {ids(assignment.replicas)}, no move under way"
+    parts = (("adding", assignment.adding), ("removing", assignment.removing))
+    doing = ", ".join(f"{word} {ids(brokers)}" for word, brokers in parts if brokers)
+    return f"moving from {ids(original_of(assignment))} to {ids(target_of(assignment))}: {doing}"
+
+
+# Probes about reassignments.
 
 
 @probe(

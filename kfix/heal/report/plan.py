@@ -14,7 +14,58 @@ from kfix.front.console import block, joined, styled, table
 from kfix.heal.model.facts import fact_lines
 from kfix.heal.model.plan import CheckCall, Gate, Phase, Plan, PlannedStep
 from kfix.heal.model.runbook import Runbook
-from kfix.heal.report.restored import print_offsets
+from kfix.heal.probes.groups import offsets_of, shown_offset
+
+# The table of a plan that commits offsets: group, topic, partition, and the offset before and after.
+
+_COMMIT = "offsets.commit"
+_MOST_ROWS = 200
+
+
+def print_offsets(plan: Plan, console: Console) -> None:
+    """Prints the table, if the plan commits offsets; the plan file has the rows beyond the 200th."""
+    rows = [
+        (step.args.text("group"), tp.topic, str(tp.partition), shown_offset(before.get(tp)), shown_offset(after))
+        for step in plan.steps
+        if step.action == _COMMIT
+        for before in (offsets_of(step.args, "offsets_before"),)
+        for tp, after in sorted(offsets_of(step.args).items())
+    ]
+    if not rows:
+        return
+    made = table(header_style="bold", padding=(0, 2, 0, 0))
+    for name in ("group", "topic"):
+        made.add_column(name, overflow="fold")
+    for name in ("partition", "from", "to"):
+        made.add_column(name, justify="right")
+    for row in rows[:_MOST_ROWS]:
+        made.add_row(*row)
+    console.print(made)
+    if len(rows) > _MOST_ROWS:
+        console.print(f"and {len(rows) - _MOST_ROWS} more offsets, in the plan file (--output-file FILE)")
+    console.print()
+
+
+# Prints the differences between two plans, and notes on a plan that is shown again.
+
+
+def print_differences(rows: Iterable[tuple[str, str, str]], console: Console) -> None:
+    """Prints (what, as it was, as it is) rows, or that there are none."""
+    found = table(header_style="bold", padding=(0, 2, 0, 0))
+    for name in ("differs", "was", "is"):
+        found.add_column(name, overflow="fold")
+    for row in rows:
+        found.add_row(*row)
+    if found.row_count:
+        console.print(found)
+    else:
+        console.print(styled("no differences", "green"))
+
+
+def print_notes(notes: Iterable[str], console: Console) -> None:
+    for note in notes:
+        console.print(styled(f"note: {note}", "yellow"), soft_wrap=True)
+
 
 _COLOURS = {
     Gate.AUTO: "dim",

@@ -17,8 +17,7 @@ from kfix.core.run import Aborted
 from kfix.front.console import block, joined, styled
 from kfix.heal.model.answer import Answer
 from kfix.heal.model.plan import CheckCall, Plan
-from kfix.heal.report.progress import ProgressLine
-from kfix.heal.report.words import run_words, step_words
+from kfix.heal.report.words import ProgressLine, run_words, step_words
 
 Record = Mapping[str, Any]
 

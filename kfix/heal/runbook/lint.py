@@ -16,9 +16,8 @@ from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Gate
 from kfix.heal.probes.registry import ALL as PROBES
 from kfix.heal.runbook.placements import KINDS
-from kfix.heal.runbook.references import names_in
+from kfix.heal.runbook.references import ITEMS, PARTITIONS, names_in, source_of
 from kfix.heal.runbook.schema import OPERATORS, TOGETHER
-from kfix.heal.runbook.sources import ITEMS, PARTITIONS, source_of
 
 _CHECK_FIELDS = frozenset({"check", "when", "for_each"})
 

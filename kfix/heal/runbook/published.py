@@ -16,8 +16,8 @@ from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Gate
 from kfix.heal.probes.registry import ALL as PROBES
 from kfix.heal.runbook.placements import KINDS
+from kfix.heal.runbook.references import ITEMS
 from kfix.heal.runbook.schema import OPERATORS, PLAIN, TOGETHER, RunbookModel
-from kfix.heal.runbook.sources import ITEMS
 
 Json = dict[str, Any]
 

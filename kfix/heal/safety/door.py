@@ -19,8 +19,8 @@ from kfix.core.snapshot.reading import ChangeResult
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Gate, Phase, Plan, PlannedStep
 from kfix.heal.plan.planfile import seal
-from kfix.heal.policy.policy import Policy
-from kfix.heal.safety.cut_network import refuse_while_cut
+from kfix.heal.policy import Policy
+from kfix.heal.safety.refusals import refuse_while_cut
 
 #: A diagnosis older than this (seconds) is repeated before a change.
 DIAGNOSIS_SECONDS = 30.0

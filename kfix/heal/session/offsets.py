@@ -9,7 +9,7 @@ from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.offsets import GroupOffsets, SavedOffsets
 from kfix.core.snapshot.snapshot import LogEnd, TopicPartition
 from kfix.core.wording import several, some
-from kfix.heal.probes.positions import leader_log
+from kfix.heal.probes.groups import leader_log
 
 _SHOWN = 3
 

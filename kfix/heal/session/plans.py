@@ -17,8 +17,8 @@ from kfix.heal.gate.gates import flags
 from kfix.heal.model.plan import Plan, PlannedStep
 from kfix.heal.placement.reassignment_json import render
 from kfix.heal.plan import planfile
-from kfix.heal.plan.explain import explain
 from kfix.heal.plan.plandiff import differences
+from kfix.heal.plan.steps import explain
 from kfix.heal.session.site import Site
 
 

@@ -27,11 +27,11 @@ from kfix.heal.placement.judge import judge
 from kfix.heal.placement.reassignment_json import parse
 from kfix.heal.planning import matching
 from kfix.heal.planning.matching import TOPIC, topics_of
-from kfix.heal.planning.params import complete, parse_params
 from kfix.heal.planning.planner import AlreadyMet, make_plan
-from kfix.heal.policy.policy import Policy
+from kfix.heal.planning.values import complete, parse_params
+from kfix.heal.policy import Policy
 from kfix.heal.runbook.placements import PlacementInput, world_of
-from kfix.heal.safety.cut_network import refuse_while_cut
+from kfix.heal.safety.refusals import refuse_while_cut
 from kfix.heal.session.offsets import compared, gaps, left_out, rules_of
 from kfix.heal.session.site import Site
 

@@ -10,11 +10,9 @@ from kfix.core.run import RunSummary
 from kfix.front.text import utf8
 from kfix.heal.execution.rethrottle import request_throttle
 from kfix.heal.execution.run import whoami
-from kfix.heal.journal.history import summaries, summary
 from kfix.heal.journal.journal import ReadBack
 from kfix.heal.journal.replay import replay
-from kfix.heal.journal.runs import RunDir
-from kfix.heal.journal.unfinished import process_here
+from kfix.heal.journal.runs import RunDir, process_here, summaries, summary
 from kfix.heal.model.plan import Gate
 from kfix.heal.session.site import Site
 

@@ -22,19 +22,18 @@ from kfix.core.run import Aborted
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import DiagnosisTimes
 from kfix.heal.execution.context import Context, RunResult
-from kfix.heal.execution.rolling_back import or_roll_back, run_or_roll_back
-from kfix.heal.execution.run import abort, created_now, prove_again, resume
+from kfix.heal.execution.run import abort, created_now, or_roll_back, prove_again, resume, run_or_roll_back
 from kfix.heal.gate.countersign import signer
 from kfix.heal.gate.gates import Given, parse_given
 from kfix.heal.journal.journal import Listener
 from kfix.heal.journal.runs import RunDir
 from kfix.heal.model.plan import Plan
 from kfix.heal.planning.origin import refuse_forged
-from kfix.heal.policy.policy import NO_POLICY, Policy
-from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.policy import NO_POLICY, Policy
+from kfix.heal.rollback import make_rollback
 from kfix.heal.safety.door import Diagnosed, Door
 from kfix.heal.safety.proof import Asked, Proof
-from kfix.heal.safety.target import refuse_other_cluster
+from kfix.heal.safety.refusals import refuse_other_cluster
 from kfix.heal.session.request import HealRequest, Matched, Nothing, match, plan_for
 from kfix.heal.session.site import Site
 

@@ -11,7 +11,7 @@ from kfix.core.errors import UsageError
 from kfix.core.places import config_home, state_home
 from kfix.heal.journal.runs import RunStore
 from kfix.heal.model.runbook import Runbook
-from kfix.heal.policy.policy import NO_POLICY, Policy
+from kfix.heal.policy import NO_POLICY, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Site:
                 return NO_POLICY
             path = usual
         # Importing pydantic and the YAML reader takes 0.1 s, which only a site with a policy needs.
-        from kfix.heal.policy.policyfile import load_policy  # noqa: PLC0415
+        from kfix.heal.policy import load_policy  # noqa: PLC0415
 
         return load_policy(path)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kfix.core.snapshot.quorum import ELR_FEATURE, EligibleLeaders
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
-from kfix.heal.actions.ordering import LogPosition
+from kfix.heal.actions.elections import LogPosition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.kraft_clusters import HIGH, kraft, quorum
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import ChangeKind, Diagnosis, Finding, Remedy
-from kfix.heal.actions.ordering import longest, put_first
+from kfix.heal.actions.elections import longest, put_first
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.diagnostics.leaderless_model import BROKERS, UNCLEAN, Cluster, Partition, clusters, happen, history
 

@@ -13,13 +13,13 @@ from kfix.core.diagnosis.finding import ChangeKind, Finding, Remedy
 from kfix.core.errors import RefusedError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.heal.memory.incidents import ALL, PreparedIncident, requested
-from kfix.heal.memory.incidents.eligible import ORDERS
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.incidents.partitions import ORDERS
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.memory.state import ElectionState
 from kfix.heal.model.plan import Created
 from kfix.heal.planning.matching import TOPIC, request
-from kfix.heal.planning.params import parse_params
 from kfix.heal.planning.planner import make_plan
+from kfix.heal.planning.values import parse_params
 from kfix.heal.runbook.catalogue import load
 from kfix.heal.runbook.placements import PlacementInput
 from kfix_diagnostics.engine import diagnose

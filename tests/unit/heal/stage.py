@@ -19,7 +19,7 @@ from kfix.heal.memory.incidents.prepared import PreparedIncident
 from kfix.heal.model.plan import Created, Plan
 from kfix.heal.plan import planfile
 from kfix.heal.planning.planner import AlreadyMet, make_plan
-from kfix.heal.policy.policy import NO_POLICY
+from kfix.heal.policy import NO_POLICY
 from kfix.heal.runbook.placements import PlacementInput
 from kfix.heal.safety.door import Door
 from tests import shipped

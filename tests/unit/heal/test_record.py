@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kfix.heal.memory.cluster import MemoryCluster
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.record import record_to_plan_with
 
 

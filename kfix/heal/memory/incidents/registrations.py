@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.memory.incidents.prepared import PreparedIncident, requested
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.kraft import MemoryKraftCluster
 
 GHOST = 4
 

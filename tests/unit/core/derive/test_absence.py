@@ -16,7 +16,7 @@ from kfix.core.snapshot.memory import Memory
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.diagnose.report.verdict import exit_code
 from kfix.heal.memory.cluster import MemoryCluster
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.watch.model import TurnKind, Watched
 from kfix.watch.turns import compare
 from kfix_diagnostics.engine import diagnose

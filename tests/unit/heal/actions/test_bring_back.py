@@ -14,7 +14,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.base import ActionStatus, NotApplicable
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.memory.incidents import ALL as INCIDENTS
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.probes.facts import FactReader
 
 ACTION = ACTIONS["manual.bring_back"]

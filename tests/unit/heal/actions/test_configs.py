@@ -10,7 +10,7 @@ from kfix.core.snapshot.reading import ConfigValue, ResourceKind
 from kfix.heal.actions.base import ActionStatus, NotApplicable
 from kfix.heal.actions.durability import RULES, gate_of, stake
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.actions.throttle_replicas import union
+from kfix.heal.actions.throttles import union
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.model.plan import Gate, Risk
 from tests.each import for_each

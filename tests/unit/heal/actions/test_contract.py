@@ -17,7 +17,7 @@ from kfix.heal.actions.registry import described
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.memory.incidents import STUCK
-from kfix.heal.memory.incidents.load_failures import FAILED
+from kfix.heal.memory.incidents.coordinators import FAILED
 from kfix.heal.model.facts import split_key
 from kfix.heal.model.plan import CheckCall, Gate, Risk
 from kfix.heal.probes.configs import COMPACTION

@@ -11,7 +11,7 @@ from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.faults import Call
 from kfix.heal.memory.incidents import ALL as INCIDENTS
-from kfix.heal.memory.incidents.members import GROUP, member
+from kfix.heal.memory.incidents.groups import GROUP, member
 from kfix.heal.model.plan import Gate
 from kfix.heal.probes.registry import ask
 from tests.unit.heal.actions.acting import carry_out, freeze, guards_pass, progress, proved

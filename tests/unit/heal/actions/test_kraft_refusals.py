@@ -11,8 +11,8 @@ from kfix.core.snapshot.snapshot import Assignment
 from kfix.heal.actions.base import NotApplicable
 from kfix.heal.memory.configs import MIN_ISR, UNCLEAN
 from kfix.heal.memory.incidents import ALL as INCIDENTS
-from kfix.heal.memory.incidents.eligible import ORDERS
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.incidents.partitions import ORDERS
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.model.plan import CheckCall
 from kfix.heal.probes.registry import ask
 from tests.unit.heal.actions.acting import ON_TP, TP, carry_out, freeze, guards_pass, on_tp, undo_of

@@ -14,7 +14,7 @@ from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.model.facts import about
 from kfix.heal.probes.facts import read_facts
-from kfix.heal.safety.drift import PlannedFacts
+from kfix.heal.safety.refusals import PlannedFacts
 from tests.unit.heal.actions.acting import (
     RATES,
     TP,

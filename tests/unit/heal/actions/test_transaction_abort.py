@@ -11,7 +11,7 @@ from kfix.core.args import Args
 from kfix.core.errors import RefusedError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.base import ActionStatus, NotApplicable
-from kfix.heal.actions.transaction_abort import TransactionAbort
+from kfix.heal.actions.transactions import TransactionAbort
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.model.answer import Verdict

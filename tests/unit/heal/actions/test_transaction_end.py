@@ -9,7 +9,7 @@ from kfix.core.errors import RefusedError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import ONGOING
 from kfix.heal.actions.base import ActionStatus, NotApplicable
-from kfix.heal.actions.transaction_end import TransactionEnd
+from kfix.heal.actions.transactions import TransactionEnd
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.model.answer import Verdict

@@ -14,7 +14,7 @@ from kfix.heal.execution.context import OpenRun, RunProgress
 from kfix.heal.journal.journal import Journal, Samples
 from kfix.heal.model.plan import Plan, PlannedStep
 from kfix.heal.plan.planfile import seal
-from kfix.heal.safety.drift import PlannedFacts
+from kfix.heal.safety.refusals import PlannedFacts
 from tests.unit.heal.stage import Stage
 
 

@@ -22,9 +22,8 @@ from kfix.heal.actions.registry import ALL
 from kfix.heal.execution.change import FRESH_SECONDS, LATE_SECONDS, Change
 from kfix.heal.execution.context import RunProgress
 from kfix.heal.execution.guards import Guards
-from kfix.heal.journal.clocks import surely_since
 from kfix.heal.journal.journal import Journal, JournalError
-from kfix.heal.journal.replay import replay
+from kfix.heal.journal.replay import replay, surely_since
 from kfix.heal.model.plan import CheckCall, PlannedStep
 from kfix.heal.safety.outcomes import Outcome, Stop
 from tests.unit.heal.execution.parts import opened

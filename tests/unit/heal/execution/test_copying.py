@@ -11,8 +11,7 @@ import pytest
 from kfix.core.errors import UnreachableError
 from kfix.heal.actions.base import Copied
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.execution.copying import Meter
-from kfix.heal.execution.waiting import Wait, Waits
+from kfix.heal.execution.waiting import Meter, Wait, Waits
 from kfix.heal.journal.journal import Journal
 from tests.unit.heal.execution.parts import growing, opened
 from tests.unit.heal.stage import Stage

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kfix.heal.execution.components import Components
-from kfix.heal.execution.interrupted_moves import InterruptedMoves, Way, choose
-from kfix.heal.journal.interrupts import Terminated
+from kfix.heal.execution.restore import InterruptedMoves, Way, choose
+from kfix.heal.journal.journal import Terminated
 from kfix.heal.model.plan import Gate
-from kfix.heal.policy.policy import NO_POLICY, Policy
+from kfix.heal.policy import NO_POLICY, Policy
 from kfix.heal.safety.door import Door
 from tests.each import for_each
 from tests.unit.heal.execution.parts import growing, parts

@@ -8,8 +8,7 @@ import pytest
 
 from kfix.core.snapshot.snapshot import Assignment
 from kfix.heal.execution.context import RunProgress
-from kfix.heal.execution.interrupted_moves import moves_of
-from kfix.heal.execution.restore import rollback_command, still_moving
+from kfix.heal.execution.restore import moves_of, rollback_command, still_moving
 from tests.unit.heal.execution.parts import growing, parts
 from tests.unit.heal.stage import Stage
 

@@ -18,7 +18,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.execution.run import prove_again
 from kfix.heal.journal.replay import replay
 from kfix.heal.memory.state import ElectionState
-from kfix.heal.plan.explain import explain
+from kfix.heal.plan.steps import explain
 from kfix.heal.safety.outcomes import Outcome
 from tests.unit.heal.stage import Answers, Stage, leave_stuck
 

@@ -15,7 +15,7 @@ from kfix.core.errors import (
     RefusedError,
 )
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
-from kfix.heal.execution.host_lock import cluster_lock
+from kfix.heal.execution.locks import cluster_lock
 from kfix.heal.safety.outcomes import Outcome
 from tests.unit.heal.stage import Answers, Stage, reseal
 from tests.waiting import seconds

@@ -11,8 +11,8 @@ import pytest
 
 from kfix.core.errors import NotProvedError, StoppedError
 from kfix.front.console import console_on
-from kfix.heal.report.progress import ProgressLine, wait_words
 from kfix.heal.report.run import RunReporter
+from kfix.heal.report.words import ProgressLine, wait_words
 from tests.unit.heal.stage import Answers, Stage, leave_stuck
 
 WAIT: Mapping[str, Any] = {

@@ -6,8 +6,7 @@ import signal
 import pytest
 
 from kfix.core.clock import SystemClock
-from kfix.heal.journal.interrupts import held_back
-from kfix.heal.journal.journal import Journal, read_back
+from kfix.heal.journal.journal import Journal, held_back, read_back
 
 
 class Interrupted:

@@ -14,10 +14,8 @@ import pytest
 from kfix.core.errors import ApprovalError, KfixError, RefusedError, StoppedError, UsageError
 from kfix.core.places import state_home
 from kfix.core.snapshot.reading import ChangeResult
-from kfix.heal.journal.history import summary
-from kfix.heal.journal.interrupts import held_back
-from kfix.heal.journal.journal import read_back
-from kfix.heal.journal.runs import RunDir, RunStore
+from kfix.heal.journal.journal import held_back, read_back
+from kfix.heal.journal.runs import RunDir, RunStore, summary
 from tests.each import for_each
 from tests.unit.heal.stage import Answers, Stage
 

@@ -20,7 +20,7 @@ from kfix.diagnose.report.json_findings import as_dict
 from kfix.diagnose.report.table import findings_text
 from kfix.diagnose.report.verdict import exit_code, nagios_exit_code, nagios_line
 from kfix.heal.journal.journal import Journal
-from kfix.heal.journal.unfinished import unfinished
+from kfix.heal.journal.runs import unfinished
 from kfix.heal.unfinished import with_unfinished
 
 

@@ -22,7 +22,7 @@ from kfix.heal.live import changer as live_changer
 from kfix.heal.live import controllers as live_controllers
 from kfix.heal.live import kraft_authority as live
 from kfix.heal.live.changer import LiveChanger
-from kfix.heal.live.host_scope import NO_LOCK, NoClusterLock
+from kfix.heal.live.clusters import NO_LOCK, NoClusterLock
 from kfix.heal.live.kraft_authority import KraftAuthority
 from tests.each import for_each
 

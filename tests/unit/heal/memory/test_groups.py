@@ -7,7 +7,7 @@ from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.groups import MemoryGroup
-from kfix.heal.memory.incidents.members import member
+from kfix.heal.memory.incidents.groups import member
 
 A, B, STATIC = member("a-1"), member("b-1"), member("s-1", "worker-7")
 

@@ -9,8 +9,8 @@ from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import Mode, TopicPartition
 from kfix.heal.memory.configs import MIN_ISR, UNCLEAN
-from kfix.heal.memory.incidents.eligible import ORDERS, eligible_waits
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.incidents.partitions import ORDERS, eligible_waits
+from kfix.heal.memory.kraft import MemoryKraftCluster
 
 
 def waiting() -> MemoryKraftCluster:

@@ -6,12 +6,11 @@ from collections import Counter
 
 from kfix.heal.placement.impact import batches
 from kfix.heal.placement.judge import PlacementSeverity, judge
-from kfix.heal.placement.load import most_racks, racks_of
 from kfix.heal.placement.raise_rf import change_rf
 from kfix.heal.placement.reassignment_json import parse, render
 from kfix.heal.placement.replace import replace_as, replace_brokers
 from kfix.heal.placement.spread import preferred, spread
-from kfix.heal.placement.world import Move, PlacementError, World, as_pair
+from kfix.heal.placement.world import Move, PlacementError, World, as_pair, most_racks, racks_of
 from tests.unit.heal.placement.clusters import applied, shuffled
 
 

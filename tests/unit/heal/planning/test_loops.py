@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.heal.memory.incidents.replicas import left_over_throttles
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.incidents.partitions import left_over_throttles
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.planning.loops import Items
 from kfix.heal.runbook.placements import PlacementInput
 

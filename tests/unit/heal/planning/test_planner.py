@@ -16,7 +16,7 @@ from kfix.core.errors import RefusedError, UnreachableError, UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.model.plan import Gate
 from kfix.heal.plan import planfile
-from kfix.heal.plan.explain import explain
+from kfix.heal.plan.steps import explain
 from kfix.heal.planning.origin import refuse_forged
 from kfix.heal.planning.planner import AlreadyMet, make_plan
 from tests.unit.heal.stage import Stage, created, reseal

@@ -8,7 +8,7 @@ from kfix.core.args import ArgValue
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from tests.unit.heal.actions.acting import ON_TP, TP, four_brokers
 
 ON_ELIGIBLE: Mapping[str, ArgValue] = {"partition": "orders-2"}

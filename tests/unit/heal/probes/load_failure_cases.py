@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from kfix.core.args import ABSENT, ArgValue
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
-from kfix.heal.memory.incidents.load_failures import FAILED
+from kfix.heal.memory.incidents.coordinators import FAILED
 from kfix.heal.memory.load_failures import Stage
 from kfix.heal.probes.configs import COMPACTION
 from kfix.heal.probes.coordinators import group_on

@@ -10,7 +10,7 @@ from kfix.core.args import Args, ArgValue
 from kfix.core.errors import RefusedError
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.heal.memory.cluster import MemoryCluster
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.model.answer import Answer, Verdict
 from kfix.heal.model.facts import split_key
 from kfix.heal.model.plan import CheckCall

@@ -12,8 +12,8 @@ from kfix.core.args import Args
 from kfix.front.console import console_on
 from kfix.heal.model.answer import Answer, Verdict
 from kfix.heal.model.plan import CheckCall
-from kfix.heal.report.progress import progress_words, time_words
 from kfix.heal.report.run import RunReporter, closing
+from kfix.heal.report.words import progress_words, time_words
 from tests.each import for_each
 from tests.unit.heal.stage import Stage, reseal
 

@@ -10,7 +10,7 @@ import pytest
 from kfix.front.console import console_on
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.actions.registry import described
-from kfix.heal.plan.explain import explain
+from kfix.heal.plan.steps import explain
 from kfix.heal.report.page import ActionWords, page
 from kfix.heal.report.plan import print_plan, print_runbooks
 from kfix.heal.report.run import RunReporter, closing

@@ -9,7 +9,7 @@ import pytest
 from kfix.core.args import Args
 from kfix.core.errors import RefusedError
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
-from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.rollback import make_rollback
 from tests.unit.heal.stage import Stage, created
 
 TP = TopicPartition("orders", 0)

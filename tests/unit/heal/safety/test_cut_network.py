@@ -6,7 +6,7 @@ import pytest
 
 from kfix.core.diagnosis.finding import Cause, Confidence
 from kfix.core.errors import RefusedError
-from kfix.heal.safety.cut_network import cuts_in, refuse_while_cut
+from kfix.heal.safety.refusals import cuts_in, refuse_while_cut
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.clusters import base, isr_gone

@@ -16,7 +16,7 @@ from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.core.timing import DiagnosisTimes
 from kfix.heal.memory.incidents import ALL
 from kfix.heal.model.plan import Gate
-from kfix.heal.policy.policy import NO_POLICY, Policy
+from kfix.heal.policy import NO_POLICY, Policy
 from kfix.heal.safety.door import DIAGNOSIS_SECONDS, Diagnosed, Door, Passage
 from kfix_diagnostics.engine import diagnose as judge
 from tests.places import ROOT

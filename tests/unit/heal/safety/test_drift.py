@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.model.facts import Fact, FactJson
-from kfix.heal.safety.drift import Drift, PlannedFacts
+from kfix.heal.safety.refusals import Drift, PlannedFacts
 from tests.each import for_each
 from tests.unit.heal.stage import Stage
 

@@ -20,7 +20,7 @@ from kfix.heal.live.authority import ZooKeeperAuthority
 from kfix.heal.live.kraft_authority import KraftAuthority
 from kfix.heal.live.reader import LiveReader
 from kfix.heal.plan import planfile
-from kfix.heal.rollback.planning import make_rollback
+from kfix.heal.rollback import make_rollback
 from tests.unit.heal.stage import Stage, created
 
 PLAINTEXT = ClientSecurity("PLAINTEXT")

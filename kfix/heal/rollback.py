@@ -1,7 +1,4 @@
-"""Rollback planning: a plan of its own that reverts a run, made of the inverses of its changes, last first.
-
-Changes that cannot be reverted are named up front. Finished copies are kept unless everything is to be reverted.
-"""
+"""Rollback planning: a plan of its own that reverts a run, made of the inverses of its changes, last change first."""
 
 from __future__ import annotations
 
@@ -17,27 +14,39 @@ from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.heal.actions.base import NotApplicable
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.journal.replay import UNDO, replay
+from kfix.heal.journal.replay import UNDO, Replay, replay
 from kfix.heal.journal.runs import RunDir, RunStore
-from kfix.heal.model.plan import (
-    CheckCall,
-    Created,
-    Gate,
-    Goal,
-    OnFailure,
-    Plan,
-    PlannedStep,
-    Skipped,
-    Undo,
-)
+from kfix.heal.model.plan import CheckCall, Created, Gate, Goal, OnFailure, Plan, PlannedStep, Skipped, Undo
 from kfix.heal.plan.fidelity import without_estimates
 from kfix.heal.plan.planfile import longest_life, seal
 from kfix.heal.plan.steps import StepShape, build_step
-from kfix.heal.probes.assignments import target_of
 from kfix.heal.probes.facts import FactReader
-from kfix.heal.rollback.order import order_left
+from kfix.heal.probes.moves import target_of
 from kfix.heal.safety.proof import lasting
-from kfix.heal.safety.target import refuse_elsewhere
+from kfix.heal.safety.refusals import refuse_elsewhere
+
+# Moves that an interrupted run cancelled itself, and the order of replicas that it did not restore.
+#
+# After a cancel Kafka keeps the former replicas but not their order (docs/facts/operations.md), so another replica may
+# become the preferred leader. A run that dies between the cancel and the step that restores the order leaves it so.
+
+
+def order_left(plan: Plan, known: Replay, reader: ClusterReader) -> Iterator[tuple[PlannedStep, tuple[int, ...]]]:
+    """Yields each such move with the replicas in their present order, read from the cluster."""
+    for move in plan.steps:
+        if UNDO + move.id not in known.done or move.inverse is None:
+            continue
+        assignment = reader.partition(move.args.tp()).assignment
+        if assignment is None or assignment.adding or assignment.removing:
+            continue
+        now, before = assignment.replicas, move.inverse.args.brokers("replicas")
+        if now != before and {*now} == {*before}:
+            yield move, now
+
+
+# Rollback planning: a plan of its own that reverts a run, made of the inverses of its changes, last first.
+#
+# Changes that cannot be reverted are named up front. Finished copies are kept unless everything is to be reverted.
 
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}(-[0-9]{1,2})?")
 #: What a run takes back itself.

@@ -1,14 +1,68 @@
-"""Incidents of transactions that do not end, with the facts that the diagnostics give."""
+"""Incidents of groups: members, committed offsets, and transactions that do not end."""
 
 from __future__ import annotations
 
+from kfix.core.derive.restoring import OffsetsItem
 from kfix.core.diagnosis.finding import FactValue
+from kfix.core.snapshot.group_reading import GroupMember
 from kfix.core.snapshot.offsets import StoredOffset
-from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.snapshot import LogEnd, TopicPartition
 from kfix.core.snapshot.transactions import ONGOING, TransactionState
 from kfix.heal.memory.cluster import MemoryCluster
-from kfix.heal.memory.incidents.prepared import PreparedIncident, found
+from kfix.heal.memory.groups import MemoryGroup
+from kfix.heal.memory.incidents.prepared import PreparedIncident, found, requested
 from kfix.heal.memory.transactions import hold
+
+# Incidents of the members of a group: one does not join again, and the group does not leave its rebalance.
+
+GROUP = "payments"
+
+
+def member(name: str, instance: str = "") -> GroupMember:
+    return GroupMember(name, name.rpartition("-")[0], "/10.0.0.7", instance, ())
+
+
+def rebalance_held(instance: str = "", kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    """`slow-1` had all partitions; `new-1` has come, and the coordinator waits for `slow-1` to join again."""
+    cluster = kind.healthy()
+    group = cluster.joined[GROUP] = MemoryGroup(GROUP)
+    group.settle(member("slow-1", instance))
+    group.rebalance(member("new-1"))
+    return PreparedIncident(cluster, requested("cluster", ()))
+
+
+def rebalance_held_by_a_static_member() -> PreparedIncident:
+    return rebalance_held("worker-7")
+
+
+# Incidents of committed offsets, with the offsets that were saved from the log.
+
+PAYMENTS, MAIL = "payments", "mail"
+_TOPIC = "orders"
+
+
+def offsets_not_loaded(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    """The coordinator dropped the offsets of two groups; `mail` has committed an older one since, with metadata."""
+    cluster = kind.healthy()
+    for number in range(2):
+        for broker in cluster.brokers:
+            cluster.logs.write(TopicPartition(_TOPIC, number), broker, LogEnd(0, 100), 0)
+    cluster.committed[MAIL] = {TopicPartition(_TOPIC, 0): StoredOffset(3, 0, "")}
+    saved = (
+        OffsetsItem(MAIL, _TOPIC, {TopicPartition(_TOPIC, 0): StoredOffset(40, 0, "")}),
+        OffsetsItem(PAYMENTS, _TOPIC, {TopicPartition(_TOPIC, n): StoredOffset(50 + n, 2, "a note") for n in range(2)}),
+    )
+    return PreparedIncident(cluster, requested("cluster", ()), saved)
+
+
+def offsets_not_loaded_committed_since() -> PreparedIncident:
+    """The same, and `mail` has committed a newer offset after the comparison with the saved ones."""
+    incident = offsets_not_loaded()
+    incident.cluster.committed[MAIL] = {TopicPartition(_TOPIC, 0): StoredOffset(60, 0, "")}
+    return incident
+
+
+# Incidents of transactions that do not end, with the facts that the diagnostics give.
 
 _ORDERS = TopicPartition("orders", 0)
 _GROUP, _ID = "payments", "ledger-writer"

@@ -1,14 +1,134 @@
-"""Incidents of replicas: too few, in the wrong place, or in a reassignment."""
+"""Incidents of leaders, replicas and the ISR, and the healthy cluster they are compared with."""
 
 from __future__ import annotations
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Severity
 from kfix.core.snapshot.reading import ResourceKind
-from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.snapshot import LogEnd, TopicPartition
 from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.configs import UNCLEAN
 from kfix.heal.memory.incidents.prepared import PreparedIncident, found, requested
-from kfix.heal.memory.kraft_cluster import MemoryKraftCluster
+from kfix.heal.memory.kraft import MemoryKraftCluster
+
+# Incidents of leaders and of the ISR, and the healthy cluster they are compared with.
+
+ORDERS = TopicPartition("orders", 2)
+
+
+def healthy() -> PreparedIncident:
+    """Three brokers; every replica is in sync."""
+    cluster = MemoryCluster.healthy()
+    return PreparedIncident(cluster, requested("cluster", ()))
+
+
+def healthy_in_migration() -> PreparedIncident:
+    """The same as `healthy`, while the cluster migrates to KRaft."""
+    incident = healthy()
+    incident.cluster.records.migrating = True
+    return incident
+
+
+def isr_gone() -> PreparedIncident:
+    """The ISR had shrunk to broker 1, which died. 2 is preferred over 3 and has fewer records; only 1 had 100-119."""
+    cluster = MemoryCluster.healthy(topics={OFFSETS_TOPIC: 50})
+    cluster.add_partition(ORDERS, (1, 2, 3))
+    cluster.corrupt_state(ORDERS, leader=1, isr=(1,))
+    cluster.control.poked(ORDERS)
+    cluster.append(ORDERS, 20, (1,))
+    cluster.logs.write(ORDERS, 2, LogEnd(0, 60), 0)
+    cluster.kill(1)
+    return PreparedIncident(cluster, found("KFX103", "ISR on broker 1", (ORDERS,)))
+
+
+def no_live_replica() -> PreparedIncident:
+    """Both replicas of a partition are on dead brokers; the other brokers are alive."""
+    cluster = MemoryCluster.healthy(4, topics={OFFSETS_TOPIC: 50}, replication=3)
+    cluster.add_partition(ORDERS, (3, 4))
+    cluster.kill(3)
+    cluster.kill(4)
+    return PreparedIncident(cluster, found("KFX104", "broker 4", (ORDERS,)))
+
+
+def under_min_isr(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    """min.insync.replicas is 2, and two of three replicas are on dead brokers; the leader is alive."""
+    cluster = kind.healthy(topics={OFFSETS_TOPIC: 50})
+    tp = TopicPartition("orders", 0)
+    cluster.add_partition(tp, (1, 2, 3))
+    cluster.records.topic_configs["orders"] = {"min.insync.replicas": "2"}
+    cluster.kill(2)
+    cluster.kill(3)
+    return PreparedIncident(cluster, found("KFX301", "orders", (tp,)))
+
+
+def leader_skew(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    """Brokers 2 and 3 were restarted: 1 leads everything, though it is preferred for a third."""
+    cluster = kind.healthy(topics={"orders": 6})
+    for broker in (2, 3):
+        cluster.kill(broker)
+    for broker in (2, 3):
+        cluster.revive(broker)
+    cluster.advance(5)
+    return PreparedIncident(cluster, requested("cluster", ()))
+
+
+# Incidents that only KRaft has: a partition without a leader, whose eligible leader replicas matter.
+
+OFFSETS = TopicPartition(OFFSETS_TOPIC, 13)
+
+
+def eligible_waits() -> PreparedIncident:
+    """Broker 3 left first, then 2, then 1; 3 is back, which has the fewest records. Only 1 had 120 to 139."""
+    cluster = MemoryKraftCluster.healthy(topics={OFFSETS_TOPIC: 0})
+    cluster.settings.properties["min.insync.replicas"] = "2"
+    cluster.add_partition(ORDERS, (3, 2, 1))
+    cluster.shut_down(3)
+    cluster.append(ORDERS, 20, (1, 2))
+    cluster.kill(2)
+    cluster.append(ORDERS, 20, (1,))
+    cluster.kill(1)
+    cluster.revive(3)
+    return PreparedIncident(cluster, found("KFX119", "eligible brokers 1, 2", (ORDERS,)))
+
+
+def eligible_waits_unclean_allowed() -> PreparedIncident:
+    """The same as `eligible_waits`, with unclean elections allowed on the topic."""
+    incident = eligible_waits()
+    incident.cluster.changer.alter_configs(ResourceKind.TOPIC, "orders", {UNCLEAN: "true"})
+    return incident
+
+
+def eligible_waits_last_leader_back() -> PreparedIncident:
+    """The same as `eligible_waits`, and broker 1 is back, which is no longer eligible; 2 still is, and is dead."""
+    incident = eligible_waits()
+    incident.cluster.revive(1)
+    return incident
+
+
+def eligible_waits_quorum_lost() -> PreparedIncident:
+    """The same as `eligible_waits`, and no controller answers."""
+    incident = eligible_waits()
+    incident.cluster.faults.unreadable["quorum"] = "no active controller answers"
+    return incident
+
+
+def eligible_forgotten() -> PreparedIncident:
+    """The same as `eligible_waits`, and min.insync.replicas was set since: no replica is eligible any more."""
+    incident = eligible_waits()
+    cluster = incident.cluster
+    cluster.changer.alter_configs(ResourceKind.TOPIC, "orders", {"min.insync.replicas": "1"})
+    return PreparedIncident(cluster, found("KFX103", "empty ISR", (ORDERS,)))
+
+
+def coordinator_silent() -> PreparedIncident:
+    """The leader of an offsets partition gave it up and answers NOT_COORDINATOR for it."""
+    cluster = MemoryKraftCluster.healthy(groups={"payments": 42})
+    leader = cluster.records.states[OFFSETS].leader
+    cluster.brokers[leader].leading.pop(OFFSETS)
+    return PreparedIncident(cluster, found("KFX106", f"broker {leader}", (OFFSETS,)))
+
+
+# Incidents of replicas: too few, in the wrong place, or in a reassignment.
 
 
 def _topic(cluster: MemoryCluster, topic: str) -> tuple[TopicPartition, ...]:
