@@ -1,26 +1,15 @@
-"""A site's policy: it raises gates and lowers limits, never the reverse. Its file is read as strictly as a runbook."""
+"""A site's policy: it raises gates and lowers limits, never the reverse. `policyfile` reads it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path as FilePath
-from typing import Annotated, Literal
 
-from pydantic import Field
-
-from kfix.core.documents.problems import Path, Problem, unknown
-from kfix.core.documents.reading import read_model, read_text
-from kfix.core.documents.shapes import StrictModel
 from kfix.core.errors import RefusedError
 from kfix.core.harmless import lines
-from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.hints import plan_again
 from kfix.heal.model.plan import Caps, Gate, Plan, PlannedStep
 from kfix.heal.plan.planfile import longest_life, seal
-from kfix.heal.runbook.schema import Bytes, Duration
-
-# A site's policy: it raises gates and lowers limits, never the reverse. `policyfile` reads it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,52 +66,3 @@ class Policy:
 
 
 NO_POLICY = Policy()
-
-
-# Reads the policy file: YAML as strict as a runbook's; all mistakes are reported at once as `file:line:col: text`.
-
-
-class PolicyLimits(StrictModel):
-    max_partitions: Annotated[int, Field(ge=0)] | None = None
-    max_brokers: Annotated[int, Field(ge=1)] | None = None
-    max_bytes_moved: Bytes | None = None
-    max_duration: Duration | None = None
-    max_concurrent_moves: Annotated[int, Field(ge=1)] | None = None
-    max_unclean: Annotated[int, Field(ge=0)] | None = None
-    cooldown: Duration | None = None
-
-
-class PolicyModel(StrictModel):
-    """A policy file. Gates are never below the action's floor, limits never above the runbook's."""
-
-    api_version: Annotated[Literal["kfix/v1"], Field(alias="apiVersion")]
-    kind: Literal["Policy"]
-    gates: dict[str, Literal["step", "typed", "two_person"]] = Field(default_factory=dict)
-    limits: PolicyLimits = PolicyLimits()
-
-
-def load_policy(path: FilePath) -> Policy:
-    return parse_policy(read_text(path, "policy"), str(path))
-
-
-def parse_policy(text: str, origin: str) -> Policy:
-    model = read_model(text, PolicyModel, origin=origin, what="policy", more=_floors)
-    gates = {action: Gate[word.upper()] for action, word in model.gates.items()}
-    return Policy(gates, model.limits.model_dump(exclude_none=True), origin)
-
-
-def _floors(data: object) -> Iterator[Problem]:
-    """Checks the plain data, so that a mistake in the structure does not hide others."""
-    gates = data.get("gates") if isinstance(data, dict) else None
-    for name, word in gates.items() if isinstance(gates, dict) else ():
-        path: Path = ("gates", name)
-        if name not in ACTIONS:
-            yield Problem(path, unknown("action", name, ACTIONS), at_key=True)
-            continue
-        floor = ACTIONS[name].gate_floor
-        if floor is Gate.AUTO:
-            yield Problem(
-                path, f"{name} has no gate to raise: it changes nothing, or restores earlier settings", at_key=True
-            )
-        elif isinstance(word, str) and word.upper() in Gate.__members__ and Gate[word.upper()] < floor:
-            yield Problem(path, f"gate {word!r} is below the floor {floor.word!r} of action {name}")

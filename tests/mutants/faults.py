@@ -37,8 +37,9 @@ class Fault:
 
     @property
     def id(self) -> str:
-        digest = hashlib.sha256(repr((self.file, self.old, self.new)).encode()).hexdigest()
-        return f"{Path(self.file).stem}-{digest[:6]}"
+        """Names the fault whatever file its code moves to."""
+        digest = hashlib.sha256(repr((self.part, self.old, self.new)).encode()).hexdigest()
+        return f"{self.part}-{digest[:6]}"
 
     def put_into(self, text: str) -> str:
         """Returns the file with the fault. Raises ValueError if the file has `old` not exactly once."""

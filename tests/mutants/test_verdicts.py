@@ -13,7 +13,7 @@ from tests.places import ROOT
 
 
 def fault(n, **more):
-    return Fault(**{"part": "one", "file": f"file{n}.py", "old": "a", "new": "b", "why": "it is wrong"} | more)
+    return Fault(**{"part": "one", "file": f"file{n}.py", "old": "a", "new": f"b{n}", "why": "it is wrong"} | more)
 
 
 FAULTS = [fault(1), fault(2), fault(3, part="two"), fault(4, equivalent="nobody can see it")]
@@ -21,7 +21,7 @@ KNOWN = {FAULTS[0].id: Result(FAULTS[0].id, "killed", "test_a"), FAULTS[1].id: R
 
 
 def test_a_fault_is_put_in_where_its_text_occurs_once():
-    assert fault(1).put_into("x a y") == "x b y"
+    assert fault(1).put_into("x a y") == "x b1 y"
     for text in ("x y", "a a"):
         with pytest.raises(ValueError, match=r"file1\.py has . times"):
             fault(1).put_into(text)

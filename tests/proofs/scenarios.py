@@ -7,25 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 from kfix.core.snapshot.reading import ChangeResult
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.memory.cluster import MemoryCluster
-from kfix.heal.memory.incidents import ALL, groups, partitions
+from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.memory.incidents.prepared import PreparedIncident
 from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.model.runbook import RawValue, Runbook
 from tests import shipped
 
-INCIDENTS: Mapping[str, Callable[[], PreparedIncident]] = {
-    **ALL,
-    "offsets-not-loaded-kraft": partial(groups.offsets_not_loaded, MemoryKraftCluster),
-    "pending-offsets-kraft": partial(groups.pending_offsets, MemoryKraftCluster),
-    "transaction-marker-lost-kraft": partial(groups.transaction_marker_lost, MemoryKraftCluster),
-    "rebalance-held-kraft": partial(groups.rebalance_held, kind=MemoryKraftCluster),
-    "weak-topic-kraft": partial(partitions.weak_topic, MemoryKraftCluster),
-}
 RUNBOOKS: Mapping[str, Runbook] = shipped.runbooks()
 Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 

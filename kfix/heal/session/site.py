@@ -66,7 +66,7 @@ class Site:
                 return NO_POLICY
             path = usual
         # Importing pydantic and the YAML reader takes 0.1 s, which only a site with a policy needs.
-        from kfix.heal.policy import load_policy  # noqa: PLC0415
+        from kfix.heal.policyfile import load_policy  # noqa: PLC0415
 
         return load_policy(path)
 

@@ -17,7 +17,7 @@ from kfix.core.saved.format import encode
 from kfix.heal.execution.run import abort
 from kfix.heal.journal.runs import RunStore
 from kfix.heal.memory.incidents import ALL as INCIDENTS
-from kfix.heal.policy import load_policy
+from kfix.heal.policyfile import load_policy
 from kfix.heal.rollback import make_rollback
 from kfix.heal.runbook.load import load_file
 from tests.proofs.fuzz.bending import as_text, bent_bytes, bent_data, bent_json, packed

@@ -120,7 +120,7 @@ def eligible_forgotten() -> PreparedIncident:
     return PreparedIncident(cluster, found("KFX103", "empty ISR", (ORDERS,)))
 
 
-def coordinator_silent() -> PreparedIncident:
+def coordinator_silent_kraft() -> PreparedIncident:
     """The leader of an offsets partition gave it up and answers NOT_COORDINATOR for it."""
     cluster = MemoryKraftCluster.healthy(groups={"payments": 42})
     leader = cluster.records.states[OFFSETS].leader

@@ -12,7 +12,8 @@ from kfix.core.errors import InvalidFileError, RefusedError, UsageError
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Caps, Gate, Plan
 from kfix.heal.planning.planner import make_plan
-from kfix.heal.policy import NO_POLICY, Policy, load_policy, parse_policy
+from kfix.heal.policy import NO_POLICY, Policy
+from kfix.heal.policyfile import load_policy, parse_policy
 from tests.unit.heal.stage import Stage, created, reseal
 
 HEAD = "apiVersion: kfix/v1\nkind: Policy\n"
