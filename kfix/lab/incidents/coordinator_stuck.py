@@ -8,7 +8,7 @@ went offline, so no election follows.
 from __future__ import annotations
 
 from kfix.lab.definition.recipes import KRAFT
-from kfix.lab.incidents import metadata_divergence
+from kfix.lab.incidents.metadata_divergence import OPTIONS, diverge
 from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.incident import ZNODES, Incident, IncidentOutcome
 
@@ -22,10 +22,10 @@ from kfix.lab.incidents.setup.incident import ZNODES, Incident, IncidentOutcome
         "starting the dead broker again does not heal it",
     ),
     not_on={KRAFT: ZNODES},
-    options=metadata_divergence.OPTIONS,
+    options=OPTIONS,
 )
 def run(context: IncidentContext) -> IncidentOutcome:
-    diverged = metadata_divergence.diverge(context)
+    diverged = diverge(context)
     where = diverged.where
     context.kill(diverged.written)
     state = context.wait_state(where, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
