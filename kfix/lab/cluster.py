@@ -9,7 +9,7 @@ from kfix.lab.definition.spec import LabSpec, check_name
 from kfix.lab.definition.state import no_such
 from kfix.lab.definition.store import Store, lab_names
 from kfix.lab.network import faults
-from kfix.lab.nodes import power
+from kfix.lab.nodes import failures
 from kfix.lab.nodes.brokers import add_broker, kill_brokers, restart_brokers
 from kfix.lab.nodes.handle import LabHandle
 from kfix.lab.nodes.start import end_lab, start_lab
@@ -19,7 +19,7 @@ from kfix.lab.upgrading import upgrade
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kfix.lab.definition.zone import LinkCut, Zone
+    from kfix.lab.definition.state import LinkCut, Zone
     from kfix.lab.incidents.setup.incident import Broken
     from kfix.lab.status import LabStatus
 
@@ -164,11 +164,11 @@ class Lab(LabHandle):
 
     def power_off(self, zone: str) -> tuple[str, ...]:
         with self.store.busy("power-off"):
-            return power.off(self, zone)
+            return failures.power_off(self, zone)
 
     def power_on(self, zone: str) -> tuple[str, ...]:
         with self.store.busy("power-on"):
-            return power.on(self, zone)
+            return failures.power_on(self, zone)
 
     # --- incidents ------------------------------------------------------------------------------------------------
 

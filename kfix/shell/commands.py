@@ -251,7 +251,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "Undo the incident: restore brokers, replicas, topics, settings and the network.",
             ),
             "grow": Command(
-                "kfix.lab.cli.grow:grow",
+                "kfix.lab.cli.clusters:grow",
                 "Create empty topics until the lab has N partitions, to measure commands on a large cluster.",
             ),
             "workload": Command(

@@ -6,8 +6,7 @@ import pytest
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.lab.clients.commits import Groups
-from kfix.lab.clients.groups import STEMS, name_for
+from kfix.lab.clients.commits import STEMS, Groups, name_for
 from tests.cluster.test_incidents import looked_at_while_well
 
 

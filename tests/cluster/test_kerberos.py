@@ -10,7 +10,7 @@ import pytest
 from kfix.lab import Lab, LabSpec
 from kfix.lab.definition.realm import krb5_conf
 from kfix.lab.definition.state import folder_of
-from kfix.lab.nodes.kerberos import ROLE, add_principal, administer, start_kdc, variables
+from kfix.lab.nodes.logins import ROLE, add_principal, administer, start_kdc, variables
 from kfix.lab.process import processes
 from tests.cluster.conftest import own_lab
 from tests.cluster.remedy import Operator
@@ -132,7 +132,7 @@ def test_a_plan_is_carried_out_with_a_ticket(lab, tmp_path):
     if lab.state.spec.recipe.mode == "kraft":
         return
     from kfix.lab.clients.rights import grant
-    from kfix.lab.definition.rights import CLUSTER, Right
+    from kfix.lab.definition.protocols import CLUSTER, Right
 
     ann = Operator(lab, tmp_path, "ann")
     ann.where = ("--command-config", lab.client_files[0])

@@ -11,9 +11,9 @@ from confluent_kafka import Consumer, TopicPartition
 from kfix.core.errors import LabError
 from kfix.core.snapshot.snapshot import TopicPartition as Place
 from kfix.lab import LabSpec
-from kfix.lab.clients.moves import start_move
+from kfix.lab.clients.leading import start_move
 from kfix.lab.nodes import brokers
-from kfix.lab.nodes.readiness import wait_brokers
+from kfix.lab.nodes.start import wait_brokers
 from tests.cluster.asked import HARMLESS, asked_by, reading
 from tests.cluster.conftest import WatchedLab, lab_of_its_own
 from tests.cluster.watched import LONG, inbox, posting_to, watching

@@ -13,7 +13,7 @@ from kfix.core.kafka.questions import ask_group
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking import ask, connected_to
-from kfix.lab.clients.reconciling import describe_any
+from kfix.lab.clients.membership import describe_any
 from kfix.lab.nodes.classpath import class_path
 from tests.cluster.conftest import WatchedLab, lab_of_its_own
 from tests.cluster.test_inspect_log_dir import disk_of

@@ -15,7 +15,7 @@ from kfix.lab import Lab, LabSpec, Workload, WorkloadPlan
 from kfix.lab.healing.health import trouble
 from kfix.lab.nodes.classpath import cache_home
 from kfix.lab.workload.background import read_counts, start_in_background
-from kfix.lab.workload.planning import target
+from kfix.lab.workload.workload import target
 from tests.waiting import seconds, wait_until
 
 pytestmark = pytest.mark.cluster

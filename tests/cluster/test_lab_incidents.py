@@ -5,7 +5,7 @@ import pytest
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.lab.clients.moves import start_move
+from kfix.lab.clients.leading import start_move
 from tests.cluster.seen import before_and_after, in_sync
 from tests.waiting import wait_until
 

@@ -16,7 +16,7 @@ from kfix.core.target import make_target
 from kfix.heal.live.clusters import open_cluster
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.rights import grant, revoke
-from kfix.lab.definition.rights import CLUSTER, READING, Right
+from kfix.lab.definition.protocols import CLUSTER, READING, Right
 from tests.cluster.conftest import Kfix, lab_of_its_own
 from tests.cluster.remedy import Operator
 from tests.security.rights import (

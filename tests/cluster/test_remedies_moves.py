@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.lab.clients.moves import start_move
+from kfix.lab.clients.leading import start_move
 from kfix.lab.incidents.setup.content import MEGABYTE, bulk
 from tests.cluster.killing import chain
 from tests.cluster.remedy import moves_file

@@ -1,6 +1,6 @@
 """Commands that only read send nothing that changes a cluster: seen in ZooKeeper and in the brokers' request logs."""
 
-from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
+from kfix.lab.clients.commits import COORDINATOR_NOT_AVAILABLE
 from tests.cluster.asked import HARMLESS, request_logs
 from tests.waiting import wait_until
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from kfix.lab import Lab
 from kfix.lab.clients.asking_controllers import set_feature, unregister
 from kfix.lab.incidents.setup.incident import Broken
-from kfix.lab.nodes.second_disks import repair_disks
+from kfix.lab.nodes.failures import repair_disks
 from tests import shipped
 from tests.cluster.remedy import TO_RESUME, Operator, Planned, Ran
 from tests.waiting import wait_until

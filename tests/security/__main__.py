@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.rights import grant
-from kfix.lab.definition.rights import CLUSTER, Right
+from kfix.lab.definition.protocols import CLUSTER, Right
 from tests.cluster.conftest import Kfix
 from tests.cluster.remedy import Operator
 from tests.places import ROOT

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.lab.definition.rights import CLUSTER, Right
+from kfix.lab.definition.protocols import CLUSTER, Right
 from tests import shipped
 
 ALTER = Right("ALTER", "CLUSTER", CLUSTER)

@@ -24,7 +24,7 @@ from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import make_target
 from kfix.heal.live.changer import LiveChanger
 from kfix.heal.live.reader import LiveReader, MarkerForm
-from kfix.lab.definition.rights import CLUSTER, READING, Right
+from kfix.lab.definition.protocols import CLUSTER, READING, Right
 from tests.security.rights import WORDS
 
 TP = TopicPartition("orders", 0)

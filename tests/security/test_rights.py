@@ -17,7 +17,7 @@ from kfix.heal.model.runbook import Runbook
 from kfix.heal.probes.facts import FactReader, read_facts
 from kfix.heal.probes.registry import ask
 from kfix.heal.testing import Fixture, run_tests
-from kfix.lab.definition.rights import Right
+from kfix.lab.definition.protocols import Right
 from tests import shipped
 from tests.security.rights import (
     ALTER,

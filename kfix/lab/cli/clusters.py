@@ -28,6 +28,25 @@ from kfix.lab.definition.recipes import ON, ZK, recipe_of, versions
 from kfix.lab.definition.spec import parse_sasl, parse_settings
 from kfix.lab.nodes.classpath import fetch as fetch_jars
 
+# `kfix lab grow`: a large cluster for measurements.
+
+_WIDTH = 20
+
+
+def grow(
+    partitions: Annotated[int, typer.Argument(metavar="N", min=1, max=1_000_000, help="Partitions in all.")],
+    rf: Annotated[int, typer.Option("--rf", min=1, help="Replication factor of the new topics.")] = 3,
+    width: Annotated[int, typer.Option("--width", min=1, max=1000, help="Partitions per topic.")] = _WIDTH,
+    name: Name = None,
+) -> None:
+    """Create empty topics until the lab has N partitions, to measure commands on a large cluster."""
+    lab = open_lab(name)
+    end_like_ctrl_c()
+    with progress() as report:
+        created = lab.grow(partitions, rf, width, report)
+    say(f"{created} partitions created; every broker lists at least {partitions}")
+
+
 Process = Annotated[list[str], typer.Argument(metavar="PROCESS", help=PROCESS_HELP)]
 
 

@@ -10,8 +10,7 @@ from kfix.front.options import duration
 from kfix.front.terminal import say
 from kfix.lab.cli.console import Json, Name, open_lab, print_json, print_recount, show_counts, watch
 from kfix.lab.workload.background import read_counts, start_in_background
-from kfix.lab.workload.planning import target
-from kfix.lab.workload.workload import Workload, WorkloadPlan
+from kfix.lab.workload.workload import Workload, WorkloadPlan, target
 
 
 def workload(

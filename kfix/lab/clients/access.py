@@ -41,7 +41,7 @@ from kfix.lab.clients.confluent import (
     write_internal,
     write_internal_rows,
 )
-from kfix.lab.clients.reconciling import consumer_groups_at, reset_members
+from kfix.lab.clients.membership import consumer_groups_at, reset_members
 from kfix.lab.definition.state import LabBaseline
 from kfix.lab.waiting import wait_for
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
+from kfix.core.derive.coordinator import partition_of_group
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE, UNSTABLE_OFFSET_COMMIT
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -17,6 +18,24 @@ if TYPE_CHECKING:
 
     from kfix.core.snapshot.snapshot import TopicPartition
     from kfix.lab.clients.access import LabClient
+
+
+# Names of consumer groups that hash to a chosen partition of the offsets topic.
+
+STEMS = ("payments", "orders", "billing", "shipping", "search", "fraud", "mail", "reports")
+NOT_LEADER, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, UNSTABLE_OFFSET_COMMIT = 6, 15, 16, 88
+
+
+def name_for(partition: int, partitions: int, stem: str) -> str:
+    """Returns the first of `payments`, `payments-1-readers`, `payments-2-readers`, ... that hashes to that partition.
+
+    Java's hash of a string is a number to the base 31: a counter at the end alone reaches only a few residues of 31, so
+    that a topic of 31 or 62 partitions would not be filled. A number followed by a word overflows the 32 bits.
+    """
+    if partition_of_group(stem, partitions) == partition:
+        return stem
+    return next(name for n in count(1) if partition_of_group(name := f"{stem}-{n}-readers", partitions) == partition)
+
 
 _ANSWER_SECONDS = 5.0
 _COMMIT_SECONDS = 10.0

@@ -1,19 +1,23 @@
-"""What brokers report about their replicas: whether they lead, and their log ends."""
+"""What brokers report about their replicas, and reassignments in progress."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.core.errors import UnreachableError
+from kfix.core.errors import LabError, UnreachableError
 from kfix.core.kafka import requests
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.groups import NOT_LEADER
+from kfix.lab.clients.commits import NOT_LEADER
+from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kfix.core.snapshot.snapshot import TopicPartition
+    from kfix.core.snapshot.snapshot import Assignment, TopicPartition
     from kfix.lab.clients.access import LabClient, RecordedState
+
+
+# What brokers report about their replicas: whether they lead, and their log ends.
 
 # Unknown partition, leader not available, not leader, replica not available: from a broker that all name as leader.
 _DISOWNED = frozenset({3, 5, NOT_LEADER, 9})
@@ -79,3 +83,36 @@ def all_replicated(access: LabClient, where: TopicPartition, leader: int) -> boo
         found = ask(access.addresses()[leader], request, _ANSWER_SECONDS)[where]
         ends.add((found.error, found.offset))
     return len(ends) == 1 and all(error == 0 for error, _ in ends)
+
+
+# Reassignments in progress, through AlterPartitionReassignments. `LabClient.reassign` waits for the end instead.
+
+_NOT_CONTROLLER = 41
+_MOVE_SECONDS = 10.0
+
+
+def start_move(access: LabClient, where: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+    """Returns when the reassignment has begun. None as `replicas` cancels the one in progress."""
+    request = requests.alter_reassignment(where, replicas, int(_MOVE_SECONDS * 1000))
+
+    def begun() -> bool:
+        taker = access.taker()
+        if taker is None:
+            return False
+        result = ask(access.addresses()[taker], request, _MOVE_SECONDS)
+        if result.error not in {0, _NOT_CONTROLLER}:
+            raise LabError(f"the reassignment of {where} to {replicas} was refused: {result.error} {result.message}")
+        return result.error == 0
+
+    wait_for(f"the reassignment of {where} begins", begun, 20)
+
+
+def moves(access: LabClient) -> Mapping[TopicPartition, Assignment]:
+    """Returns the reassignments in progress, as the controller reports them; none if it does not answer."""
+    taker = access.taker()
+    try:
+        address = access.addresses()[-1 if taker is None else taker]
+        _, found = ask(address, requests.list_reassignments(), _MOVE_SECONDS)
+    except (UnreachableError, KeyError):
+        return {}
+    return found

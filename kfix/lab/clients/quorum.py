@@ -13,7 +13,7 @@ from kfix.core.kafka.requests import BROKER_RESOURCE, TOPIC_RESOURCE
 from kfix.lab.clients.access import LabClient, RecordedState
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.asking_controllers import active_controller, applied_offset, eligible_replicas, unregister
-from kfix.lab.clients.moves import moves, start_move
+from kfix.lab.clients.leading import moves, start_move
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:

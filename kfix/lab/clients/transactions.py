@@ -12,7 +12,7 @@ from kfix.core.kafka.api import Request
 from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, find_transaction_coordinator
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.asking import ask, connected_to
-from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
+from kfix.lab.clients.commits import COORDINATOR_NOT_AVAILABLE
 
 if TYPE_CHECKING:
     from kfix.lab.clients.access import LabClient

@@ -2,16 +2,102 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kfix.core.errors import LabError, UsageError
-from kfix.lab.definition.recipes import Recipe, recipe_of
+from kfix.lab.definition.recipes import KRAFT, ZK, Recipe, recipe_of
 from kfix.lab.definition.spec import LabSpec
-from kfix.lab.definition.zone import LinkCut, Network, Slow, Zone
 from kfix.lab.process.host import LOOPBACK, Host
 from kfix.lab.process.processes import ProcessRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+# New ids in Kafka's own form, of clusters and of directories.
+
+
+def new_uuid() -> str:
+    """Returns an id as Kafka writes it. StorageTool would take one that begins with a dash for an option."""
+    while (found := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")).startswith("-"):
+        pass
+    return found
+
+
+# Replica placement: round robin over the brokers, neighbours in different racks if the racks allow it.
+
+
+def ids_by_rack(brokers: Iterable[BrokerDef]) -> tuple[int, ...]:
+    racks: dict[str | None, list[int]] = {}
+    for broker in brokers:
+        if not broker.retired:
+            racks.setdefault(broker.rack, []).append(broker.id)
+    return tuple(each for each in chain.from_iterable(zip_longest(*racks.values())) if each is not None)
+
+
+def spread(ids: Sequence[int], partitions: int, replicas: int) -> list[list[int]]:
+    return [[ids[(number + step) % len(ids)] for step in range(replicas)] for number in range(partitions)]
+
+
+# The network of a lab as `lab.json` keeps it: its zones, what is cut and what is slow.
+
+#: What a cut may be narrowed to, by what keeps the metadata. `kafka` is the traffic of brokers and controllers, and
+#: `controller` the traffic between controllers and brokers. With ZooKeeper, `quorum` is the traffic between its
+#: servers, `zookeeper` that and the traffic of their clients. On KRaft, `controller` is that between controllers, too,
+#: `brokers` is `kafka` without it, and `heartbeats` are only those that brokers send to controllers.
+KINDS = {
+    ZK: ("kafka", "zookeeper", "controller", "quorum"),
+    KRAFT: ("kafka", "brokers", "controller", "heartbeats"),
+}
+
+
+@dataclass(frozen=True)
+class Zone:
+    name: str
+    namespace: str
+    address: str
+
+    def host(self) -> Host:
+        return Host(self.address, ("ip", "netns", "exec", self.namespace))
+
+
+@dataclass(frozen=True)
+class LinkCut:
+    """Nothing that `source` sends arrives at `target`. `only` is one kind of `KINDS`, or empty for all of it."""
+
+    source: str
+    target: str
+    only: str = ""
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A slow link of a zone, in both directions: kilobits a second, and a delay in milliseconds (needs netem)."""
+
+    zone: str
+    kbit: int
+    delay_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Network:
+    """`switch` is the namespace of the bridge; `interface`, the observer's end, is the only one outside namespaces."""
+
+    switch: str
+    interface: str
+    observer: str
+    zones: tuple[Zone, ...]
+    cuts: tuple[LinkCut, ...] = ()
+    slow: tuple[Slow, ...] = ()
+
+    def zone(self, name: str) -> Zone | None:
+        return next((each for each in self.zones if each.name == name), None)
+
 
 VERSION = 1
 #: The steps of a broker in a migration to KRaft: with ZooKeeper and the settings of the migration, or on KRaft.

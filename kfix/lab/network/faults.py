@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.recipes import ON
-from kfix.lab.definition.state import no_such
-from kfix.lab.definition.zone import KINDS, LinkCut, Slow
+from kfix.lab.definition.state import KINDS, LinkCut, Slow, no_such
 from kfix.lab.network import filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kfix.lab.definition.state import Network, Zone
     from kfix.lab.definition.store import Store
-    from kfix.lab.definition.zone import Network, Zone
 
 _LEAST_KBIT, _MOST_DELAY_MS = 8, 10_000
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError
 from kfix.lab.definition.recipes import KRAFT
-from kfix.lab.definition.zone import KINDS
+from kfix.lab.definition.state import KINDS
 from kfix.lab.network.commands import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from kfix.lab.definition.state import LabState
-    from kfix.lab.definition.zone import Network, Slow, Zone
+    from kfix.lab.definition.state import LabState, Network, Slow, Zone
 
 Ports = dict[str, set[int]]
 _BURST_BYTES = 16_384

@@ -13,7 +13,7 @@ import json
 from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError
-from kfix.lab.definition.zone import Network, Zone
+from kfix.lab.definition.state import Network, Zone
 from kfix.lab.network.commands import inside, run
 
 if TYPE_CHECKING:

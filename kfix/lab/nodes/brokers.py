@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from kfix.core.errors import UsageError
 from kfix.lab.definition.state import BrokerDef, no_such
 from kfix.lab.nodes.nodes import StillRegisteredError
-from kfix.lab.nodes.readiness import wait_brokers
-from kfix.lab.process.host import LOOPBACK
-from kfix.lab.process.ports import free_ports
+from kfix.lab.nodes.start import wait_brokers
+from kfix.lab.process.host import LOOPBACK, free_ports
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ class ControllerQuorum(Authority):
         return active_controller(self.addresses(), security=self._security())
 
     def _security(self) -> Security:
-        from kfix.lab.security.own import controller_security  # noqa: PLC0415 - brings the protocol code
+        from kfix.lab.security.files import controller_security  # noqa: PLC0415 - brings the protocol code
 
         return controller_security(self.state)
 

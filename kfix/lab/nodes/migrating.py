@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kfix.lab.definition.ids import new_uuid
-from kfix.lab.definition.state import ON_KRAFT, PREPARED, ControllerDef
+from kfix.lab.definition.state import ON_KRAFT, PREPARED, ControllerDef, new_uuid
 from kfix.lab.nodes.brokers import restart_brokers, start_brokers, wait_gone
-from kfix.lab.process.host import LOOPBACK
-from kfix.lab.process.ports import free_ports
+from kfix.lab.process.host import LOOPBACK, free_ports
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:

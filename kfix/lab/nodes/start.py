@@ -6,33 +6,65 @@ import contextlib
 import secrets
 import signal
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kfix.core.errors import KfixError, UsageError
+from kfix.core.errors import KfixError, LabError, UsageError
 from kfix.core.private import write_private
-from kfix.lab.definition.ids import new_uuid
-from kfix.lab.definition.protocols import SCRAM, USER
+from kfix.lab.definition.protocols import READING, SCRAM, USER
 from kfix.lab.definition.recipes import KRAFT
-from kfix.lab.definition.rights import READING
-from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, ZooKeeperDef
+from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, ZooKeeperDef, new_uuid
 from kfix.lab.definition.store import Store, data_folder, private
 from kfix.lab.network.commands import require_rights
 from kfix.lab.network.topology import lay, lift, plan_network
+from kfix.lab.nodes.authority import START_SECONDS
 from kfix.lab.nodes.classpath import class_path
-from kfix.lab.nodes.identity import start_identity_provider
+from kfix.lab.nodes.logins import start_identity_provider
 from kfix.lab.nodes.nodes import JAVA, PortTakenError
-from kfix.lab.nodes.readiness import wait_brokers
-from kfix.lab.process.host import LOOPBACK, program
-from kfix.lab.process.ports import free_ports
+from kfix.lab.process.host import LOOPBACK, free_ports, program
+from kfix.lab.waiting import POLL_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kfix.lab.clients.access import LabClient
     from kfix.lab.definition.spec import LabSpec
     from kfix.lab.nodes.handle import LabHandle
+    from kfix.lab.nodes.nodes import Nodes
+
+
+# When a lab is up: every broker is registered, and every broker answers and names all others.
+
+
+def wait_brokers(lab: LabHandle, access: LabClient, started: Iterable[int], seconds: float = START_SECONDS) -> None:
+    """Returns when all of `started` answer and name every live broker."""
+    started = tuple(started)
+    nodes, state = lab.nodes, lab.state
+    deadline = time.monotonic() + seconds
+    while not _all_answer(nodes, access, state, started):
+        nodes.raise_if_dead(state, "broker", started)
+        if time.monotonic() > deadline:
+            raise LabError(
+                f"brokers {', '.join(map(str, started))} are not ready after {seconds:.0f} s",
+                hint="is the machine overloaded? see the lab's logs",
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def _all_answer(nodes: Nodes, access: LabClient, state: LabState, started: tuple[int, ...]) -> bool:
+    registered = access.live_ids()
+    if not registered.issuperset(started):
+        return False
+    expected = set(nodes.brokers_in(state, "alive")) & registered
+    for broker in started:
+        seen = access.metadata(broker)
+        # No controller yet: CreateTopics and elections would fail.
+        if seen is None or seen.controller < 0 or not seen.brokers.keys() >= expected:
+            return False
+    return True
+
 
 _PORTS_A_ZOOKEEPER = 3
 
@@ -77,7 +109,7 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
         if state.oidc_port is not None:
             start_identity_provider(lab.nodes, state, state.oidc_port)
         if state.kdc_port is not None:
-            from kfix.lab.nodes.kerberos import make_realm, start_kdc  # noqa: PLC0415 - only GSSAPI needs it
+            from kfix.lab.nodes.logins import make_realm, start_kdc  # noqa: PLC0415 - only GSSAPI needs it
 
             progress("starting the KDC")
             make_realm(state)
@@ -101,7 +133,7 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
 
 def _open_listener(lab: LabHandle, access: LabClient, progress: Callable[[str], None]) -> None:
     """Returns when every broker lets the lab's user in at the second listener."""
-    from kfix.lab.clients.scram import await_logins, create_user, scram_ways  # noqa: PLC0415 - brings the clients
+    from kfix.lab.clients.rights import await_logins, create_user, scram_ways  # noqa: PLC0415 - brings the clients
 
     state, spec = lab.state, lab.state.spec
     addresses = lab.nodes.sasl_addresses(state)

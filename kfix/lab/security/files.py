@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError
+from kfix.core.kafka.security import Security
 from kfix.core.private import write_private
+from kfix.core.tls.settings import Tls
+from kfix.core.tls.stores import pem_identity
 from kfix.lab.definition.keeper_security import client_access, has_acls, write_jaas
 from kfix.lab.definition.properties import render
-from kfix.lab.definition.protocols import MTLS, USER
+from kfix.lab.definition.protocols import CONTROLLER_USER, MTLS, USER
 from kfix.lab.definition.realm import client_login
 from kfix.lab.definition.secured import CLIENT_FILES, client_jaas, identity_provider
 from kfix.lab.definition.state import folder_of
@@ -20,6 +23,27 @@ from kfix.lab.security.certificates import CertificateAuthority, Issued, key_pem
 
 if TYPE_CHECKING:
     from kfix.lab.definition.state import LabState
+
+
+def controller_security(state: LabState) -> Security:
+    """How the lab itself logs in at the controllers of a secured lab."""
+    spec = state.spec
+    if not spec.is_secured:
+        return Security()
+    tls = Tls()
+    if spec.has_tls:
+        folder = folder_of(state)
+        own = pem_identity((folder / "node.pem").read_text(encoding="ascii")) if spec.security == MTLS else None
+        tls = Tls(
+            ca=(folder / "ca.pem").read_text(encoding="ascii"),
+            chain=own.chain if own else "",
+            key=own.key if own else "",
+            key_password=state.secret if own else "",
+        )
+    if not spec.mechanism_used:
+        return Security(spec.listener, tls=tls)
+    return Security(spec.listener, "PLAIN", CONTROLLER_USER, state.secret, tls)
+
 
 #: Names that the certificate of the nodes is valid for. "localhost" is not one: it shows what a wrong name leads to.
 HOSTS = (LOOPBACK.address, "node.kfix.test")

@@ -6,7 +6,7 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.kafka import group_messages
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import LabSpec
-from kfix.lab.clients.moves import moves as moves_of
+from kfix.lab.clients.leading import moves as moves_of
 from kfix.lab.healing.health import trouble
 from tests.cluster.conftest import WatchedLab, is_whole
 from tests.cluster.seen import Cluster

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.kafka import requests
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.lab.clients.moves import start_move
+from kfix.lab.clients.leading import start_move
 from tests.cluster.killing import chain
 from tests.cluster.kraft_healing.conftest import committed
 from tests.cluster.remedy import moves_file, operating

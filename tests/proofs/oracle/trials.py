@@ -33,7 +33,7 @@ from kfix.fleet.store.staging import RunWriter
 from kfix.lab import Lab
 from kfix.lab.clients.access import LabClient
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.groups import name_for
+from kfix.lab.clients.commits import name_for
 from kfix.lab.nodes.brokers import wait_gone
 from kfix.lab.waiting import wait_for
 from tests.waiting import wait_until

@@ -14,21 +14,21 @@ from kfix.core.snapshot.group_reading import RECONCILING
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.commits import Groups
-from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE, STEMS, name_for
-from kfix.lab.clients.leading import answers_as_leader, log_ends, stable_end
-from kfix.lab.clients.membership import begin_join, describe, settle_alone
-from kfix.lab.clients.moves import moves, start_move
-from kfix.lab.clients.reconciling import (
+from kfix.lab.clients.commits import COORDINATOR_NOT_AVAILABLE, STEMS, Groups, name_for
+from kfix.lab.clients.leading import answers_as_leader, log_ends, moves, stable_end, start_move
+from kfix.lab.clients.membership import (
+    begin_join,
+    describe,
     describe_any,
     join_consumer_group,
     keep_members,
+    settle_alone,
     stay_in_group,
     supports_consumer_groups,
 )
 from kfix.lab.clients.transactions import Transactions
-from kfix.lab.definition.layout import ids_by_rack, spread
 from kfix.lab.definition.properties import DEFAULTS
+from kfix.lab.definition.state import ids_by_rack, spread
 from kfix.lab.healing.health import trouble
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC, MEGABYTE, RECORDS, bulk, records
 from kfix.lab.nodes.brokers import add_broker, kill_brokers, replace_broker, start_brokers, wait_gone

@@ -50,8 +50,6 @@ class IncidentOutcome:
 
 
 Act = Callable[[IncidentContext], IncidentOutcome]
-#: {name: incident} of all modules that are imported.
-DECLARED: dict[str, Incident] = {}
 
 
 @dataclass(frozen=True)
@@ -81,8 +79,7 @@ class Incident:
 
     def __call__(self, act: Act) -> Incident:
         """Declares that the decorated function makes this incident."""
-        DECLARED[self.name] = replace(self, act=act)
-        return DECLARED[self.name]
+        return replace(self, act=act)
 
     def reason_against(self, recipe: Recipe) -> str:
         """Returns why the state cannot be made on that line; empty where it can."""

@@ -16,7 +16,7 @@ from kfix.lab.incidents.setup import throttles
 from kfix.lab.incidents.setup.content import backlog
 from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.throttles import Throttle
-from kfix.lab.nodes.readiness import wait_brokers
+from kfix.lab.nodes.start import wait_brokers
 from kfix.lab.waiting import wait_for
 
 # A throttled replica still fetches the rest of a segment, at most 1 MB (replica.fetch.max.bytes), each time its

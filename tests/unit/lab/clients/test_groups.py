@@ -1,7 +1,7 @@
 import pytest
 
 from kfix.core.derive.coordinator import partition_of_group
-from kfix.lab.clients.groups import STEMS, name_for
+from kfix.lab.clients.commits import STEMS, name_for
 
 
 @pytest.mark.parametrize("partitions", [1, 5, 31, 50, 62])

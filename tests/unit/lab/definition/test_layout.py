@@ -1,5 +1,4 @@
-from kfix.lab.definition.layout import ids_by_rack, spread
-from kfix.lab.definition.state import BrokerDef
+from kfix.lab.definition.state import BrokerDef, ids_by_rack, spread
 
 
 def test_neighbours_are_in_different_racks_where_the_racks_allow_it():

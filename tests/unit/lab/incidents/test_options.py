@@ -3,7 +3,7 @@ import pytest
 from kfix.core.errors import UsageError
 from kfix.lab import INCIDENTS
 from kfix.lab.definition.state import BrokerDef
-from kfix.lab.incidents.replicas_in_one_rack import unfit
+from kfix.lab.incidents.latent import unfit
 from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.options import checked
 from kfix.lab.incidents.setup.single_replicas import chosen_brokers, victim

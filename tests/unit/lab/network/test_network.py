@@ -6,9 +6,19 @@ import pytest
 
 from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.spec import LabSpec
-from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, ZooKeeperDef, from_json, to_json
+from kfix.lab.definition.state import (
+    BrokerDef,
+    ControllerDef,
+    LabState,
+    LinkCut,
+    Network,
+    Slow,
+    Zone,
+    ZooKeeperDef,
+    from_json,
+    to_json,
+)
 from kfix.lab.definition.store import Store
-from kfix.lab.definition.zone import LinkCut, Network, Slow, Zone
 from kfix.lab.network import commands, faults, filters, topology
 
 ZONES = tuple(Zone(f"az{n}", f"kfix-x-az{n}", f"198.18.0.{10 + n}") for n in (1, 2, 3))

@@ -1,8 +1,7 @@
 import pytest
 
 from kfix.core.errors import UsageError
-from kfix.lab.workload.planning import group_in
-from kfix.lab.workload.workload import WorkloadPlan
+from kfix.lab.workload.workload import WorkloadPlan, group_in
 
 PLAN = {"bootstrap_servers": "127.0.0.1:1", "topic": "t", "group": "g"}
 

@@ -1,12 +1,12 @@
-"""The Kerberos server (KDC) of a lab with GSSAPI: MIT's, as Debian has it, as a process of the lab.
-
-Its database, its keys and its keytabs are in the lab's folder, and nothing of the machine's own Kerberos is read.
-"""
+"""The servers that log clients in, as processes of the lab: an identity provider, and a KDC."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError
@@ -21,9 +21,9 @@ from kfix.lab.definition.realm import (
     node_principal,
     realm_files,
 )
+from kfix.lab.definition.state import folder_of
 from kfix.lab.definition.store import private
-from kfix.lab.nodes.identity import listens
-from kfix.lab.process.host import program
+from kfix.lab.process.host import LOOPBACK, program
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -32,9 +32,37 @@ if TYPE_CHECKING:
     from kfix.lab.definition.state import LabState
     from kfix.lab.nodes.nodes import Nodes
 
+
+# The identity provider of a lab with OAUTHBEARER, as a process of the lab.
+
+_SECONDS = 20.0
+
+
+def start_identity_provider(nodes: Nodes, state: LabState, port: int) -> None:
+    """Returns when it answers. `down` ends it with everything else."""
+    from kfix.lab.security.oidc import write_settings  # noqa: PLC0415 - brings cryptography
+
+    settings = folder_of(state) / "oidc.json"
+    user, secret = state.spec.sasl or ("", "")
+    write_settings(settings, port, {user: secret})
+    # The tag is an -X option: Python keeps it on the command line and ignores it otherwise.
+    command = [sys.executable, "-X", f"kfix.lab.id={state.id}", "-m", "kfix.lab.security.oidc", str(settings)]
+    nodes.spawn("oidc", 1, command)
+    wait_for("the identity provider answers", lambda: listens(port), _SECONDS)
+
+
+def listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection((LOOPBACK.address, port), timeout=1):
+        return True
+    return False
+
+
+# The Kerberos server (KDC) of a lab with GSSAPI: MIT's, as Debian has it, as a process of the lab.
+#
+# Its database, its keys and its keytabs are in the lab's folder, and nothing of the machine's own Kerberos is read.
+
 ROLE = "kdc"
 _PACKAGE = "MIT Kerberos's server (Debian: krb5-kdc, krb5-admin-server and krb5-user)"
-_SECONDS = 20.0
 
 
 def make_realm(state: LabState) -> None:
