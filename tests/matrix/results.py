@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kfix.lab import INCIDENTS
 from kfix.lab.definition.recipes import RECIPES, Recipe
+from kfix.lab.incidents.setup.incident import Act
 from tests.matrix.cases import CASES
 from tests.matrix.remedies import Apply, modes_of
 from tests.places import ROOT
@@ -50,12 +51,8 @@ class Cell:
 @cache
 def fingerprint(incident: str) -> str:
     """Returns a digest of what `break` does, and of what the matrix claims of it; no sentence is part of it."""
-    source = inspect.getsource(inspect.getmodule(INCIDENTS[incident].act))  # type: ignore[arg-type]
-    body = ast.parse(source).body
-    for node in body:
-        if isinstance(node, ast.FunctionDef):
-            node.decorator_list = []  # the declaration: its sentences
-    made = "".join(ast.dump(node) for node in body if _makes(node))
+    act = INCIDENTS[incident].act
+    made = "".join(map(ast.dump, _parts(act))) + str(sorted(inspect.getclosurevars(act).nonlocals.items()))
     case = CASES[incident]
     books = sorted({remedy.runbook for remedy in case.remedies if isinstance(remedy, Apply)})
     modes = [(book, sorted(modes_of(book))) for book in books]
@@ -64,12 +61,26 @@ def fingerprint(incident: str) -> str:
     return hashlib.sha256(f"{made} {claim}{watched}".encode()).hexdigest()[:12]
 
 
-def _makes(node: ast.stmt) -> bool:
-    """Whether a statement of an incident's module is part of what it does: a function, a value that is no sentence."""
-    if isinstance(node, ast.Assign):
-        value = node.value
-        return not (isinstance(value, ast.Constant) and isinstance(value.value, str) and " " in value.value)
-    return isinstance(node, ast.FunctionDef)
+def _parts(act: Act) -> list[ast.stmt]:
+    """Returns what the act of an incident uses of its module: functions, and values that are no sentences."""
+    top: dict[str, ast.stmt] = {}
+    for node in ast.parse(inspect.getsource(inspect.getmodule(act))).body:  # type: ignore[arg-type]
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = []  # the declaration: its sentences
+            top[node.name] = node
+        elif isinstance(node, ast.Assign) and not _is_sentence(node.value):
+            top |= {name.id: node for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    used: dict[str, ast.stmt] = {}
+    names = [act.__name__, *act.__code__.co_names]
+    for name in names:
+        if name in top and name not in used:
+            used[name] = top[name]
+            names += [each.id for each in ast.walk(top[name]) if isinstance(each, ast.Name)]
+    return [used[name] for name in sorted(used)]
+
+
+def _is_sentence(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and isinstance(value.value, str) and " " in value.value
 
 
 def load(path: Path = DATA) -> dict[tuple[str, str], Cell]:

@@ -1,4 +1,4 @@
-"""Incidents that lose records and leave a cluster that looks healthy."""
+"""Incidents that lose records: the cluster seems healthy afterwards."""
 
 from __future__ import annotations
 

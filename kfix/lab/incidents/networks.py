@@ -86,8 +86,8 @@ def _require_old_belief(context: IncidentContext, roles: ZoneRoles, inside: int)
 
 def _declare(
     name: str, title: str, expect: tuple[str, ...], *, with_controller: bool = False, with_leader: bool = False
-) -> None:
-    Incident(
+) -> Incident:
+    return Incident(
         name,
         title=title,
         does="Writes from both sides and drops every packet between a zone and the two others.",
@@ -100,12 +100,12 @@ def _declare(
 
 
 _NO_REMEDY = "only repairing the network helps: no election, reassignment or restart does"
-_declare(
+zone_isolated = _declare(
     "zone-isolated",
     "a zone is isolated, with neither controller nor leaders in it",
     ("clients in the zone stop, all others work; its broker is in no ISR of other brokers", _NO_REMEDY),
 )
-_declare(
+zone_isolated_with_leader = _declare(
     "zone-isolated-with-leader",
     "a zone with a leader in it is isolated: two leaders",
     (
@@ -114,7 +114,7 @@ _declare(
     ),
     with_leader=True,
 )
-_declare(
+controller_zone_isolated = _declare(
     "controller-zone-isolated",
     "the zone of the controller is isolated, leaders are elsewhere: two controllers",
     (
@@ -123,7 +123,7 @@ _declare(
     ),
     with_controller=True,
 )
-_declare(
+controller_zone_isolated_with_leader = _declare(
     "controller-zone-isolated-with-leader",
     "the zone of the controller is isolated with leaders in it: two controllers, two leaders",
     (

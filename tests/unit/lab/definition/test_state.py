@@ -1,10 +1,25 @@
+from __future__ import annotations
+
 import pytest
 
 from kfix.core.errors import UsageError
 from kfix.lab.cli.console import process_named
 from kfix.lab.definition.spec import LabSpec
-from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef, no_such, word_of
+from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef, ids_by_rack, no_such, spread, word_of
 from tests.each import for_each
+
+
+def test_neighbours_are_in_different_racks_where_the_racks_allow_it():
+    brokers = [BrokerDef(number, number, rack) for number, rack in ((1, "a"), (2, "a"), (3, "b"), (4, "b"), (5, "c"))]
+    assert ids_by_rack(brokers) == (1, 3, 5, 2, 4)
+
+
+def test_a_retired_broker_gets_no_replica():
+    assert ids_by_rack([BrokerDef(1, 1, None), BrokerDef(2, 1, None, retired=True), BrokerDef(3, 3, None)]) == (1, 3)
+
+
+def test_replicas_go_round_the_brokers():
+    assert spread((10, 20, 30), 3, 2) == [[10, 20], [20, 30], [30, 10]]
 
 
 def test_a_number_is_a_broker_and_zk_with_a_number_a_zookeeper():
