@@ -1,4 +1,4 @@
-"""Topics that were created, deleted, created again or expanded, and changed replica assignments, from the record."""
+"""Topics that were created, deleted, created again or expanded, and changed assignments, from the record."""
 
 from __future__ import annotations
 
