@@ -18,12 +18,12 @@ from pathlib import Path
 
 from benchmarks.pairs import pairs, run
 from benchmarks.topics import create_topics, tool_command
-from kfix.core.deadline import Deadline
 from kfix.core.errors import KfixError
 from kfix.core.kafka import group_messages
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 from kfix.lab import Lab, LabSpec
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"

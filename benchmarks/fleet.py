@@ -52,7 +52,7 @@ if __name__ == "__main__":
 _FLOOR = """
 import json, sys, time
 import duckdb
-from kfix.core.expected import EXPECTED, values_of
+from kfix.core.criteria import EXPECTED, values_of
 from kfix_diagnostics.catalogue import partition_checks, predicates
 from benchmarks.fleet import peak
 

@@ -14,7 +14,7 @@ import statistics
 import tempfile
 import time
 
-from kfix.core.deadline import Deadline
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.bulk import has_multi_read, read_many
 from kfix.core.zookeeper.connect import open_line, parse_connect
 from kfix.core.zookeeper.wire import ZooKeeperLine

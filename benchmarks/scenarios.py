@@ -25,8 +25,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kfix.core.failures.masks import MOST_REPLICAS
 from kfix.core.failures.rules import FORMULAS
-from kfix.core.failures.states import MOST_REPLICAS
 from kfix.fleet.audit.scenario_sql import EVERY_FAILURE, JUDGED_RULES, STATE_COLUMNS, TODAY_RULES, today
 from kfix.fleet.audit.scenarios import RunScenarios
 from kfix.fleet.engine import Engine, RunFile, StoredRows

@@ -12,8 +12,8 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
-from kfix.diagnose.explain import page as finding_page
-from kfix.diagnose.explain import pages
+from kfix.diagnose.rules import page as finding_page
+from kfix.diagnose.rules import pages
 from kfix.heal.runbook.catalogue import load_all
 from kfix.heal.session.runbooks import page_of
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kfix.core.deadline import Deadline
 from kfix.core.snapshot.snapshot import ZooKeeperView
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import Connect, open_line
 from kfix.core.zookeeper.view import Unread, view_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.compaction import is_uncompacted, segment_bytes_of, should_be_compacted
-from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, is_uncompacted, segment_bytes_of, should_be_compacted
 from kfix.core.diagnosis.finding import Evidence
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition

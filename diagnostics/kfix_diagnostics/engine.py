@@ -24,8 +24,7 @@ from kfix_diagnostics._words import are, per_topic, topics
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
 from kfix_diagnostics.holding import held_back
-from kfix_diagnostics.sources._pasted import text_notes
-from kfix_diagnostics.sources._unread import broker_of, unread
+from kfix_diagnostics.sources._unread import broker_of, text_notes, unread
 
 _LACK_REPLICAS = frozenset({"KFX301", "KFX302", "KFX304"})
 

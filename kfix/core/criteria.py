@@ -6,8 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kfix.core.expected import EXPECTED, Expected
 from kfix.core.timing import DiagnosisTimes
+
+# A site's expectations of its clusters: thresholds of the checks for latent risks, also used in their conditions.
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Expected replication factor and min.insync.replicas; in conditions `expected_rf` and `expected_min_isr`."""
+
+    rf: int = 3
+    min_isr: int = 2
+
+
+EXPECTED: Final = Expected()
+#: The names that a condition may use in addition to the facts. They are the same for all rows of a cluster.
+EXPECTED_TYPES: Final[Mapping[str, type]] = {"expected_rf": int, "expected_min_isr": int}
+
+
+def values_of(expected: Expected) -> Mapping[str, int]:
+    return {"expected_rf": expected.rf, "expected_min_isr": expected.min_isr}
 
 
 @dataclass(frozen=True, slots=True)

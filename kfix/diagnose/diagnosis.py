@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from kfix.core.clusters import DiagnoseOptions
 from kfix.core.criteria import Criteria
 from kfix.core.cyclic import without_collector
-from kfix.core.derive.at_risk import at_risk, compared_with
 from kfix.core.derive.loss import led_outside, sample_of, without_earlier_end, without_present_end
+from kfix.core.derive.memory import at_risk, compared_with
 from kfix.core.derive.record import record_of
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Hidden
 from kfix.core.documents.problems import did_you_mean
@@ -29,7 +29,7 @@ from kfix.diagnose.snapshots import load_merged, load_snapshot, read_cluster
 
 if TYPE_CHECKING:
     from kfix.core.access import Access
-    from kfix.core.diagnosis.group_story import GroupStory
+    from kfix.core.diagnosis.finding import GroupStory
 
 _USUAL = DiagnoseOptions()
 

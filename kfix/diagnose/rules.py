@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from kfix.core.diagnosis.rule import JudgedRule
+from kfix.core.diagnosis.finding import JudgedRule
 from kfix.diagnose.diagnosis import EVERYTHING, Choice
 from kfix_diagnostics import ALL
-from kfix_diagnostics.catalogue import page, subject
+from kfix_diagnostics.catalogue import find_page, page, pages, subject
+
+# The documentation pages of findings, for `kfix explain`.
 
 
 def judged_rules(choice: Choice = EVERYTHING) -> tuple[JudgedRule, ...]:
@@ -19,3 +21,6 @@ def judged_rules(choice: Choice = EVERYTHING) -> tuple[JudgedRule, ...]:
         JudgedRule(check.code, check.slug, check.title, check.severity, check.prevention, subject(check), page(check))
         for check in sorted(checks, key=lambda check: check.code)
     )
+
+
+__all__ = ["find_page", "page", "pages"]

@@ -14,7 +14,7 @@ from kfix.core.contexts.pins import refuse_another
 from kfix.core.errors import UsageError
 from kfix.core.places import state_home
 from kfix.core.saved import files
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.saved.store import SnapshotStore
 from kfix.core.snapshot.snapshot import Sample, Snapshot
 from kfix.core.target import Target, make_target

@@ -9,10 +9,9 @@ from datetime import date
 
 from kfix.core.errors import InvalidFileError, UsageError
 from kfix.core.inventory.finding import find_inventory
-from kfix.core.inventory.load import Loaded, load_inventory
-from kfix.core.inventory.places import FILE, exists, own_places
-from kfix.core.inventory.select import select
-from kfix.core.inventory.words import day
+from kfix.core.inventory.load import Loaded, load_inventory, select
+from kfix.core.inventory.meaning import day
+from kfix.core.inventory.trust import FILE, exists, own_places
 
 __all__ = ["Loaded", "checked", "chosen", "the_day"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from kfix.core.errors import UsageError
+from kfix.core.inventory.load import select
 from kfix.core.inventory.recorded import recorded_inventory
-from kfix.core.inventory.select import select
 from kfix.fleet.audit.scenarios import JudgedScenarios, LiveBrokers, RunScenarios
 from kfix.fleet.audit_run import EngineOptions
 from kfix.fleet.engine import Engine

@@ -15,7 +15,7 @@ from kfix.front.times import moment
 from kfix.front.writing import write_output
 from kfix.incident.files import IncidentRequest, make_report
 from kfix.incident.model import IncidentReport
-from kfix.incident.report.json_incident import incident_json
+from kfix.incident.report.facts import incident_json
 from kfix.incident.report.markdown import incident_markdown, summary_text
 from kfix.incident.report.page import render_incident
 

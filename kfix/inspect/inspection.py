@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kfix.core.derive.divergence import Comparison, Divergence
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.core.disk.model import Grade, LogDir, Oddity, StoredGroups
 
 

@@ -16,7 +16,7 @@ from kfix.core.contexts.pins import Contexts
 from kfix.core.documents.opening import read_file, unpacked
 from kfix.core.errors import UsageError
 from kfix.core.inventory.finding import find_inventory
-from kfix.core.inventory.places import FILE, properties_in
+from kfix.core.inventory.trust import FILE, properties_in
 from kfix.core.places import config_home, state_home
 from kfix.front.terminal import say_document
 

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
+from kfix.core.contexts.contexts import ContextList, contexts, one_of, settings, trust_inventory
 from kfix.core.contexts.contexts import add as add_entry
-from kfix.core.contexts.contexts import contexts, one_of, settings, trust_inventory
 from kfix.core.contexts.contexts import reach as reach_cluster
 from kfix.core.contexts.contexts import use as use_name
-from kfix.core.contexts.known import ContextList
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL
+from kfix.core.diagnosis.finding import CANNOT_TELL
 from kfix.core.errors import UsageError
 from kfix.front import completion
 from kfix.front.console import console_on

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from kfix.core.contexts.known import ContextList, ContextRow, TestedContext
+from kfix.core.contexts.contexts import ContextList, ContextRow, TestedContext
 from kfix.core.inventory.model import ClusterEntry
 from kfix.core.snapshot.client_security import ClientSecurity
 from kfix.core.snapshot.snapshot import PROTOCOL, Mode, Snapshot

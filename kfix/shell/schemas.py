@@ -45,11 +45,11 @@ def schema_of(name: str) -> dict[str, Any]:
 
         return runbook_schema()
     if name == "inventory":
-        from kfix.core.inventory.published import json_schema  # noqa: PLC0415
+        from kfix.core.inventory.schema import json_schema  # noqa: PLC0415
 
         return json_schema()
     if name == "snapshot":
-        from kfix.core.saved.format import file_schema  # noqa: PLC0415
+        from kfix.core.saved.files import file_schema  # noqa: PLC0415
 
         return file_schema()
     raise UsageError(f"there is no schema {name!r}{did_you_mean(name, SCHEMAS)}", hint="kfix schema lists all")

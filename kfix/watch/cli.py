@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL, HEALTHY
+from kfix.core.diagnosis.finding import CANNOT_TELL, HEALTHY
 from kfix.core.errors import UsageError
 from kfix.core.timing import TIMING
 from kfix.diagnose.diagnosis import as_the_inventory_says

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kfix.core.access import Access
 from kfix.core.clusters import SnapshotOptions
 from kfix.core.cyclic import without_collector
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL, HEALTHY
-from kfix.core.diagnosis.finding import Diagnosis, Severity
+from kfix.core.diagnosis.finding import CANNOT_TELL, HEALTHY, Diagnosis, Severity
 from kfix.core.errors import KfixError, OwnLimitError, UnreachableError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.snapshot.traffic import Traffic, in_all

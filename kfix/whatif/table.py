@@ -9,7 +9,7 @@ from typing import Final
 from rich.console import Console
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.core.diagnosis.forecast import Failure, FailureForecast, Fate, Forecast, PartitionForecast
 from kfix.core.failures.scenarios import MOST_FOR_PAIRS
 from kfix.core.wording import brokers_named, several

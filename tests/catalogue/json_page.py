@@ -14,7 +14,7 @@ from kfix.fleet.report.history_rows import HistoryJson
 from kfix.fleet.report.json_audit import AuditJson
 from kfix.fleet.report.whatif import FleetForecastJson
 from kfix.front.failure import FailureJson
-from kfix.incident.report.json_incident import IncidentJson
+from kfix.incident.report.facts import IncidentJson
 from kfix.inspect.json_logdir import LogDirsJson
 from kfix.watch.report.json_turn import TurnJson
 from kfix.whatif.json_forecast import ForecastJson

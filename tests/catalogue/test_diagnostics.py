@@ -13,16 +13,15 @@ from types import CodeType
 
 import pytest
 
-from kfix.core.criteria import Criteria
+from kfix.core.criteria import EXPECTED, Criteria, values_of
 from kfix.core.derive.casefile import CaseFile, open_case
 from kfix.core.derive.checks import Check, ClusterCheck, PartitionCheck, Rows
 from kfix.core.derive.cuts import CutKind
 from kfix.core.derive.partition_facts import PartitionFacts, derive
 from kfix.core.diagnosis.finding import Finding
 from kfix.core.errors import InvalidFileError, UsageError
-from kfix.core.expected import EXPECTED, values_of
 from kfix.core.fleetcase import FleetCheck
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.heal.safety import refusals
 from kfix_diagnostics import ALL, catalogue, engine

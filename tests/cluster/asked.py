@@ -3,11 +3,11 @@
 import re
 from contextlib import contextmanager
 
-from kfix.core.deadline import Deadline
 from kfix.core.kafka import requests
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 from tests.waiting import wait_until
 
 SWITCH = "INCREMENTAL_ALTER_CONFIGS"

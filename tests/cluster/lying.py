@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kfix.core.deadline import Deadline
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.servers import probe_node
 from kfix.lab import Lab
 from tests.listening import exactly

@@ -5,7 +5,6 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import questions
 from kfix.core.kafka.connection import BrokerConnection
@@ -13,6 +12,7 @@ from kfix.core.kafka.security import Security
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import Assignment, Endpoint, TopicPartition
 from kfix.core.target import make_target
+from kfix.core.timing import Deadline
 from kfix.heal.live.clusters import open_cluster
 from kfix.lab import Lab, LabSpec
 from tests.cluster.conftest import lab_of_its_own

@@ -5,8 +5,8 @@ import shlex
 
 from kazoo.client import KazooClient
 
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import parse_connect
 from tests.waiting import wait_until
 from tests.zookeeper_view import read_view

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import made_up_groups
 from kfix.core.kafka import group_messages
 from kfix.core.kafka.questions import ask_group
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking import ask, connected_to
 from kfix.lab.clients.membership import describe_any

@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from kfix.core.disk.properties import META, read_meta
+from kfix.core.disk.checkpoints import META, read_meta
 from kfix.lab import LabSpec
 from kfix.lab.nodes.classpath import class_path
 from tests.cluster.conftest import WatchedLab, lab_of_its_own

@@ -5,13 +5,13 @@ from contextlib import ExitStack
 
 import pytest
 
-from kfix.core.deadline import Deadline
 from kfix.core.kafka import requests
 from kfix.core.kafka.codec import ByteReader
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.metadata import Shared, decoded
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper import view as reading
 from kfix.core.zookeeper.connect import open_line, parse_connect
 from kfix.lab import Lab, LabSpec

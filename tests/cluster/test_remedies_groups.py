@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import Consumer
 
-from kfix.core.deadline import Deadline
 from kfix.core.kafka import group_messages
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 from tests.waiting import wait_until
 
 

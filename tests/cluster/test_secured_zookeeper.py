@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kfix.core.deadline import Deadline
 from kfix.core.properties.load import load_client_properties
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import parse_connect
 from kfix.lab import Lab, LabSpec
 from kfix.lab.definition.keeper_security import SUPER

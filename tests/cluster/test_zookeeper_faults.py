@@ -5,10 +5,10 @@ import json
 import pytest
 from kazoo.client import KazooClient
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.target import make_target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import open_line, parse_connect, read_all
 from kfix.core.zookeeper.lock import ZooKeeperLock
 from kfix.core.zookeeper.servers import probe_node

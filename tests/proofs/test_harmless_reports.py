@@ -28,7 +28,7 @@ from kfix.fleet.report.prometheus import audit_metrics
 from kfix.fleet.report.pruned import print_old
 from kfix.fleet.report.rows import print_rows, rows_csv, rows_json
 from kfix.front.console import console_on
-from kfix.incident.report.json_incident import incident_json
+from kfix.incident.report.facts import incident_json
 from kfix.incident.report.markdown import incident_markdown, summary_text
 from kfix.incident.report.page import render_incident
 from kfix.inspect.inspect import Chosen, Depth, inspect_log_dirs

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kfix.core.criteria import Criteria
+from kfix.core.criteria import EXPECTED, Criteria, Expected
 from kfix.core.derive.partition_facts import NEWER
-from kfix.core.expected import EXPECTED, Expected
 from kfix.fleet.compacting import compact
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engine import ClusterJob

@@ -22,7 +22,7 @@ from kfix.core.derive.casefile import open_case
 from kfix.core.errors import HeldError, InvalidFileError, RefusedError, UsageError
 from kfix.core.failures.judging import forecast
 from kfix.core.failures.scenarios import failure_of
-from kfix.core.inventory.words import name_problem
+from kfix.core.inventory.meaning import name_problem
 from kfix.core.recorder import folder as ring
 from kfix.core.recorder.frames import RecordKind, framed, heads
 from kfix.core.snapshot.snapshot import Snapshot

@@ -37,11 +37,10 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import ago, brokers_named, continued, several
-from kfix_diagnostics._absence import been_gone
 from kfix_diagnostics._advice import start
 from kfix_diagnostics._bans import moves_from, starts
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import are, has, not_alive
+from kfix_diagnostics._words import are, been_gone, has, not_alive
 
 CODE = "KFX401"
 

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.core.derive.conditions import UNDER_MIN_ISR
+from kfix.core.derive.predicate import UNDER_MIN_ISR
 from kfix.core.diagnosis.finding import Blocked, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import no_election

@@ -30,8 +30,8 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.core.derive.conditions import UNDER_REPLICATED
 from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.derive.predicate import UNDER_REPLICATED
 from kfix.core.diagnosis.finding import Finding, Remedy, Severity
 from kfix.core.wording import ago, at_least, brokers_named
 from kfix_diagnostics._bans import no_election

@@ -33,8 +33,8 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.core.derive.conditions import UNDER_MIN_ISR
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
+from kfix.core.derive.predicate import UNDER_MIN_ISR
 from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import OffsetsLog, TopicPartition
 from kfix.core.wording import brokers_named

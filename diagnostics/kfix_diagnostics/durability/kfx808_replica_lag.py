@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.derive.lag import Lag, Pace
+from kfix.core.derive.moves import Lag, Pace
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import ago, brokers_named, several
 from kfix_diagnostics._bans import no_election, no_restart, restart

@@ -6,10 +6,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.diagnosis.finding import Remedy
-from kfix.core.snapshot.group_reading import GroupMember
-from kfix.core.wording import some
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.group_reading import RECONCILING, GroupMember, GroupReading, awaited, described_by
+from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
+from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import runbook, servers
+from kfix_diagnostics._words import per_topic
 
 _EVICTED_SHOWN = 3
 
@@ -44,3 +47,93 @@ def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -
     if not alone:
         text = f"If it is {called(member)} that hangs and cannot be restarted: evict it (a gated runbook)"
     return runbook(case, "evict-member", text, f"group={group}", f"member={member.id}")
+
+
+# A group of the consumer protocol (KIP-848) that does not leave Reconciling: a member stays behind its epoch.
+
+_SHOWN = 5
+
+
+def not_reconciled(code: str, before: GroupReading, last: GroupReading, case: CaseFile) -> Iterator[Finding]:
+    """Yields the finding if the same members stood at the same epochs, behind the group's, in both readings."""
+    earlier = {member.id: member.epoch for member in _behind(before)}
+    stood = tuple(member for member in _behind(last) if earlier.get(member.id) == member.epoch)
+    if before.state == last.state == RECONCILING and stood:
+        yield _held(code, before, last, stood, case)
+
+
+def _behind(reading: GroupReading) -> tuple[GroupMember, ...]:
+    return awaited(reading.members or (), reading.state, (), reading.epoch)
+
+
+def _held(
+    code: str, before: GroupReading, last: GroupReading, stood: tuple[GroupMember, ...], case: CaseFile
+) -> Finding:
+    lasted, source = ago(last.taken_at - before.taken_at), described_by(last.group_type)
+    kept = _kept(stood)
+    waiting = [m for m in last.members or () if not kept.isdisjoint(set(m.target or ()) - set(m.assigned))]
+    names, verb = some([called(m) for m in stood], _SHOWN), "does" if len(stood) == 1 else "do"
+    keeps = f", and {'keeps' if len(stood) == 1 else 'keep'} {per_topic(kept)} from the others" if kept else ""
+    return Finding(
+        code=code,
+        severity=Severity.CRITICAL,
+        obj=f"group {last.group}",
+        summary=f"group {last.group} has been rebalancing for {lasted} or longer: {names} {verb} not adopt the "
+        f"assignment of epoch {last.epoch}{keeps}",
+        cause=Cause(
+            f"{'this member does' if len(stood) == 1 else 'these members do'} not poll: the process hangs, or takes "
+            "longer than max.poll.interval.ms between two polls",
+            Confidence.LIKELY,
+        ),
+        evidence=(
+            Evidence(source, "state", f"{before.state}, and {lasted} later {last.state} at epoch {last.epoch}"),
+            *(Evidence(source, f"member {m.id}", _position(m)) for m in stood[:_SHOWN]),
+        ),
+        blocked=Blocked(_who(len(stood), len(waiting)), (last.group,)),
+        remedies=(*restart_members(last.group, stood, case), *evictions(last.group, stood, case)),
+        never=(
+            "Do not restart brokers or move the coordinator because of it: the next one waits for the same member",
+            "Do not restart the other members: they read the partitions that they have",
+            *(() if len(stood) == 1 else ("Do not evict members one by one on a guess",)),
+        ),
+        token=",".join(sorted(member.id for member in stood)),
+    )
+
+
+def _kept(stood: tuple[GroupMember, ...]) -> set[TopicPartition]:
+    """Returns the partitions that these members have and are to give up."""
+    return {tp for member in stood for tp in set(member.assigned) - set(member.target or ())}
+
+
+def _position(member: GroupMember) -> str:
+    has, wanted = (per_topic(tps) or "no partition" for tps in (member.assigned, member.target or ()))
+    return f"client {member.client} on {member.host}, at epoch {member.epoch}; has {has}, is to have {wanted}"
+
+
+def _who(standing: int, waiting: int) -> str:
+    hung = several(standing, "member that does not poll", "members that do not poll")
+    return f"{hung}, and {several(waiting, 'member')} that {'waits' if waiting == 1 else 'wait'}" if waiting else hung
+
+
+# Which offsets partitions their coordinator gave up: KFX118 reports them, KFX106 other silent coordinators.
+
+NOT_COORDINATOR = 16
+#: The feature of the coordinator that loads a partition as a whole, or not at all (KIP-848).
+_FEATURE = "group.version"
+
+
+def new_coordinator(case: CaseFile) -> bool:
+    """Returns whether the cluster has the group coordinator of KIP-848."""
+    quorum = case.snapshot.quorum
+    return quorum is not None and quorum.features.get(_FEATURE, 0) >= 1
+
+
+def gave_up(case: CaseFile) -> Iterator[CoordinatorProbe]:
+    """Yields the probes that the leader of their partition refuses, although every broker names it as coordinator."""
+    if not new_coordinator(case):
+        return
+    for probe in case.probes:
+        views = case.views_of(TopicPartition(OFFSETS_TOPIC, probe.partition)).values()
+        leads = bool(views) and all(view.leader == probe.coordinator for view in views)
+        if probe.find_error == 0 and probe.fetch_error == NOT_COORDINATOR and leads:
+            yield probe

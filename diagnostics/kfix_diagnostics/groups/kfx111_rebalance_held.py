@@ -41,8 +41,7 @@ from kfix.core.snapshot.group_reading import REBALANCING, GroupMember, GroupRead
 from kfix.core.snapshot.snapshot import Group
 from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import cluster_options
-from kfix_diagnostics.groups._members import called, evictions, restart_members
-from kfix_diagnostics.groups._reconciling import not_reconciled
+from kfix_diagnostics.groups._members import called, evictions, not_reconciled, restart_members
 
 CODE = "KFX111"
 _SHOWN = 5

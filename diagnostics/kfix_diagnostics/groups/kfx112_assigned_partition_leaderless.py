@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.core.derive.conditions import LEADERLESS
+from kfix.core.derive.predicate import LEADERLESS
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import by_group
 from kfix.core.snapshot.snapshot import TopicPartition

@@ -38,8 +38,7 @@ from collections.abc import Collection, Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.derive.compaction import SECONDS
-from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, SECONDS
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.numbers import whole_number
 from kfix.core.snapshot.offsets_size import OffsetsLogSize

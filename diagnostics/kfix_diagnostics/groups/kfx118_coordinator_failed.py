@@ -45,7 +45,7 @@ from kfix_diagnostics._advice import cluster_options, diagnose_again, partition_
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import group_rows, probe_rows
 from kfix_diagnostics._words import per_topic
-from kfix_diagnostics.groups._gave_up import gave_up
+from kfix_diagnostics.groups._members import gave_up
 
 CODE = "KFX118"
 _CLEANER = "log.cleaner.enable"

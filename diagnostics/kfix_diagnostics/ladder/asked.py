@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
-from kfix.core.diagnosis.group_story import Rung, RungState
+from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy, Rung, RungState
 from kfix.core.snapshot.group_reading import GroupReading
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
 from kfix_diagnostics._advice import cluster_options

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.diagnosis.finding import Evidence
-from kfix.core.diagnosis.group_story import Rung
+from kfix.core.diagnosis.finding import Evidence, Rung
 from kfix.core.snapshot.group_reading import SHARE_GROUP
 from kfix.core.wording import several, some
 from kfix_diagnostics._evidence import (

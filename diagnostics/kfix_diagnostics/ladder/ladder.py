@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 
 from kfix.core.derive.casefile import CaseFile, open_case
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
-from kfix.core.diagnosis.group_story import GroupStory, Rung, RungState
+from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, GroupStory, Remedy, Rung, RungState
 from kfix.core.snapshot.group_reading import SHARE_GROUP, STREAMS_GROUP, readings_of
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix_diagnostics._advice import servers

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
-from kfix.core.diagnosis.finding import Evidence, Remedy
-from kfix.core.diagnosis.group_story import Rung
+from kfix.core.diagnosis.finding import Evidence, Remedy, Rung
 from kfix.core.snapshot.group_reading import (
     CONSUMER_GROUP,
     DEAD,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kfix.core.diagnosis.group_story import Rung
+from kfix.core.diagnosis.finding import Rung
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import ago, several, some

@@ -43,7 +43,7 @@ from kfix_diagnostics._evidence import group_rows, probe_words, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import REFUSED, UNRESOLVED
 from kfix_diagnostics._words import per_topic
-from kfix_diagnostics.groups._gave_up import gave_up, new_coordinator
+from kfix_diagnostics.groups._members import gave_up, new_coordinator
 
 CODE = "KFX106"
 NO_ANSWER = -1

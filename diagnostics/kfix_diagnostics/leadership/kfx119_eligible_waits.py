@@ -39,14 +39,13 @@ from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Re
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named, continued
-from kfix_diagnostics._absence import left_ago
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._failed_dirs import waits_for_disk
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
-from kfix_diagnostics._words import are, has, ids, per_topic, topics, waits
+from kfix_diagnostics._words import are, has, ids, left_ago, per_topic, topics, waits
 from kfix_diagnostics.leadership._eligible import waits_for
 from kfix_diagnostics.leadership._unclean import (
     allowed,

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.derive.lag import LeftOut
+from kfix.core.derive.moves import LeftOut
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.core.wording import ago, brokers_named
 from kfix_diagnostics._bans import no_restart, no_unclean_election, restart

@@ -28,7 +28,7 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Finding, Severity
-from kfix_diagnostics.network._isolated import isolated
+from kfix_diagnostics.network._cut import isolated
 
 CODE = "KFX804"
 

@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.derive.migration import Migration, Step, migration_of
+from kfix.core.derive.quorum import Migration, Step, migration_of
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import ago, brokers_named, several
 from kfix_diagnostics._words import are

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kfix.core.collect.tasks import Questions, Task
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UsageError
 from kfix.core.ledger import Ledger
 from kfix.core.names import PartitionNames
 from kfix.core.snapshot.snapshot import Mode, ZooKeeperNode, ZooKeeperView
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.access import ZooKeeperAccess
 from kfix.core.zookeeper.agreed import Agreed, read_agreed
 from kfix.core.zookeeper.connect import Connect, parse_connect

@@ -10,7 +10,6 @@ from functools import partial
 from kfix.core.collect.broker import ask_brokers, ask_configs
 from kfix.core.collect.listeners import mistaken, wanted
 from kfix.core.collect.tasks import Questions, as_finished
-from kfix.core.deadline import Deadline
 from kfix.core.endpoint import OWN_LIMIT
 from kfix.core.errors import OwnLimitError, UnreachableError
 from kfix.core.kafka.connection import BrokerConnection
@@ -18,6 +17,7 @@ from kfix.core.kafka.metadata import MetadataResponse
 from kfix.core.ledger import Ledger
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 
 
 @dataclass(frozen=True, slots=True)

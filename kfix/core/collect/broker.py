@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kfix.core.deadline import Deadline
 from kfix.core.kafka import group_messages, requests
 from kfix.core.kafka.api import Request
 from kfix.core.kafka.codes import name_of
@@ -15,6 +14,7 @@ from kfix.core.kafka.group_messages import GROUP_TYPES, ListedGroup
 from kfix.core.kafka.kraft_messages import Features, describe_features
 from kfix.core.kafka.metadata import WITH_IDS, MetadataResponse, Shared
 from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, PROTOCOL, BrokerView
+from kfix.core.timing import Deadline
 from kfix.core.wording import several
 
 #: The broker configs that the diagnostics and the audit use; they include the address of ZooKeeper.

@@ -20,7 +20,6 @@ from kfix.core.collect.source import Known, read_all
 from kfix.core.collect.sources import SOURCES
 from kfix.core.collect.tasks import Brokers, Questions, Task, as_finished
 from kfix.core.collect.unlisted import unlisted_brokers
-from kfix.core.deadline import Deadline
 from kfix.core.derive.quorum import listed_alive
 from kfix.core.derive.record import recorded_by
 from kfix.core.derive.vantage import broker_called, vantage_of
@@ -38,6 +37,7 @@ from kfix.core.snapshot.snapshot import (
     ZooKeeperView,
 )
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import Connect
 
 #: Share of the deadline for the first round, so that a hung broker leaves time for the second.

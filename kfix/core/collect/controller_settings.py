@@ -5,12 +5,12 @@ A broker answers with its own settings and defaults, which decide no election.
 
 from __future__ import annotations
 
-from kfix.core.deadline import Deadline
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.timing import Deadline
 
 #: Start of the source's name if a controller refused them.
 SOURCE = "settings of controller"

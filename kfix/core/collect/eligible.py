@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from kfix.core.collect.tasks import Brokers
-from kfix.core.deadline import Deadline
 from kfix.core.kafka import kraft_messages
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 from kfix.core.wording import several
 
 #: The name of the source. It contains no broker id: a failure at another broker does not replace it.

@@ -14,7 +14,6 @@ from typing import TypeVar
 from kfix.core.collect.logs import ask_bounds
 from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.collect.transactions import MOST_HELD, ask_open_batches
-from kfix.core.deadline import Deadline
 from kfix.core.derive.record import leader_and_isr
 from kfix.core.endpoint import connected, plain_reason
 from kfix.core.errors import UnreachableError
@@ -28,6 +27,7 @@ from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition, GroupR
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import BrokerView, Endpoint, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
+from kfix.core.timing import Deadline
 
 T = TypeVar("T")
 MOST_PARTITIONS = 1000

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kfix.core.collect.offsets_log import ask_parts, read_records
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.codes import TOPIC, name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.new_groups import ask_group_description
 from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration, described_by
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 
 
 def ask_members(line: BrokerConnection, group: str, deadline: Deadline) -> GroupMembers:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kfix.core.deadline import Deadline
 from kfix.core.kafka import group_messages
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_messages import DescribedGroup, GroupDescription, ListedGroup
 from kfix.core.kafka.new_groups import NOT_FOUND, ask_typed
 from kfix.core.snapshot.group_reading import CONSUMER_GROUP, DEAD, SHARE_GROUP, STREAMS_GROUP
 from kfix.core.snapshot.snapshot import Group
+from kfix.core.timing import Deadline
 
 #: Most groups that are described per broker, so that 100 000 groups do not take a minute.
 MOST_DESCRIBED = 1000

@@ -7,8 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kfix.core.collect.tasks import Brokers, asks, by_broker, by_partition
-from kfix.core.deadline import Deadline
-from kfix.core.derive.views import distinct
+from kfix.core.derive.vantage import distinct
 from kfix.core.kafka import requests
 from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
@@ -25,6 +24,7 @@ from kfix.core.snapshot.snapshot import (
     Sample,
     TopicPartition,
 )
+from kfix.core.timing import Deadline
 
 #: Most partitions of one kind per snapshot; the first ones show the problem, and the request stays cheap.
 MOST_PARTITIONS = 200

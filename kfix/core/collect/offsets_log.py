@@ -14,7 +14,6 @@ from functools import partial
 from kfix.core.collect.logs import ask_bounds, read_log_ends
 from kfix.core.collect.pieces import read_pieces
 from kfix.core.collect.tasks import Brokers, by_broker
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.record import leader_and_isr, newest_partition
 from kfix.core.kafka import group_messages
@@ -32,6 +31,7 @@ from kfix.core.snapshot.snapshot import (
     OpenTransaction,
     TopicPartition,
 )
+from kfix.core.timing import Deadline
 
 #: Records and bytes of a partition that are read at most: of one without a listed group, of one that holds the group
 #: that was asked for or an open transaction, and of one without a coordinator.

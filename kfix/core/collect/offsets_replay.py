@@ -8,15 +8,15 @@ from dataclasses import replace
 from kfix.core.collect.logs import ask_log_ends
 from kfix.core.collect.offsets_saving import saved
 from kfix.core.collect.pieces import read_pieces
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.batches import Batch
 from kfix.core.kafka.connection import BrokerConnection
-from kfix.core.kafka.load_replay import LoadReplay, count_key
+from kfix.core.kafka.group_records import LoadReplay, count_key
 from kfix.core.kafka.records import Record
 from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
 from kfix.core.snapshot.offsets import SavedSource
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 
 #: Most bytes of one log that are read. Without a working compaction a log is larger, and then nothing heals it.
 _MOST_BYTES = 256 << 20

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from kfix.core.collect.logs import ask_log_ends
 from kfix.core.collect.offsets_log import coordinators
 from kfix.core.collect.pieces import read_pieces
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.record import leader_and_isr, record_of
 from kfix.core.errors import UnreachableError
@@ -21,6 +20,7 @@ from kfix.core.kafka.group_records import GroupRecords
 from kfix.core.snapshot.offsets import SavedGroup, SavedSource
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.core.wording import several, some
 
 _MOST_NAMED = 5

@@ -13,17 +13,16 @@ from itertools import islice
 from kfix.core.collect.offsets_log import Places
 from kfix.core.collect.pieces import read_pieces
 from kfix.core.collect.tasks import Brokers, by_broker
-from kfix.core.deadline import Deadline
-from kfix.core.derive.compaction import SAMPLED_SHARE, should_be_compacted
+from kfix.core.derive.coordinator import SAMPLED_SHARE, should_be_compacted
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.batches import Batch
-from kfix.core.kafka.codes import CLUSTER, name_of
+from kfix.core.kafka.codes import CLUSTER, name_of, with_right
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.records import Record
-from kfix.core.kafka.rights import with_right
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 
 #: Most logs per broker of which a piece is read, largest first.
 MOST_SAMPLED = 10

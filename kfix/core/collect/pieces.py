@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kfix.core.deadline import Deadline
 from kfix.core.kafka import requests
 from kfix.core.kafka.batches import Batch, batches_in
 from kfix.core.kafka.codec import ProtocolError
@@ -13,6 +12,7 @@ from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.records import Record, UnreadBatchError, records, require_readable
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 
 #: Most bytes of one response; a broker returns one whole batch even if it is larger.
 _PIECE = 1 << 20

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kfix.core.collect.tasks import Brokers, Questions, by_broker
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import made_up_groups, partition_of_group
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages
 from kfix.core.kafka.codes import NO_ANSWER, name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.snapshot import CoordinatorProbe
+from kfix.core.timing import Deadline
 from kfix.core.wording import several
 
 _SOURCE = "coordinator probe"

@@ -18,20 +18,19 @@ from kfix.core.collect.controller_settings import ask_controller_settings
 from kfix.core.collect.quorum_rows import replica_rows
 from kfix.core.collect.sustained import DEPOSED_MS, clock_ahead, just_elected, now_of, unsustained
 from kfix.core.collect.tasks import Questions, Task, as_finished, wait
-from kfix.core.deadline import Deadline
 from kfix.core.derive.quorum import quorum_lost
 from kfix.core.endpoint import parse_endpoint
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import kraft_messages, requests
-from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.codes import name_of, with_right
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.kraft_messages import DescribedQuorum, Features
-from kfix.core.kafka.rights import with_right
 from kfix.core.ledger import Ledger
 from kfix.core.numbers import broker_id
 from kfix.core.snapshot.quorum import METADATA_FEATURE, ControllerAnswer, QuorumView
 from kfix.core.snapshot.snapshot import Assignment, Endpoint, TopicPartition
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 
 SOURCE = "KRaft quorum"
 _NOT_ACTIVE = 6

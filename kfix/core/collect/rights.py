@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kfix.core.collect.logs import ask_log_ends
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
-from kfix.core.kafka.codes import CLUSTER, TOPIC, name_of
+from kfix.core.kafka.codes import CLUSTER, TOPIC, name_of, with_right
 from kfix.core.kafka.connection import BrokerConnection
-from kfix.core.kafka.rights import with_right
 from kfix.core.snapshot.snapshot import Source
+from kfix.core.timing import Deadline
 
 #: The source that fails if it is unknown whether an open transaction hangs.
 TRANSACTION_LOG = "transaction log"

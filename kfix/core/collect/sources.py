@@ -44,10 +44,8 @@ from kfix.core.collect.transactions import (
     still_held,
     why_unjudged,
 )
-from kfix.core.deadline import Deadline
-from kfix.core.derive.compaction import segment_bytes_of
-from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
-from kfix.core.derive.views import distinct, offsets_partitions, topics_of
+from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group, segment_bytes_of
+from kfix.core.derive.vantage import distinct, offsets_partitions, topics_of
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.codes import name_of
@@ -70,6 +68,7 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog
+from kfix.core.timing import Deadline
 
 _NOT_ASKED = (
     "not asked: a broker that has lost ZooKeeper would never answer, and would have one thread fewer for its clients"

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import NoAnswerError, UnreachableError
 from kfix.core.kafka.api import Request
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.snapshot import Source
+from kfix.core.timing import Deadline
 
 T = TypeVar("T")
 Q = TypeVar("Q")

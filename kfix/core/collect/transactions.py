@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 from kfix.core.collect.pieces import read_pieces
 from kfix.core.collect.tasks import Brokers, by_broker, by_partition
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.core.derive.hanging import hanging
 from kfix.core.errors import UnreachableError
@@ -23,17 +22,18 @@ from kfix.core.kafka.codes import TOPIC, name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import PartitionOffset
-from kfix.core.kafka.transaction_messages import (
+from kfix.core.kafka.transactions import (
     DESCRIBE_PRODUCERS,
     NEWER_MARKERS,
     WRITE_TXN_MARKERS,
     DescribedProducers,
     describe_producers,
+    transaction_state,
 )
-from kfix.core.kafka.transaction_records import transaction_state
 from kfix.core.snapshot.group_reading import GroupReading
 from kfix.core.snapshot.snapshot import OffsetsLog, PartitionView, TopicPartition
 from kfix.core.snapshot.transactions import WITHOUT_LEADER, OpenBatch, TransactionLog, TransactionState
+from kfix.core.timing import Deadline
 from kfix.core.wording import several, some
 
 #: Most partitions of a group, or of a leader, whose batch at the last stable offset is read.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kfix.core.access import Access
 from kfix.core.application import App
 from kfix.core.clusters import SnapshotOptions
-from kfix.core.contexts.known import ContextList, ContextRow, TestedContext
 from kfix.core.contexts.pins import Contexts
 from kfix.core.contexts.profiles import entry_of, named, the_inventory
 from kfix.core.documents.problems import did_you_mean
@@ -20,12 +19,58 @@ from kfix.core.errors import RefusedError, UnreachableError, UsageError
 from kfix.core.inventory.adding import with_entry
 from kfix.core.inventory.finding import find_inventory
 from kfix.core.inventory.load import load_inventory
-from kfix.core.inventory.model import Inventory
+from kfix.core.inventory.meaning import name_problem
+from kfix.core.inventory.model import ClusterEntry, Inventory
 from kfix.core.inventory.trust import Trust, distrust, trust, trust_of
-from kfix.core.inventory.words import name_problem
 from kfix.core.places import config_home, state_home
 from kfix.core.private import make_folders
 from kfix.core.saved.files import write_whole
+from kfix.core.snapshot.client_security import ClientSecurity
+from kfix.core.snapshot.snapshot import Snapshot
+
+# Clusters by name: what an inventory and this host know of each.
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRow:
+    """One name of the inventory. `pinned` is the id of the cluster behind it on this host, "" if unknown."""
+
+    entry: ClusterEntry
+    pinned: str = ""
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContextList:
+    """The names of an inventory. `path` is where it was found, `by` what chose the name in use, "" if none is.
+
+    `notes` name an inventory that is not the user's own.
+    """
+
+    path: Path
+    inventory: Inventory
+    rows: tuple[ContextRow, ...]
+    by: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TestedContext:
+    """A cluster that answered to its name. `pinned` is the previous id behind the name, "" if none was known.
+
+    `security` is how this user connected, without any secret.
+    """
+
+    entry: ClusterEntry
+    snapshot: Snapshot
+    pinned: str
+    security: ClientSecurity
+
+    @property
+    def complete(self) -> bool:
+        """Whether every source answered and the cluster's id is known."""
+        return bool(self.snapshot.cluster.id) and all(source.ok for source in self.snapshot.sources)
+
 
 _FILE = "fleet.yaml"
 _OF_OTHERS = 0o644

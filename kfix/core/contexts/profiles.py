@@ -25,7 +25,7 @@ def the_inventory(environ: Mapping[str, str], by: str) -> tuple[FoundInventory, 
     # Importing pydantic and the YAML reader takes 0.1 s, which a command with an address does not need.
     from kfix.core.inventory.finding import find_inventory  # noqa: PLC0415
     from kfix.core.inventory.load import load_inventory  # noqa: PLC0415
-    from kfix.core.inventory.places import FILE, own_places  # noqa: PLC0415
+    from kfix.core.inventory.trust import FILE, own_places  # noqa: PLC0415
 
     found = find_inventory(environ)
     if found is None:

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kfix.core.derive.leaving import Left, left_by_record
-from kfix.core.derive.liveness import Likely, likely_of
+from kfix.core.derive.liveness import Left, Likely, left_by_record, likely_of
 from kfix.core.derive.quorum import absence, listed_alive
 from kfix.core.derive.record import record_of
 from kfix.core.derive.settings import SettingsInForce
-from kfix.core.derive.views import distinct
+from kfix.core.derive.vantage import distinct
 from kfix.core.numbers import whole_number
 from kfix.core.snapshot.snapshot import Mode, Registration, Snapshot, TopicPartition
 

@@ -11,16 +11,14 @@ from functools import cached_property
 
 from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.derive.background import background_of
-from kfix.core.derive.conditions import LEADERLESS
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.derive.cuts import Cut, cut_of
-from kfix.core.derive.lag import Lag, LeftOut, lags_of, left_out
-from kfix.core.derive.leaving import Absence
+from kfix.core.derive.liveness import Absence
 from kfix.core.derive.loss import Lost, in_doubt, lost_since
-from kfix.core.derive.moves import still_for
+from kfix.core.derive.moves import Lag, LeftOut, lags_of, left_out, still_for
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.partitions import Rows
-from kfix.core.derive.predicate import parse
+from kfix.core.derive.predicate import LEADERLESS, parse
 from kfix.core.derive.quorum import absence
 from kfix.core.derive.replicas import ReplicaAnswers
 from kfix.core.derive.shapes import partitions_in

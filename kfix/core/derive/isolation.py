@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kfix.core.derive.lag import recent
+from kfix.core.derive.moves import recent
 from kfix.core.derive.partition_facts import listed, offline_alive
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import NO_LEADER, Snapshot, TopicPartition, ZooKeeperView

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Protocol, overload
 
+from kfix.core.criteria import EXPECTED, Expected
 from kfix.core.derive.background import leavings, replica_counts
-from kfix.core.derive.leaving import Left
+from kfix.core.derive.liveness import Left
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.predicate import Matcher, Predicate, compile_all
-from kfix.core.expected import EXPECTED, Expected
 from kfix.core.snapshot.snapshot import Snapshot
 
 Rows = Sequence[PartitionFacts]

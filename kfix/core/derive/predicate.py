@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from kfix.core.criteria import EXPECTED, EXPECTED_TYPES, Expected, values_of
 from kfix.core.derive.partition_facts import FACT_TYPES, PartitionFacts
 from kfix.core.errors import InvalidFileError
-from kfix.core.expected import EXPECTED, EXPECTED_TYPES, Expected, values_of
 
 #: The comparisons that a condition may use, and the same in SQL.
 COMPARISONS: Final[Mapping[type[ast.cmpop], str]] = {
@@ -148,3 +148,17 @@ def compile_all(predicates: Sequence[Predicate]) -> Matcher:
     exec(compile("\n".join(lines), "<partition checks>", "exec"), scope)  # noqa: S102
     match: Matcher = scope["match"]
     return match
+
+
+# The conditions of a partition that more than one place asks about, as texts of `predicate`.
+#
+# Checks, the table `topics` of the fleet store and the history that is counted from it are made of the same text, so
+# that they cannot judge one partition in two ways.
+
+#: It has no leader, or one that is known to be dead.
+LEADERLESS: Final = "leaderless and not deleting"
+_LED: Final = "leader >= 0 and not leaderless and zk_agrees and not deleting"
+#: acks=all fails at its leader.
+UNDER_MIN_ISR: Final = f"n_isr < min_isr and {_LED}"
+#: Its ISR lacks a replica, and not one that a reassignment is adding.
+UNDER_REPLICATED: Final = f"n_isr < target_rf and {_LED}"

@@ -14,14 +14,14 @@ from functools import cache, cached_property
 from itertools import chain
 from operator import attrgetter
 
+from kfix.core.criteria import EXPECTED, Expected
 from kfix.core.derive.background import Background, leavings, replica_counts
 from kfix.core.derive.coordinator import INTERNAL_TOPICS
-from kfix.core.derive.leaving import Left
+from kfix.core.derive.liveness import Left
 from kfix.core.derive.partition_facts import PartitionFacts, Recorded, Times, derive
 from kfix.core.derive.partitions import LazyRows, Partitions, Rows, SnapshotPartitions
 from kfix.core.derive.predicate import Matcher, Predicate, compile_all, loosened
-from kfix.core.derive.views import distinct
-from kfix.core.expected import EXPECTED, Expected
+from kfix.core.derive.vantage import distinct
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 
 #: The facts of a row that its shape does not determine.

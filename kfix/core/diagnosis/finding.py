@@ -264,3 +264,68 @@ class Diagnosis:
     @property
     def worst(self) -> Severity | None:
         return max((f.worst for f in self.findings), default=None)
+
+
+# A check as formats for other programs describe it.
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRule:
+    """One check that a diagnosis judged: its worst severity, its subject, such as "leadership", and its page."""
+
+    code: str
+    slug: str
+    title: str
+    severity: Severity
+    prevention: bool
+    subject: str
+    page: str
+
+
+# The explanation of one consumer group: a series of checks from its coordinator's address to its rights.
+
+
+class RungState(StrEnum):
+    """The result of one check of the series. `OPEN` was read and leaves a doubt; `UNREAD` is not healthy."""
+
+    CLEAR = "not the cause"
+    FAILS = "fails"
+    OPEN = "in doubt"
+    UNREAD = "not read"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One check of the series. `said` is the answer, or why it was not read; `code` the finding that it rests on."""
+
+    name: str
+    state: RungState
+    said: str
+    evidence: tuple[Evidence, ...] = ()
+    next_steps: tuple[Remedy, ...] = ()
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStory:
+    """Why a group is blocked; `blocked` is None if that is unknown. The first failing one of `rungs` is the cause."""
+
+    group: str
+    partition: TopicPartition | None
+    blocked: bool | None
+    verdict: str
+    rungs: tuple[Rung, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    next_steps: tuple[Remedy, ...] = ()
+
+    @property
+    def cause(self) -> Rung | None:
+        return next((rung for rung in self.rungs if rung.state is RungState.FAILS), None)
+
+
+# The exit codes of every diagnosis, audit and inspection (docs/exit-codes.md).
+
+HEALTHY = 0
+WARNINGS = 20
+CRITICAL = 21
+CANNOT_TELL = 22

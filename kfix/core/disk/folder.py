@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from kfix.core.disk import segments
-from kfix.core.disk.checkpoints import LEADER_EPOCH, read_epochs
+from kfix.core.disk.checkpoints import LEADER_EPOCH, PARTITION, read_epochs, read_topic_id
 from kfix.core.disk.model import Epoch, Grade, Oddity, Replica
 from kfix.core.disk.opening import NotReadError, not_read, shown
-from kfix.core.disk.properties import PARTITION, read_topic_id
 from kfix.core.snapshot.snapshot import TopicPartition
 
 _NAME = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})\Z")

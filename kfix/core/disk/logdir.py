@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kfix.core.disk import checkpoints
+from kfix.core.disk.checkpoints import META, Meta, read_meta
 from kfix.core.disk.folder import Checkpointed, Depth, looks_like_partition, named, read_partition, with_remarks
 from kfix.core.disk.model import Grade, LogDir, Oddity
 from kfix.core.disk.opening import not_read, shown
-from kfix.core.disk.properties import META, Meta, read_meta
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 

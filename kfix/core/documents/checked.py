@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get
 
 import msgspec
 
-from kfix.core.documents.shown import short, shown
+from kfix.core.documents.problems import short, shown
 from kfix.core.wording import continued
 
 T = TypeVar("T")

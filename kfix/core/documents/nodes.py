@@ -13,8 +13,7 @@ from typing import Any
 
 import yaml
 
-from kfix.core.documents.problems import Path, Position
-from kfix.core.documents.shown import short
+from kfix.core.documents.problems import Path, Position, short
 
 MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 24

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from kfix.core.documents.nodes import MAX_BYTES, parse
 from kfix.core.documents.opening import read_file
-from kfix.core.documents.problems import Path, Problem, did_you_mean
-from kfix.core.documents.shown import short, shown
+from kfix.core.documents.problems import Path, Problem, did_you_mean, short, shown
 from kfix.core.errors import InvalidFileError, UsageError
 from kfix.core.wording import continued
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.partition_facts import partitions_of
 from kfix.core.derive.record import record_of
 from kfix.core.derive.settings import unread_topics
 from kfix.core.failures.rules import NO, NONE, UNREAD, YES, PartitionMasks
+from kfix.core.failures.scenarios import unknown_of
 from kfix.core.numbers import whole_number
-from kfix.core.snapshot.snapshot import (
-    NO_LEADER,
-    Mode,
-    PartitionState,
-    PartitionView,
-    Snapshot,
-    TopicPartition,
-)
+from kfix.core.snapshot.snapshot import NO_LEADER, Mode, PartitionState, PartitionView, Snapshot, TopicPartition
 
 _MIN_ISR, _UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 #: {bit of a broker: its value}; UNREAD where it is unknown.
@@ -207,3 +202,53 @@ def _unread(_topic: str, _broker: int) -> int:
 def _agreed(values: Iterable[int]) -> int:
     found = set(values)
     return found.pop() if len(found) == 1 else UNREAD
+
+
+# The distinct states of a cluster's partitions, numbered for the store: equal ones have equal fates in any failure.
+
+#: Bits of a mask: a signed 64-bit integer without its sign.
+MOST_BROKERS: Final = 63
+#: Replicas whose place in the assignment a stored state keeps.
+MOST_REPLICAS: Final = 5
+#: The number of the state of partitions without a readable leader and ISR.
+UNJUDGED: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStates:
+    """The states by number, and the facts about the cluster that a failure needs.
+
+    `bits` are the bits of all brokers. `numbers` lacks partitions that are being deleted; UNJUDGED are partitions of
+    which no source has both leader and ISR. `controller_bit` is NONE without a live controller, or if it is unknown.
+    With `elects_by_record` a new controller knows ZooKeeper's record only. `lacks` are sentences: what the snapshot
+    does not show, each of which could change the fate of any partition.
+    """
+
+    bits: Mapping[int, int]
+    live: frozenset[int]
+    states: tuple[PartitionMasks, ...]
+    numbers: Mapping[TopicPartition, int]
+    controller_bit: int
+    elects_by_record: bool
+    lacks: tuple[str, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Returns whether the states fit into 64-bit columns."""
+        return len(self.bits) <= MOST_BROKERS and all(len(s.order) <= MOST_REPLICAS for s in self.states)
+
+
+def states_of(case: CaseFile) -> ClusterStates | None:
+    """Returns the states; None if no source shows which brokers are alive: then no failure can be judged.
+
+    The numbers depend neither on the names of topics nor on the number of partitions.
+    """
+    if not case.live:
+        return None
+    masks = masks_of(case, case.live)
+    states = tuple(sorted(masks.rows))
+    numbers = {tp: number for number, row in enumerate(states) for tp in masks.rows[row]}
+    numbers |= dict.fromkeys(masks.unjudged, UNJUDGED)
+    return ClusterStates(
+        masks.bits, case.live, states, numbers, masks.controller_bit, case.zookeeper_rules, tuple(unknown_of(case))
+    )

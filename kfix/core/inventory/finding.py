@@ -8,8 +8,7 @@ from pathlib import Path
 
 from kfix.core.errors import UsageError
 from kfix.core.inventory.model import ClusterEntry
-from kfix.core.inventory.places import FILE, VARIABLE, exists, own_places
-from kfix.core.inventory.trust import Trust, of_others, trust_of
+from kfix.core.inventory.trust import FILE, VARIABLE, Trust, exists, of_others, own_places, trust_of
 
 OPTION = "--inventory"
 _NAME = f"name it where you mean it: {VARIABLE}={FILE}"

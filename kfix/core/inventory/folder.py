@@ -11,10 +11,9 @@ from pathlib import Path
 
 from kfix.core.documents.opening import read_file
 from kfix.core.errors import InvalidFileError, UsageError
-from kfix.core.inventory.meaning import properties_of
+from kfix.core.inventory.meaning import name_problem, properties_of, server_problems
 from kfix.core.inventory.model import ClusterEntry, Inventory
-from kfix.core.inventory.places import NESTED, properties_in
-from kfix.core.inventory.words import name_problem, server_problems
+from kfix.core.inventory.trust import NESTED, properties_in
 from kfix.core.properties.load import ClientProperties
 from kfix.core.properties.parsing import NONE, read_properties
 

@@ -3,21 +3,67 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path as FilePath
 from typing import Final
 
+from kfix.core.criteria import EXPECTED, Expected
+from kfix.core.documents.problems import did_you_mean
 from kfix.core.documents.reading import read_model, read_text
-from kfix.core.expected import EXPECTED, Expected
+from kfix.core.errors import UsageError
 from kfix.core.inventory.folder import read_folder
-from kfix.core.inventory.meaning import PropertiesFiles, problems_of
+from kfix.core.inventory.meaning import PropertiesFiles, clock, day, moment, problems_of
 from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
-from kfix.core.inventory.places import FILE, LARGEST
 from kfix.core.inventory.schema import DAYS, ClusterModel, DefaultsModel, FleetModel, MuteModel, WindowModel
-from kfix.core.inventory.words import clock, day, moment
+from kfix.core.inventory.trust import FILE, LARGEST
+
+# Selects a part of the fleet by name, tag or owner. A selection that matches nothing is an error.
+
+
+def select(
+    inventory: Inventory, *, clusters: Sequence[str] = (), tags: Sequence[str] = (), owners: Sequence[str] = ()
+) -> Inventory:
+    """Returns the inventory with the clusters that match one value of each given kind.
+
+    `clusters` are patterns with `*` and `?`. Raises UsageError if a value is empty or matches nothing, or if all
+    together match nothing.
+    """
+    entries = inventory.clusters.values()
+    chosen = [
+        _by("--cluster", clusters, entries, lambda e, given: fnmatchcase(e.name, given), (e.name for e in entries)),
+        _by("--tag", tags, entries, lambda e, given: given in e.tags, (t for e in entries for t in e.tags)),
+        _by("--owner", owners, entries, lambda e, given: e.owner == given, (e.owner for e in entries if e.owner)),
+    ]
+    names = set(inventory.clusters).intersection(*(c for c in chosen if c is not None))
+    if not names:
+        raise UsageError(f"{inventory.origin}: no cluster matches --cluster, --tag and --owner together")
+    return replace(inventory, clusters={n: e for n, e in inventory.clusters.items() if n in names})
+
+
+def _by(
+    option: str,
+    given: Sequence[str],
+    entries: Iterable[ClusterEntry],
+    matches: Callable[[ClusterEntry, str], bool],
+    known: Iterable[str],
+) -> set[str] | None:
+    """Returns the names that match an option, None if it is not given."""
+    if not given:
+        return None
+    found = set[str]()
+    for value in given:
+        if not value.strip():
+            raise UsageError(f"{option}: is empty", hint=f"leave {option} out to select all clusters")
+        named = {e.name for e in entries if matches(e, value)}
+        if not named:
+            near = did_you_mean(value, {*known})
+            raise UsageError(f"{option}: no cluster of the inventory matches {value!r}{near}")
+        found |= named
+    return found
+
 
 _PLAIN: Final = ClusterEntry("")
 

@@ -8,8 +8,7 @@ from datetime import date, datetime
 from enum import IntEnum
 from fnmatch import fnmatchcase
 
-from kfix.core.criteria import Criteria
-from kfix.core.expected import EXPECTED, Expected
+from kfix.core.criteria import EXPECTED, Criteria, Expected
 from kfix.core.timing import TIMING
 
 

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from kfix.core.deadline import Deadline
 from kfix.core.endpoint import connected
 from kfix.core.errors import NoAnswerError, ReadOnlyViolationError, UnreachableError
 from kfix.core.kafka.api import Api, Request
@@ -24,6 +23,7 @@ from kfix.core.kafka.requests import METADATA, metadata
 from kfix.core.kafka.security import Security
 from kfix.core.ledger import Ledger, LineCounts
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 
 T = TypeVar("T")
 #: The default of socket.request.max.bytes, and more than any response that kfix requests: the metadata of a million

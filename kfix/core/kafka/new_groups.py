@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kfix.core.deadline import Deadline
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.codec import ByteReader, ProtocolError, Row, Rows, decoder
 from kfix.core.kafka.connection import BrokerConnection
@@ -17,6 +16,7 @@ from kfix.core.kafka.group_messages import Committed, CommittedOffset, GroupDesc
 from kfix.core.kafka.requests import by_partition
 from kfix.core.snapshot.group_reading import CONSUMER_GROUP, DEAD, SHARE_GROUP, STREAMS_GROUP, GroupMember
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 
 #: GROUP_ID_NOT_FOUND.
 NOT_FOUND = 69

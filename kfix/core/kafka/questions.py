@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, requests
 from kfix.core.kafka.codes import name_of
@@ -14,6 +13,7 @@ from kfix.core.kafka.requests import PartitionOffset
 from kfix.core.snapshot.offsets import GroupOffsets, StoredOffset
 from kfix.core.snapshot.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 
 _RESOURCE = {ResourceKind.TOPIC: requests.TOPIC_RESOURCE, ResourceKind.BROKER: requests.BROKER_RESOURCE}
 #: Sources in DescribeConfigs of a value that is set on the resource itself (KIP-226).

@@ -12,7 +12,42 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import google_crc32c
+
 from kfix.core.kafka.batches import Batch
+
+# A batch of one record without a value, which deletes its key from a compacted topic.
+#
+# Source: `DefaultRecordBatch` and `DefaultRecord` of Kafka 2.7.1; the layout is in `kfix.core.kafka.batches`.
+
+_MAGIC = 2
+_NONE = -1
+#: From the attributes on, which the CRC covers: attributes, last offset delta, first and last time, producer id and
+#: epoch, base sequence, number of records.
+_COVERED = struct.Struct(">hiqqqhii")
+_HEAD = struct.Struct(">qiibI")
+#: partitionLeaderEpoch, magic and crc, which `length` counts as well.
+_BEFORE = 9
+
+
+def tombstone(key: bytes, now_ms: int) -> bytes:
+    """Returns the batch as Produce carries it; the broker assigns the offset."""
+    # attributes, time delta, offset delta, key, no value, no headers
+    record = b"\0\0\0" + _to_varint(len(key)) + key + _to_varint(_NONE) + _to_varint(0)
+    covered = _COVERED.pack(0, 0, now_ms, now_ms, _NONE, _NONE, _NONE, 1) + _to_varint(len(record)) + record
+    crc = int(google_crc32c.value(covered))
+    return _HEAD.pack(0, _BEFORE + len(covered), _NONE, _MAGIC, crc) + covered
+
+
+def _to_varint(value: int) -> bytes:
+    """Returns a zigzag varint."""
+    left, out = (value << 1) ^ (value >> 31), bytearray()
+    while left > 0x7F:
+        out.append(left & 0x7F | 0x80)
+        left >>= 7
+    out.append(left)
+    return bytes(out)
+
 
 #: Largest batch, compressed or not. The default limit of brokers is 1 MB.
 MOST_BYTES = 64 << 20

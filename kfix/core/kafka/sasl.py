@@ -15,7 +15,7 @@ from kfix.core.errors import UnreachableError
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.security import Security
-from kfix.core.kerberos.settings import Kerberos, KerberosError
+from kfix.core.kerberos import Kerberos, KerberosError
 from kfix.core.numbers import whole_number
 from kfix.core.oauth.settings import OAuth
 
@@ -95,7 +95,7 @@ def _oauth(security: Security, settings: OAuth, exchange: Exchange, where: str, 
 
 
 def _gssapi(security: Security, settings: Kerberos, exchange: Exchange, where: str, seconds: float) -> None:
-    from kfix.core.kerberos.login import GssClient  # noqa: PLC0415 - only Kerberos needs it
+    from kfix.core.kerberos import GssClient  # noqa: PLC0415 - only Kerberos needs it
 
     try:
         client = GssClient(settings, where.rpartition(":")[0].strip("[]"), seconds)

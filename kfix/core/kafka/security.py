@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 
 from kfix.core.endpoint import plain_reason
-from kfix.core.kerberos.settings import Kerberos
+from kfix.core.kerberos import Kerberos
 from kfix.core.oauth.settings import OAuth
 from kfix.core.snapshot.client_security import ClientSecurity
 from kfix.core.tls.settings import Tls, context_of
@@ -40,7 +40,7 @@ class Security:
     def principal(self) -> str:
         """Returns the principal of the client, as Kafka's default principal builder names it."""
         if self.kerberos is not None and not self.username:
-            from kfix.core.kerberos.login import name_in_ticket  # noqa: PLC0415 - only Kerberos needs it
+            from kfix.core.kerberos import name_in_ticket  # noqa: PLC0415 - only Kerberos needs it
 
             return f"User:{name_in_ticket(self.kerberos)}"
         if self.mechanism:
@@ -61,7 +61,7 @@ class Security:
         """Returns the reason of a failed connection in plain words."""
         ssl = sys.modules.get("ssl")  # Loaded by the users of TLS.
         if self.protocol.endswith("SSL") and ssl is not None and isinstance(error, ssl.SSLError):
-            from kfix.core.tls.expiry import expired_reason  # noqa: PLC0415 - brings cryptography
+            from kfix.core.tls.reasons import expired_reason  # noqa: PLC0415 - brings cryptography
 
             return expired_reason(error, self.tls) or plain_reason(error)
         return plain_reason(error)

@@ -10,9 +10,8 @@ from kfix.core.endpoint import parse_endpoints
 from kfix.core.errors import InvalidFileError
 from kfix.core.kafka.security import PROTOCOLS, Security
 from kfix.core.properties.keys import OF_ZOOKEEPER, foreign_secrets, key_notes, key_problems
-from kfix.core.properties.parsing import NONE, read_properties
+from kfix.core.properties.parsing import NONE, PropertiesReading, read_properties
 from kfix.core.properties.providers import resolved
-from kfix.core.properties.reading import PropertiesReading
 from kfix.core.tls.settings import Tls
 from kfix.core.zookeeper.access import ZooKeeperAccess
 

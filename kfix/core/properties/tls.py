@@ -8,10 +8,9 @@ from typing import TypeVar
 
 from kfix.core.documents.opening import read_file
 from kfix.core.errors import UsageError
-from kfix.core.properties.reading import PropertiesReading
-from kfix.core.tls.jks import KeyStoreError
+from kfix.core.properties.parsing import PropertiesReading
 from kfix.core.tls.settings import ENABLED, VERSIONS, Tls, context_of, known_suite
-from kfix.core.tls.stores import Identity, identity, pem_identity, trusted_certificates
+from kfix.core.tls.stores import Identity, KeyStoreError, identity, pem_identity, trusted_certificates
 
 T = TypeVar("T")
 _LARGEST = 16 << 20

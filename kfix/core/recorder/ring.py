@@ -23,7 +23,7 @@ from kfix.core.errors import UsageError
 from kfix.core.recorder.folder import SegmentFiles, lock, prepare, segment_path, segments, sequence_of
 from kfix.core.recorder.frames import RecordHead, RecordKind, content, framed, heads, is_torn
 from kfix.core.recorder.patches import difference
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.wording import several, size_text
 

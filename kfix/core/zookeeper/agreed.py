@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.ledger import Ledger
 from kfix.core.names import PartitionNames
 from kfix.core.snapshot.snapshot import Endpoint, ZooKeeperView
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import Connect, open_line
 from kfix.core.zookeeper.view import Unread, state_path, view_of
 from kfix.core.zookeeper.witnesses import Contradiction, Witnesses

@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.wire import LARGEST_ANSWER, NO_AUTH, NO_NODE, ZooKeeperLine, four_letter_word
 
 T = TypeVar("T")

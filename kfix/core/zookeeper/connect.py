@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from kfix.core.deadline import Deadline
 from kfix.core.endpoint import parse_endpoints
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.core.ledger import Ledger
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.access import OPEN, ZooKeeperAccess
 from kfix.core.zookeeper.wire import Node, Read, ZooKeeperLine
 

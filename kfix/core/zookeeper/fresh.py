@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.reading import PartitionReading
 from kfix.core.snapshot.snapshot import Assignment, ControllerNode, Endpoint, TopicPartition
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper import records
 from kfix.core.zookeeper.connect import Connect, read_all
 from kfix.core.zookeeper.view import broker_ids, migrating, read_states, read_topics, state_path

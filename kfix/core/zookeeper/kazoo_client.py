@@ -11,7 +11,7 @@ from kazoo.client import KazooClient
 from kazoo.handlers.threading import SequentialThreadingHandler
 
 from kfix.core.snapshot.snapshot import Endpoint
-from kfix.core.zookeeper.authentication import MECHANISM
+from kfix.core.zookeeper.access import MECHANISM
 
 if TYPE_CHECKING:
     from kfix.core.zookeeper.access import ZooKeeperAccess

@@ -12,11 +12,11 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import HeldError, UnreachableError
 from kfix.core.ports import ClusterLock
 from kfix.core.snapshot.holder import held_error, parse_holder
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import Connect
 from kfix.core.zookeeper.wire import ZooKeeperLine, exists, sync
 from kfix.core.zookeeper.witnesses import ROUNDS

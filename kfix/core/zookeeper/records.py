@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from kfix.core.documents.shown import shown
+from kfix.core.documents.problems import shown
 from kfix.core.errors import UnreachableError
 from kfix.core.names import PartitionNames
 from kfix.core.numbers import LARGEST_INT32, LARGEST_PORT, broker_id, is_int32

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Self, TypeVar
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.names import PartitionNames
 from kfix.core.numbers import broker_id
@@ -20,10 +19,11 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
     ZooKeeperView,
 )
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper import records
 from kfix.core.zookeeper.bulk import has_multi_read, read_many
-from kfix.core.zookeeper.clock import clock_ahead
 from kfix.core.zookeeper.connect import Connect, read_all
+from kfix.core.zookeeper.servers import clock_ahead
 from kfix.core.zookeeper.wire import NO_STAT, Node, Read, ZooKeeperLine, children, exists, get, sync
 
 T = TypeVar("T")

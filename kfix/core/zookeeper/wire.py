@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.ledger import Ledger
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.access import OPEN, ZooKeeperAccess
 
 _EXISTS, _GET_DATA, _SYNC, _GET_CHILDREN = 3, 4, 9, 12
@@ -144,7 +144,7 @@ class ZooKeeperLine:
         if timeout <= 0:
             raise UnreachableError(f"zookeeper {self.endpoint}: refused the session")
         if self.access.logs_in:
-            from kfix.core.zookeeper.authentication import log_in  # noqa: PLC0415 - only who logs in needs it
+            from kfix.core.zookeeper.access import log_in  # noqa: PLC0415 - only who logs in needs it
 
             log_in(self, deadline)
         return len(answer) > 36 and answer[36] != 0

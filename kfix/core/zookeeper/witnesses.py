@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.harmless import one_line
 from kfix.core.ledger import Ledger
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 from kfix.core.wording import several
 from kfix.core.zookeeper.connect import Connect, read_all
 from kfix.core.zookeeper.wire import Node, Read, ZooKeeperLine, children, exists, get, sync

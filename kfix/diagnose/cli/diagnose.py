@@ -13,8 +13,7 @@ import typer
 from kfix.core.access import Access
 from kfix.core.clusters import DiagnoseOptions
 from kfix.core.criteria import Criteria
-from kfix.core.diagnosis.finding import Diagnosis
-from kfix.core.diagnosis.rule import JudgedRule
+from kfix.core.diagnosis.finding import Diagnosis, JudgedRule
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import TIMING
@@ -30,8 +29,8 @@ from kfix.diagnose.diagnosis import (
 )
 from kfix.diagnose.report.formats import Format, document, exit_code_of
 from kfix.diagnose.report.screen import first_lines, print_screen
+from kfix.diagnose.report.snapshot import traffic_lines
 from kfix.diagnose.report.table import print_findings
-from kfix.diagnose.report.traffic import traffic_lines
 from kfix.front import completion
 from kfix.front.failing import DOCUMENT, OutputDocument
 from kfix.front.lines import Line, height, print_lines

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kfix.core.fleetcase import FleetCheck
-from kfix.diagnose.explain import find_page, page, pages
+from kfix.diagnose.rules import find_page, page, pages
 from kfix.front import completion
 from kfix.front.lines import Line, print_lines
 from kfix.front.plain import PlainConsole

@@ -6,19 +6,82 @@ import re
 from typing import Final
 
 from kfix.diagnose.pasted.entries import LogEntry
-from kfix.diagnose.pasted.errors import COORDINATOR_ERRORS, UNSTABLE, error_code
 from kfix.diagnose.pasted.gathered import Gathered
 from kfix.diagnose.pasted.kcat import LOOPBACK
-from kfix.diagnose.pasted.signs import (
-    CONNECTION,
-    DISCOVERED,
-    GROUP,
-    METADATA,
-    PAIR,
-    TOPIC,
-    UNAVAILABLE,
-    UNNAMED,
-)
+from kfix.diagnose.pasted.signs import CONNECTION, DISCOVERED, GROUP, METADATA, PAIR, TOPIC, UNAVAILABLE, UNNAMED
+
+# Errors of Kafka in the wordings of its clients: their names, their classes, and their sentences.
+
+LEADER_ERRORS: Final = frozenset({5, 6, 19, 20})
+COORDINATOR_ERRORS: Final = frozenset({14, 15, 16, 88})
+UNSTABLE: Final = 88
+#: Names as `_`-separated words, which clients also write as one word, with blanks or hyphens; then whole sentences.
+_WORDINGS: Final = {
+    3: ("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition"),
+    5: (
+        "LEADER_NOT_AVAILABLE",
+        "There is no leader for this topic-partition as we are in the middle of a leadership election",
+        "there is currently no leader for this partition",
+    ),
+    6: (
+        "NOT_LEADER_OR_FOLLOWER",
+        "NOT_LEADER_FOR_PARTITION",
+        "NOT_LEADER_OR_REPLICA",
+        "not the leader for",
+        "this error indicates that the broker is not the current leader",
+    ),
+    14: (
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "GROUP_LOAD_IN_PROGRESS",
+        "The coordinator is loading and hence can't process requests",
+        "The broker is still loading offsets after a leader change",
+    ),
+    15: (
+        "COORDINATOR_NOT_AVAILABLE",
+        "CONSUMER_COORDINATOR_NOT_AVAILABLE",
+        "The coordinator is not available",
+        "The group coordinator is not available",
+        "Offset's topic has not yet been created",
+        "coordinator unavailable",
+    ),
+    16: (
+        "NOT_COORDINATOR",
+        "NOT_COORDINATOR_FOR_GROUP",
+        "This is not the correct coordinator",
+        "a consumer group that is not coordinated by this broker",
+    ),
+    19: (
+        "NOT_ENOUGH_REPLICAS",
+        "NOT_ENOUGH_IN_SYNC_REPLICAS",
+        "fewer in-sync replicas than required",
+    ),
+    20: (
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "written to the log, but to fewer in-sync replicas than required",
+        "written to insufficient number of in-sync replicas",
+    ),
+    UNSTABLE: (
+        "UNSTABLE_OFFSET_COMMIT",
+        "There are unstable offsets that need to be cleared",
+        "still have unstable offsets which are not cleared on the broker side",
+    ),
+}
+#: Longest wording first: one name may begin with another.
+_SORTED: Final = sorted(((w, code) for code, words in _WORDINGS.items() for w in words), key=lambda each: -len(each[0]))
+_ANY: Final = re.compile("|".join(f"({re.escape(w).replace('_', '[ _-]?')})" for w, _ in _SORTED), re.IGNORECASE)
+
+
+#: A part of each wording: looking for strings is far quicker than for the pattern, and most lines have none.
+_PARTS: Final = tuple({max(w.lower().split("_"), key=len) for w, _ in _SORTED})
+
+
+def error_code(text: str) -> int | None:
+    """Returns the code of the first error that a line names, or None."""
+    if not any(map(text.lower().__contains__, _PARTS)):
+        return None
+    found = _ANY.search(text)
+    return _SORTED[found.lastindex - 1][1] if found is not None and found.lastindex is not None else None
+
 
 NAME: Final = "client log"
 _NOT_AVAILABLE: Final = 15

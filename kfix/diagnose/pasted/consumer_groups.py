@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from kfix.core.numbers import broker_id
-from kfix.diagnose.pasted.errors import COORDINATOR_ERRORS, error_code
+from kfix.diagnose.pasted.clients import COORDINATOR_ERRORS, error_code
 from kfix.diagnose.pasted.gathered import Gathered
 from kfix.diagnose.pasted.lines import PastedLine
 

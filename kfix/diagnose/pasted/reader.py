@@ -18,12 +18,12 @@ from kfix.core.errors import InvalidFileError
 from kfix.core.snapshot.pasted import PastedText
 from kfix.core.snapshot.snapshot import BrokerView, ClusterIdentity, Group, PartitionView, Snapshot, Source
 from kfix.core.wording import brokers_named, several, some
+from kfix.diagnose.pasted.clients import LEADER_ERRORS
 from kfix.diagnose.pasted.clusters import split_clusters
 from kfix.diagnose.pasted.commands import PastedCommand, command_of
 from kfix.diagnose.pasted.consumer_groups import ConsumerGroupsFormat
 from kfix.diagnose.pasted.describe import NAME as DESCRIBE
 from kfix.diagnose.pasted.describe import DescribeFormat
-from kfix.diagnose.pasted.errors import LEADER_ERRORS
 from kfix.diagnose.pasted.gathered import BadRowError, Gathered
 from kfix.diagnose.pasted.kcat import NAME as KCAT
 from kfix.diagnose.pasted.kcat import KcatFormat

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-from kfix.core.diagnosis.finding import Diagnosis
-from kfix.core.diagnosis.rule import JudgedRule
+from kfix.core.diagnosis.finding import Diagnosis, JudgedRule
 from kfix.diagnose.report.json_findings import findings_json
 from kfix.diagnose.report.screen import NO_LIMIT, screen_lines
 from kfix.diagnose.report.table import findings_text

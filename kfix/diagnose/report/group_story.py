@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from kfix.front.plain import PlainConsole
 
-from kfix.core.diagnosis.finding import Finding, Remedy
-from kfix.core.diagnosis.group_story import GroupStory, Rung, RungState
+from kfix.core.diagnosis.finding import Finding, GroupStory, Remedy, Rung, RungState
 from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
 from kfix.diagnose.report.json_findings import FindingJson, finding_dict

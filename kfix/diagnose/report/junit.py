@@ -16,12 +16,10 @@ from datetime import UTC, datetime
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from kfix.core.diagnosis.finding import Diagnosis, Finding, MutedFinding, Severity
-from kfix.core.diagnosis.rule import JudgedRule
+from kfix.core.diagnosis.finding import Diagnosis, Finding, JudgedRule, MutedFinding, Severity
 from kfix.core.harmless import for_terminal, one_line, shown
 from kfix.core.wording import several
-from kfix.diagnose.report.table import finding_lines
-from kfix.diagnose.report.unfinished_runs import unfinished_lines
+from kfix.diagnose.report.table import finding_lines, unfinished_lines
 from kfix.diagnose.report.verdict import UNREAD, cut_short
 from kfix.front.lines import lines_text
 

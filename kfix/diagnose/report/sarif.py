@@ -17,8 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from kfix import __version__
-from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
-from kfix.core.diagnosis.rule import JudgedRule
+from kfix.core.diagnosis.finding import Diagnosis, Finding, JudgedRule, Severity
 from kfix.core.harmless import for_json, one_line
 from kfix.diagnose.report.table import sentence
 from kfix.diagnose.report.verdict import UNREAD, cut_short, exit_code

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 from kfix.core.diagnosis.finding import Blocked, Diagnosis, Finding, Remedy, Severity
 from kfix.core.wording import several, some
 from kfix.diagnose.report.grouping import grouped
-from kfix.diagnose.report.reach import reach_lines
+from kfix.diagnose.report.snapshot import reach_lines
 from kfix.diagnose.report.table import (
     STEP,
     STYLES,
@@ -33,9 +33,9 @@ from kfix.diagnose.report.table import (
     note_lines,
     sentence,
     title,
+    unfinished_lines,
     worst_of,
 )
-from kfix.diagnose.report.unfinished_runs import unfinished_lines
 from kfix.diagnose.report.verdict import UNREAD
 from kfix.front.lines import NARROWEST, Line, height, print_lines
 

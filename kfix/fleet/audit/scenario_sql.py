@@ -10,8 +10,8 @@ from typing import Final
 
 from kfix.core.diagnosis.forecast import Fate
 from kfix.core.failures.formulas import MIN_ISR, ORDER
+from kfix.core.failures.masks import MOST_REPLICAS
 from kfix.core.failures.rules import FATES, FORMULAS, INPUTS, UNREAD, YES
-from kfix.core.failures.states import MOST_REPLICAS
 
 _PLACES: Final = range(1, MOST_REPLICAS + 1)
 #: The columns of `partition_states` that the rules use.

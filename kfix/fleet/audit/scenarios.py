@@ -12,8 +12,8 @@ import pyarrow as pa
 from kfix.core.diagnosis.forecast import Failure, Fate
 from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix.core.failures.judging import Judge
+from kfix.core.failures.masks import MOST_BROKERS, MOST_REPLICAS
 from kfix.core.failures.scenarios import unknown_of
-from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.fleet.audit.scenario_sql import (
     BROKERS_SQL,
     CHOSEN_TOTAL,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL
+from kfix.core.diagnosis.finding import CANNOT_TELL
 from kfix.core.errors import UsageError
 from kfix.fleet.audit_run import EngineOptions, history_of_store
 from kfix.fleet.cli.inventory import StorePlace, the_store

@@ -11,7 +11,7 @@ from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.derive.background import background_of
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.errors import UsageError
-from kfix.core.saved.format import decode
+from kfix.core.saved.files import decode
 from kfix.fleet.judging.partitions import StoredPartitions
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.mappings import StoredMapping, assignment_in, state_in, view_in

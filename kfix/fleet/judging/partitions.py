@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from kfix.core.criteria import EXPECTED_TYPES, Expected, values_of
 from kfix.core.derive.casefile import STANDING
-from kfix.core.derive.leaving import Left
+from kfix.core.derive.liveness import Left
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.partitions import LazyRows, Rows
 from kfix.core.derive.predicate import Predicate
-from kfix.core.expected import EXPECTED_TYPES, Expected, values_of
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.mappings import Raw
 from kfix.fleet.store.schema import SAMPLE

@@ -10,8 +10,7 @@ from typing import Any, Final, get_type_hints
 
 import pyarrow as pa
 
-from kfix.core.criteria import CRITERIA, Criteria
-from kfix.core.expected import Expected
+from kfix.core.criteria import CRITERIA, Criteria, Expected
 from kfix.core.fleetcase import ClusterDigest, Stuck
 from kfix.fleet.model.audit import FindingRow
 from kfix.fleet.pool import Done, many

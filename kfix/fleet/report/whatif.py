@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from rich.console import Console
 
 from kfix.core.declared import FieldMark
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
 from kfix.core.wording import brokers_named, several, some

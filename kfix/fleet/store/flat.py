@@ -13,9 +13,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kfix.core.derive.conditions import LEADERLESS, UNDER_MIN_ISR, UNDER_REPLICATED
 from kfix.core.derive.coordinator import partition_of_group
-from kfix.core.derive.predicate import parse
+from kfix.core.derive.predicate import LEADERLESS, UNDER_MIN_ISR, UNDER_REPLICATED, parse
 from kfix.fleet.store.partition_states import counted_states
 from kfix.fleet.store.sieve import Sieve
 from kfix.fleet.store.spec import TableSpec

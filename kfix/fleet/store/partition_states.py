@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.core.failures.formulas import MIN_ISR, ORDER
+from kfix.core.failures.masks import MOST_REPLICAS, UNJUDGED, ClusterStates
 from kfix.core.failures.rules import NONE, UNREAD, PartitionMasks
-from kfix.core.failures.states import MOST_REPLICAS, UNJUDGED, ClusterStates
 from kfix.fleet.store.schema import FATE_STATE
 
 _PLACES: Final = range(1, MOST_REPLICAS + 1)

@@ -17,8 +17,8 @@ from kfix.core.derive.background import background_of, leavings
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.partition_facts import PartitionFacts, derive
 from kfix.core.derive.partitions import SnapshotPartitions
-from kfix.core.failures.states import states_of
-from kfix.core.saved.format import encode
+from kfix.core.failures.masks import states_of
+from kfix.core.saved.files import encode
 from kfix.core.snapshot.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
 from kfix.fleet.store.partition_states import failures_of
 from kfix.fleet.store.schema import PARTITIONS, VERSION

@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from kfix.core.failures.formulas import MIN_ISR, ORDER
-from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
+from kfix.core.failures.masks import MOST_BROKERS, MOST_REPLICAS
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from kfix.core.clock_steps import wall
-from kfix.core.documents.shown import shown
+from kfix.core.documents.problems import shown
 from kfix.core.numbers import LARGEST_INT64
 from kfix.core.ports import Clock
 from kfix.heal.model.facts import Fact, FactJson

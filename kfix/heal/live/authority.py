@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Protocol, TypeVar
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.harmless import one_line
 from kfix.core.kafka import requests
@@ -17,6 +16,7 @@ from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.reading import BrokerRegistration, ConfigValue, PartitionReading
 from kfix.core.snapshot.snapshot import Assignment, ControllerNode, Endpoint, PartitionView, TopicPartition
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper import fresh
 from kfix.core.zookeeper.connect import Connect, open_line
 from kfix.core.zookeeper.records import BadRecordError

@@ -11,24 +11,23 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.derive.migration import why_unchanged
+from kfix.core.derive.quorum import why_unchanged
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, kraft_messages, questions, requests
 from kfix.core.kafka.api import Request
-from kfix.core.kafka.codes import NO_ANSWER, name_of
+from kfix.core.kafka.codes import NO_ANSWER, missing_right, name_of
 from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.kafka.records import tombstone
 from kfix.core.kafka.requests import PartitionResult
-from kfix.core.kafka.rights import missing_right
-from kfix.core.kafka.tombstones import tombstone
-from kfix.core.kafka.transaction_messages import Marker, write_marker
+from kfix.core.kafka.transactions import Marker, write_marker
 from kfix.core.numbers import broker_id
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ChangeResult, ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import Connect
 from kfix.core.zookeeper.write import delete_controller
 

@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from kfix.core.collect.quorum import describe_at
 from kfix.core.collect.sustained import unsustained
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.codes import name_of
@@ -24,6 +23,7 @@ from kfix.core.kafka.questions import ask_configs_of
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.reading import ConfigValue, ResourceKind
 from kfix.core.snapshot.snapshot import Assignment, Endpoint, TopicPartition
+from kfix.core.timing import Deadline
 
 T = TypeVar("T")
 #: Timeout in seconds for a request that a broker forwards to the active controller.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kfix.core.collect.rights import AUTHORIZER, refuse_hidden
-from kfix.core.deadline import Deadline
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.questions import ask_configs_of
 from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.timing import Deadline
 from kfix.heal.live.lines import BrokerLines
 
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from kfix.core.collect.quorum import ask_fenced
 from kfix.core.collect.quorum_rows import last_fetch
-from kfix.core.deadline import Deadline
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import kraft_messages, requests
@@ -34,6 +33,7 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.heal.live.controllers import Controllers
 from kfix.heal.live.hidden_topics import hidden_topics
 from kfix.heal.live.lines import BrokerLines

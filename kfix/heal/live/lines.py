@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 
 T = TypeVar("T")
 

@@ -14,16 +14,14 @@ from kfix.core.collect.logs import ask_log_ends
 from kfix.core.collect.offsets_replay import find_key, replay_partition
 from kfix.core.collect.probes import fetch_offsets, find_coordinators
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.derive.hanging import Hanging, hanging
 from kfix.core.derive.versions import VersionRule
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, questions, requests
-from kfix.core.kafka.codes import NO_ANSWER, name_of
+from kfix.core.kafka.codes import NO_ANSWER, name_of, with_right
 from kfix.core.kafka.group_messages import FoundCoordinator
-from kfix.core.kafka.rights import with_right
 from kfix.core.numbers import broker_id
 from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
 from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
@@ -49,6 +47,7 @@ from kfix.core.snapshot.snapshot import (
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.heal.live.authority import RecordAuthority
 from kfix.heal.live.lines import BrokerLines
 

@@ -21,7 +21,7 @@ from typing import Any
 from kfix import __version__
 from kfix.core.args import Args, ArgValue, coerce, parse_partition
 from kfix.core.documents.opening import read_file
-from kfix.core.documents.shown import short, shown
+from kfix.core.documents.problems import short, shown
 from kfix.core.errors import UsageError
 from kfix.core.harmless import for_json
 from kfix.core.private import new_private

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kfix.core.args import Args
-from kfix.core.derive.migration import why_unchanged
+from kfix.core.derive.quorum import why_unchanged
 from kfix.core.diagnosis.finding import REQUEST, Finding
 from kfix.core.errors import RefusedError
 from kfix.core.harmless import lines

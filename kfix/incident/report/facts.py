@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from kfix.core.documents.outputs import written
+from kfix.core.harmless import for_json
 from kfix.core.wording import several
 from kfix.incident.model import IncidentReport
 from kfix.incident.report.words import UNKNOWN, TimeFormat, apart, brokers, named
@@ -77,3 +79,23 @@ def _made_of(report: IncidentReport) -> list[str]:
     kinds = (("recorder", "recording"), ("snapshot", "snapshot"), ("journal", "run journal"), ("log", "broker log"))
     counted = [(sum(s.kind == kind for s in report.sources), noun) for kind, noun in kinds]
     return [several(n, noun) for n, noun in counted if n]
+
+
+# The post-mortem as JSON, format `kfix.incident/1`: all fields of `IncidentReport`.
+
+
+class _Incident:
+    format: Literal["kfix.incident"]
+    version: Literal[1]
+
+
+class IncidentJson(IncidentReport, _Incident):
+    """The report of an incident: kfix report incident --json
+
+    Times are seconds since the epoch, UTC. Where `not_before` is null, the time `at` is exact; otherwise the event
+    happened after `not_before` and no later than `at`.
+    """
+
+
+def incident_json(report: IncidentReport) -> str:
+    return for_json(written(IncidentJson, report), indent=1, ascii_only=True)

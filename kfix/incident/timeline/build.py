@@ -14,14 +14,11 @@ from kfix.heal.model.plan import Plan
 from kfix.incident.model import IncidentReport, RunRow, SourceRow
 from kfix.incident.timeline import first_snapshot, journals
 from kfix.incident.timeline.changes import compare
-from kfix.incident.timeline.deletions import Deletions
 from kfix.incident.timeline.findings import Findings
-from kfix.incident.timeline.lanes import picture
-from kfix.incident.timeline.losses import Losses
+from kfix.incident.timeline.losses import Deletions, Losses
 from kfix.incident.timeline.merging import merged
-from kfix.incident.timeline.questions import questions
-from kfix.incident.timeline.summary import summarise
-from kfix.incident.timeline.tracks import Tracks
+from kfix.incident.timeline.spans import Tracks, picture
+from kfix.incident.timeline.summary import questions, summarise
 from kfix.incident.timeline.when import name_of
 
 #: Most events that are kept; further events are counted, and the report states how many.

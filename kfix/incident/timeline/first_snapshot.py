@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.background import leavings
-from kfix.core.derive.leaving import Left
+from kfix.core.derive.liveness import Left
 from kfix.core.derive.record import record_of
 from kfix.core.events import Event, Theme, Tone
 from kfix.core.snapshot.snapshot import Mode, Snapshot
-from kfix.incident.timeline.changes import leaders
-from kfix.incident.timeline.changes.views import leaders as disagreeing
+from kfix.incident.timeline.changes import partitions
+from kfix.incident.timeline.changes.cluster import leaders as disagreeing
 from kfix.incident.timeline.when import stamped, states, where
 
 _LATEST = ", at this time at the latest"
@@ -24,7 +24,7 @@ def signs(first: Snapshot) -> Iterator[Event]:
     yield from _brokers(first)
     for tp, state in states(first).items():
         if state.leader == -1:
-            _, text = leaders.sentence(-2, -1, state.leader_epoch)
+            _, text = partitions.leader_sentence(-2, -1, state.leader_epoch)
             written = stamped(state.mtime_ms, first.taken_at)
             at = first.taken_at if written is None else written
             known = _UNDATED if written is None else _LATEST

@@ -1,17 +1,102 @@
-"""Builds spans from observations: between two observations, only a proved state is drawn as known.
-
-The proof is the version of the state znode (for a broker its czxid, for the controller its epoch). An equal version at
-both ends proves that nothing was written in between. A version that is one higher proves exactly one write, at the time
-that the source recorded. Everything else is unknown, or "the same at both ends", which does not mean "constant".
-"""
+"""Observations over time, the spans drawn between two of them, and the lanes of the picture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Final
 
-from kfix.core.events import ABSENT, Observation, Span, SpanCertainty
-from kfix.incident.timeline.when import SKEW
+from kfix.core.derive.record import record_of
+from kfix.core.events import ABSENT, Lane, Observation, Span, SpanCertainty, changes_over
+from kfix.core.snapshot.record import ClusterRecord
+from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
+from kfix.incident.model import Leaderless, Picture
+from kfix.incident.timeline.when import SKEW, stamped, states
+
+# Observations of each partition, broker and controller over time; an unchanged state is one entry.
+
+
+@dataclass(slots=True)
+class Tracks:
+    """Observations by partition, by broker id (`leader` is the id while registered, else -1), and by controller."""
+
+    partitions: dict[TopicPartition, list[Observation]] = field(default_factory=dict)
+    brokers: dict[int, list[Observation]] = field(default_factory=dict)
+    controller: list[Observation] = field(default_factory=list)
+
+    def add_snapshot(self, snapshot: Snapshot) -> None:
+        at = snapshot.taken_at
+        for tp, state in states(snapshot).items():
+            since = stamped(state.mtime_ms, at)
+            observation = Observation(at, since, state.leader, state.leader_epoch, state.isr, state.version)
+            _add(self.partitions.setdefault(tp, []), observation)
+        record = record_of(snapshot)
+        if record is None:
+            return
+        for broker in record.registrations.keys() | self.brokers.keys() | _assigned(record):
+            mine = record.registrations.get(broker)
+            seen = self.brokers.setdefault(broker, [])
+            if mine is None:
+                _add(seen, Observation(at, None, -1, -1, None))
+            else:
+                _add(seen, Observation(at, stamped(mine.registered_ms, at), broker, mine.czxid, None, mine.czxid))
+        controller = record.controller
+        if controller is None:
+            return
+        epoch = controller.epoch
+        if controller.node is None:
+            _add(self.controller, Observation(at, None, -1, epoch, None, -1))
+        else:
+            since = stamped(controller.since_ms, at)
+            _add(self.controller, Observation(at, since, controller.node, epoch, None, epoch))
+
+    def add_partitions(self, entries: Iterable[tuple[TopicPartition, Observation]]) -> None:
+        """Adds observations of partitions from log lines, in any order."""
+        for tp, known in entries:
+            self.partitions.setdefault(tp, []).append(known)
+
+    def without(self, unwanted: Callable[[TopicPartition, float], bool]) -> None:
+        """Removes observations for which `unwanted` is true, such as writes during the deletion of a topic."""
+        for tp, known in self.partitions.items():
+            self.partitions[tp] = [k for k in known if not unwanted(tp, k.at if k.since is None else k.since)] or known[
+                :1
+            ]
+
+    def add_brokers(self, entries: Iterable[tuple[int, Observation]]) -> None:
+        for broker, known in entries:
+            self.brokers.setdefault(broker, []).append(known)
+
+
+def _add(seen: list[Observation], observation: Observation) -> None:
+    """Appends an observation, or extends the last one if nothing was written since; an outdated one is dropped."""
+    if not seen:
+        seen.append(observation)
+        return
+    last = seen[-1]
+    if observation.version >= 0 and last.version > observation.version and observation.epoch <= last.epoch:
+        return
+    same = (last.leader, last.epoch, last.isr, last.version) == (
+        observation.leader,
+        observation.epoch,
+        observation.isr,
+        observation.version,
+    )
+    if same and observation.version >= 0:
+        seen[-1] = last._replace(until=observation.at)
+    else:
+        seen.append(observation)
+
+
+def _assigned(record: ClusterRecord) -> set[int]:
+    return {broker for each in record.assignments.values() for broker in each.replicas}
+
+
+# Builds spans from observations: between two observations, only a proved state is drawn as known.
+#
+# The proof is the version of the state znode (for a broker its czxid, for the controller its epoch). An equal version
+# at both ends proves that nothing was written in between. A version that is one higher proves exactly one write, at the
+# time that the source recorded. Everything else is unknown, or "the same at both ends", which does not mean "constant".
 
 
 def spans(known: Iterable[Observation], begin: float, end: float) -> tuple[Span, ...]:
@@ -152,3 +237,78 @@ def _alike(a: Span, b: Span) -> bool:
         b.proof,
         None if b.isr is None else frozenset(b.isr),
     )
+
+
+#: Most histories that are drawn; more would not be readable.
+MOST: Final = 30
+#: Changes within this many seconds count as one moment when histories are compared.
+TOGETHER: Final = 2.0
+
+
+def picture(tracks: Tracks, begin: float, end: float, runs: tuple[Span, ...]) -> Picture:
+    """Lanes of the picture: changed partitions only, one lane per distinct history, worst first, as many as fit a
+    page.
+    """
+    every = {tp: spans(known, begin, end) for tp, known in tracks.partitions.items()}
+    changed = {tp: made for tp, made in every.items() if changes_over(made) > 1 or _leaderless(made)}
+    lanes = sorted(_grouped(changed), key=_badness)
+    brokers = tuple(
+        Lane(f"broker {broker}", spans(known, begin, end)) for broker, known in sorted(tracks.brokers.items())
+    )
+    return Picture(
+        begin,
+        end,
+        Lane("controller", spans(tracks.controller, begin, end)) if tracks.controller else None,
+        brokers,
+        tuple(lanes[:MOST]),
+        runs,
+        (len(lanes[MOST:]), sum(len(lane.partitions) for lane in lanes[MOST:])),
+        len(every) - len(changed),
+        _without_leader(lanes),
+    )
+
+
+def _without_leader(lanes: Iterable[Lane]) -> Leaderless:
+    """Returns the partitions without a leader, including those that are not drawn."""
+    mine = [(lane, [s for s in lane.spans if s.value == -1]) for lane in lanes]
+    mine = [(lane, none) for lane, none in mine if none]
+    return Leaderless(
+        tuple(sorted(tp for lane, _ in mine for tp in lane.partitions)),
+        max((sum(s.end - s.begin for s in none) for _, none in mine), default=0.0),
+        all(s.proof is SpanCertainty.KNOWN for _, none in mine for s in none),
+    )
+
+
+def _leaderless(made: Iterable[Span]) -> bool:
+    return any(s.value == -1 for s in made)
+
+
+def _grouped(changed: Mapping[TopicPartition, tuple[Span, ...]]) -> Iterable[Lane]:
+    moments = _moments(s.begin for made in changed.values() for s in made)
+    groups: dict[tuple[object, ...], list[TopicPartition]] = {}
+    for tp, made in changed.items():
+        story = tuple((moments[s.begin], s.value, s.proof, None if s.isr is None else frozenset(s.isr)) for s in made)
+        groups.setdefault(story, []).append(tp)
+    for members in groups.values():
+        members.sort()
+        made = changed[members[0]]
+        replicas = sorted({b for s in made for b in s.isr or ()} | {s.value for s in made if s.value not in {None, -1}})
+        yield Lane(str(members[0]), made, tuple(members), tuple(b for b in replicas if b is not None))
+
+
+def _moments(times: Iterable[float]) -> dict[float, int]:
+    """Numbers the moments; times within `TOGETHER` seconds of the previous one share its number."""
+    found: dict[float, int] = {}
+    number, last = 0, float("-inf")
+    for at in sorted(set(times)):
+        if at - last > TOGETHER:
+            number += 1
+        found[at] = number
+        last = at
+    return found
+
+
+def _badness(lane: Lane) -> tuple[float, float, float, str]:
+    leaderless = sum(s.end - s.begin for s in lane.spans if s.value == -1)
+    none = -1.0 if any(s.value == -1 for s in lane.spans) else 0.0
+    return none, -leaderless, -float(changes_over(lane.spans)), lane.name

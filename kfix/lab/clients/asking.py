@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kfix.core.deadline import Deadline
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, OFFSET_COMMIT
@@ -12,6 +11,7 @@ from kfix.core.kafka.kraft_messages import UNREGISTER_BROKER
 from kfix.core.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 
 T = TypeVar("T")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import kraft_messages
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
+from kfix.core.timing import Deadline
 from kfix.lab.clients.asking import UPDATE_FEATURES, ask
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import contextlib
 import uuid
 from typing import TYPE_CHECKING
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import LabError, UnreachableError
 from kfix.core.kafka import group_messages, requests
 from kfix.core.kafka.api import Request
@@ -14,6 +13,7 @@ from kfix.core.kafka.codec import encoder
 from kfix.core.kafka.group_messages import CONSUMERS, GROUP_TYPES
 from kfix.core.kafka.new_groups import ask_group_description
 from kfix.core.snapshot.group_reading import CONSUMER_GROUP
+from kfix.core.timing import Deadline
 from kfix.lab.clients.asking import CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP, SYNC_GROUP, ask, connected_to
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC, partition_of_group
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.api import Request
 from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, find_transaction_coordinator
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 from kfix.lab.clients.asking import ask, connected_to
 from kfix.lab.clients.commits import COORDINATOR_NOT_AVAILABLE
 

@@ -9,14 +9,39 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import parse_qsl, urlsplit
+
+from pydantic import Field
 
 from kfix.core.diagnosis.finding import Severity
 from kfix.core.documents.problems import Path as Keys
 from kfix.core.documents.problems import Problem
 from kfix.core.documents.reading import read_model, read_text
-from kfix.watch.notify.schema import NotificationsModel, ReceiverModel
+from kfix.core.documents.shapes import StrictModel
+
+# The shape of a file of receivers (`kfix watch --notify FILE`).
+
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
+
+
+class ReceiverModel(StrictModel):
+    """`name` is the receiver's name in the outputs; it is required if two receivers have one type."""
+
+    type: Literal["alertmanager", "webhook", "slack", "teams", "pagerduty"]
+    name: _Name | None = None
+    url: Annotated[str, Field(min_length=1)] | None = None
+    routing_key: Annotated[str, Field(min_length=1)] | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    ca_file: str | None = None
+    min_severity: Literal["warning", "critical"] = "warning"
+
+
+class NotificationsModel(StrictModel):
+    api_version: Annotated[Literal["kfix/v1"], Field(alias="apiVersion")]
+    kind: Literal["Notifications"]
+    receivers: Annotated[list[ReceiverModel], Field(min_length=1, max_length=20)]
+
 
 PAGERDUTY: Final = "https://events.pagerduty.com/v2/enqueue"
 _REFERENCE: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -5,10 +5,9 @@ from collections import Counter
 
 from hypothesis import given, settings
 
-from kfix.core.criteria import Criteria
+from kfix.core.criteria import Criteria, Expected
 from kfix.core.derive.casefile import open_case
 from kfix.core.diagnosis.finding import ChangeKind, Severity
-from kfix.core.expected import Expected
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.diagnose.report.json_findings import findings_json
 from kfix.diagnose.report.table import findings_text

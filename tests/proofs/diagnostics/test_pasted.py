@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
-from kfix.core.diagnosis.finding import Diagnosis
+from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS, Diagnosis
 from kfix.core.documents.decoding import decoded
 from kfix.core.errors import InvalidFileError
 from kfix.core.snapshot.snapshot import TopicPartition

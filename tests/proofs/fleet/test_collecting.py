@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime
 import pytest
 from deltalake import DeltaTable
 
+from kfix.core.criteria import Expected
 from kfix.core.errors import StoreError, UsageError
-from kfix.core.expected import Expected
 from kfix.core.inventory.load import Loaded
 from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.core.inventory.recorded import recorded_inventory

@@ -9,12 +9,11 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import given, settings
 
-from kfix.core.criteria import Criteria
+from kfix.core.criteria import EXPECTED, Criteria, Expected, values_of
 from kfix.core.derive.casefile import CaseFile, open_case
 from kfix.core.derive.partition_facts import derive
 from kfix.core.derive.partitions import LazyRows
 from kfix.core.derive.predicate import parse
-from kfix.core.expected import EXPECTED, Expected, values_of
 from kfix.fleet.engines import judge_stored
 from kfix.fleet.judging.case import open_stored
 from kfix.fleet.shapes import SyntheticCluster

@@ -11,9 +11,9 @@ from kfix.core.derive.casefile import open_case
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.failures.judging import Judge
+from kfix.core.failures.masks import MOST_BROKERS, MOST_REPLICAS
 from kfix.core.failures.rules import FORMULAS
 from kfix.core.failures.scenarios import racks_of
-from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.diagnose.snapshots import load_snapshot

@@ -18,16 +18,16 @@ from rich.console import Console
 from kfix.core.collect.collector import collect
 from kfix.core.collect.options import CollectOptions
 from kfix.core.criteria import Criteria
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, kraft_messages, new_groups, requests, sasl
 from kfix.core.kafka.api import Request
 from kfix.core.kafka.codec import ByteReader
 from kfix.core.saved import files
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.snapshot.holder import held_error, parse_holder
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.core.target import make_target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper import fresh
 from kfix.core.zookeeper.connect import open_line, parse_connect
 from kfix.diagnose.pasted.reader import parse_pasted

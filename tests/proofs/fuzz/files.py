@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kfix.core.inventory.load import load_inventory
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.heal.execution.run import abort
 from kfix.heal.journal.runs import RunStore
 from kfix.heal.memory.incidents import ALL as INCIDENTS

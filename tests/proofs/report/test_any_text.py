@@ -21,7 +21,7 @@ from kfix.fleet.report.json_audit import audit_json
 from kfix.fleet.report.markdown import MOST, audit_markdown
 from kfix.fleet.report.prometheus import audit_metrics
 from kfix.front.lines import lines_text
-from kfix.incident.report.json_incident import incident_json
+from kfix.incident.report.facts import incident_json
 from kfix.incident.report.markdown import incident_markdown, summary_text
 from kfix.incident.report.page import render_incident
 from tests.unit.fleet.history.test_figures import episode

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kfix.core.collect.collector import collect
 from kfix.core.endpoint import parse_endpoint, parse_endpoints
 from kfix.core.errors import OwnLimitError, UnreachableError, UsageError
-from kfix.core.inventory.words import server_problems
+from kfix.core.inventory.meaning import server_problems
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.target import make_target, parse_bootstrap
 from kfix.core.zookeeper.connect import parse_connect

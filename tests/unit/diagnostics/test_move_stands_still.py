@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kfix.core.diagnosis.finding import Finding
 from kfix.core.saved import files
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.saved.store import SnapshotStore
 from kfix.core.snapshot.moves import MoveSeen
 from kfix.core.snapshot.snapshot import Assignment, LogEnd, Sample, Snapshot, TopicPartition

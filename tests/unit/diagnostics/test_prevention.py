@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from kfix.core.criteria import Criteria
+from kfix.core.criteria import Criteria, Expected
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
-from kfix.core.expected import Expected
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.diagnose.report.json_findings import findings_json
 from kfix.diagnose.report.table import findings_text

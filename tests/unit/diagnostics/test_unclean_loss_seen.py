@@ -10,11 +10,11 @@ from random import Random
 
 import pytest
 
-from kfix.core.derive.at_risk import at_risk, compared_with
 from kfix.core.derive.loss import in_doubt, lost_since
+from kfix.core.derive.memory import at_risk, compared_with
 from kfix.core.diagnosis.finding import Confidence, Finding, Severity
 from kfix.core.saved import files
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.saved.store import SnapshotStore
 from kfix.core.snapshot.at_risk import AtRisk
 from kfix.core.snapshot.memory import Memory

@@ -14,10 +14,10 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from pyarrow import fs
 
+from kfix.core.criteria import EXPECTED, values_of
 from kfix.core.derive.partition_facts import FACT_TYPES, derive
 from kfix.core.derive.predicate import compile_all, parse
 from kfix.core.errors import UsageError
-from kfix.core.expected import EXPECTED, values_of
 from kfix.core.snapshot.snapshot import TopicPartition as At
 from kfix.fleet.engines import judge_stored
 from kfix.fleet.store import schema

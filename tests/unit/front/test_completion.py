@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from kfix.core.application import App
 from kfix.core.clock import SystemClock
 from kfix.core.contexts.pins import Contexts
-from kfix.core.inventory import places
+from kfix.core.inventory import trust
 from kfix.core.saved.store import SnapshotStore
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.lab import INCIDENTS
@@ -47,7 +47,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "state" / "kfix" / "runs" / "20260101T000000Z-abcdef12").mkdir(parents=True)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr(places, "HOST", tmp_path / "etc")
+    monkeypatch.setattr(trust, "HOST", tmp_path / "etc")
     return tmp_path
 
 

@@ -18,7 +18,7 @@ from kfix.core.clusters import DiagnoseOptions, OpenCluster, SnapshotOptions
 from kfix.core.contexts.pins import Contexts, refuse_another
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.errors import RefusedError
-from kfix.core.inventory import places
+from kfix.core.inventory import trust
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import DiagnosisTimes
 from kfix.shell.app import app
@@ -101,7 +101,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "config" / "kfix" / "fleet.yaml").write_text(FLEET)
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr(places, "HOST", tmp_path / "etc")
+    monkeypatch.setattr(trust, "HOST", tmp_path / "etc")
     return Site(tmp_path)
 
 

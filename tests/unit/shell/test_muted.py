@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kfix.core.diagnosis.finding import Diagnosis
-from kfix.core.inventory import places
+from kfix.core.inventory import trust
 from kfix.core.inventory.model import ClusterEntry, MaintenanceWindow, Mute
 from kfix.core.inventory.muting import as_listed
 from kfix.core.snapshot.snapshot import Snapshot
@@ -51,7 +51,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Site]
     for folder in ("work", "config/kfix", "state"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr(places, "HOST", tmp_path / "etc")
+    monkeypatch.setattr(trust, "HOST", tmp_path / "etc")
 
     def made(more: str, snapshot: Callable[[], Snapshot] = lambda: coordinator_stuck().snapshot()) -> Site:
         (tmp_path / "config" / "kfix" / "fleet.yaml").write_text(HEAD + more)

@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 
 from kfix.core.collect import probes
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.deadline import Deadline
 from kfix.core.saved import files
 from kfix.core.snapshot.snapshot import CoordinatorProbe
+from kfix.core.timing import Deadline
 from kfix.shell.app import app
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.ladder.ladder import explain_group

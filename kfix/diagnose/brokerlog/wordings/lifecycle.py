@@ -1,4 +1,4 @@
-"""Broker startup, shutdown and fatal errors (`KafkaServer`, `BrokerServer`, `KafkaRaftServer`)."""
+"""Broker startup, shutdown, fatal errors, and ZooKeeper sessions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from kfix.core.events import Event, LogStatement, Theme, Tone
 from kfix.diagnose.brokerlog.lines import Entry
 from kfix.diagnose.brokerlog.wording import Interpret, Wording
+
+# Broker startup, shutdown and fatal errors (`KafkaServer`, `BrokerServer`, `KafkaRaftServer`).
 
 
 def _is(text: str, tone: Tone) -> Interpret:
@@ -78,5 +80,26 @@ WORDINGS = (
                 "[BrokerServer id=2] Fatal error during broker startup. Prepare to shutdown",
             ),
         ),
+    ),
+)
+
+
+# ZooKeeper sessions of brokers (`kafka.zookeeper.ZooKeeperClient`, 2.x and 3.x).
+
+
+def _expired(_: re.Match[str], line: Entry, source: str) -> LogStatement:
+    who = f"broker {line.writer}" if line.writer >= 0 else f"the broker of {source.rpartition(':')[0]}"
+    broker = line.writer if line.writer >= 0 else None
+    text = f"{who} lost its ZooKeeper session: it expired"
+    return LogStatement((Event(line.at, Theme.ZOOKEEPER, Tone.BAD, text, source, None, None, broker),))
+
+
+SESSIONS = (
+    Wording(
+        "session expired",
+        ("ZooKeeperClient",),
+        re.compile(r"\[ZooKeeperClient[^\]]*\] Session expired\.$"),
+        _expired,
+        (("lab, 2.7.1; the same constants in 3.9.2", "[ZooKeeperClient Kafka server] Session expired."),),
     ),
 )

@@ -1,4 +1,4 @@
-"""Compares two snapshots: one module per theme, each a pure function of both.
+"""Compares two snapshots: one pure function of both for each kind of change.
 
 A function compares only what both snapshots contain: a source that one of them lacks proves nothing. The list is
 written by hand; a test compares it with the folder.
@@ -10,32 +10,21 @@ from collections.abc import Callable, Iterator
 
 from kfix.core.events import Event
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix.incident.timeline.changes import (
-    brokers,
-    configs,
-    controller,
-    isr,
-    leaders,
-    log_ends,
-    reassignments,
-    topics,
-    views,
-    zookeeper_nodes,
-)
+from kfix.incident.timeline.changes import cluster, partitions
 
 Compare = Callable[[Snapshot, Snapshot], Iterator[Event]]
 
 ALL: tuple[Compare, ...] = (
-    controller.changes,
-    brokers.changes,
-    leaders.changes,
-    isr.changes,
-    views.changes,
-    zookeeper_nodes.changes,
-    log_ends.changes,
-    reassignments.changes,
-    topics.changes,
-    configs.changes,
+    cluster.controller_changes,
+    cluster.broker_changes,
+    partitions.leader_changes,
+    partitions.isr_changes,
+    cluster.view_changes,
+    cluster.server_changes,
+    partitions.log_end_changes,
+    partitions.reassignment_changes,
+    partitions.topic_changes,
+    cluster.config_changes,
 )
 
 

@@ -6,8 +6,8 @@ from itertools import cycle, islice
 import pyarrow as pa
 
 from kfix.core.failures.formulas import MIN_ISR, ORDER
+from kfix.core.failures.masks import MOST_BROKERS, MOST_REPLICAS
 from kfix.core.failures.rules import FATES, PartitionMasks, after_failure
-from kfix.core.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.core.snapshot.snapshot import Mode, Source
 from kfix.fleet.audit.scenario_sql import STATE_COLUMNS
 

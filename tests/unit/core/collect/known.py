@@ -6,11 +6,11 @@ from typing import Any
 from kfix.core.collect.options import CollectOptions
 from kfix.core.collect.source import Known
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.deadline import Deadline
 from kfix.core.ledger import Ledger
 from kfix.core.snapshot.memory import Memory
 from kfix.core.snapshot.snapshot import Mode
 from kfix.core.target import make_target
+from kfix.core.timing import Deadline
 
 _NOTHING = Known(
     brokers=Brokers(Questions(), {}, Deadline.after(5)),

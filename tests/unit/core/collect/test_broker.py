@@ -5,10 +5,10 @@ from __future__ import annotations
 from kafka.protocol import admin
 
 from kfix.core.collect.broker import ask_broker, ask_topic_configs
-from kfix.core.deadline import Deadline
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.metadata import Shared
 from kfix.core.kafka.security import Security
+from kfix.core.timing import Deadline
 from tests.each import for_each
 from tests.unit.core.fake_broker import ALL_VERSIONS, FakeBroker, configs
 

@@ -8,13 +8,13 @@ from kfix.core.collect.quorum import QuorumQuestion
 from kfix.core.collect.rights import with_rights
 from kfix.core.collect.source import read_all
 from kfix.core.collect.sources import quorum
-from kfix.core.deadline import Deadline
 from kfix.core.diagnosis.finding import Finding
 from kfix.core.kafka.kraft_messages import API_VERSIONS
 from kfix.core.kafka.requests import DESCRIBE_CONFIGS, METADATA
 from kfix.core.ledger import Ledger
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.target import make_target
+from kfix.core.timing import Deadline
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.sources._unread import leaves_open
 from tests.unit.core.collect.known import known

@@ -6,11 +6,11 @@ from kafka.protocol import admin
 
 from kfix.core.collect.eligible import read_eligible
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.deadline import Deadline
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 from tests.unit.core.fake_broker import ALL_VERSIONS, FakeBroker
 
 KEY = 75

@@ -8,11 +8,11 @@ from kafka.protocol.consumer import group
 from kfix.core.collect.group_details import leaders_of, read_group, read_positions
 from kfix.core.collect.probes import fetch_offsets
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.deadline import Deadline
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.group_reading import GroupPartition
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
+from kfix.core.timing import Deadline
 from tests.unit.core.fake_broker import ALL_VERSIONS, FakeBroker
 from tests.unit.diagnostics.clusters import base
 

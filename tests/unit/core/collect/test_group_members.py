@@ -6,7 +6,6 @@ import pytest
 from kafka.protocol import admin, consumer
 
 from kfix.core.collect.group_members import ask_members, read_last_generation
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.connection import BrokerConnection
@@ -14,6 +13,7 @@ from kfix.core.kafka.group_records import MOST_MEMBERS
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.group_reading import GroupMember, GroupMembers, LastGeneration, awaited
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 from tests.unit.core.disk.building import NOON, batch, group_key, group_value
 from tests.unit.core.fake_broker import ALL_VERSIONS, FakeBroker
 

@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console
 
 from kfix.core.collect.collector import collect
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.codec import ByteReader, ProtocolError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.target import make_target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import open_line, parse_connect
 from kfix.core.zookeeper.wire import get
 from kfix.diagnose.report.table import print_findings

@@ -6,12 +6,12 @@ from kafka.protocol import consumer
 from kfix.core.collect.offsets_log import Part, ask_parts, coordinators, read_logs, read_parts
 from kfix.core.collect.rights import with_rights
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.deadline import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.requests import DEBUGGING_REPLICA
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import LoggedGroup, TopicPartition
+from kfix.core.timing import Deadline
 from tests.unit.core.disk.building import (
     CONTROL,
     NOON,

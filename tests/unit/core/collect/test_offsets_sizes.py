@@ -4,14 +4,14 @@ import pytest
 
 from kfix.core.collect.offsets_sizes import read_sizes
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.deadline import Deadline
-from kfix.core.derive.compaction import is_uncompacted, segment_bytes_of
+from kfix.core.derive.coordinator import is_uncompacted, segment_bytes_of
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import FetchedRecords, LogDirUsage, PartitionOffset
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 from tests.unit.core.collect.test_transactions import batch
 from tests.wire import Reader
 

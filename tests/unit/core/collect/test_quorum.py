@@ -12,7 +12,6 @@ import pytest
 
 from kfix.core.collect.broker import BrokerAnswers
 from kfix.core.collect.quorum import QuorumQuestion, kraft_settings, voters_in, why_unread
-from kfix.core.deadline import Deadline
 from kfix.core.derive.quorum import quorum_lost
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.kraft_messages import API_VERSIONS, DESCRIBE_QUORUM
@@ -21,6 +20,7 @@ from kfix.core.ledger import Ledger
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.snapshot import BrokerView, Endpoint
 from kfix.core.target import make_target
+from kfix.core.timing import Deadline
 from tests.listening import listening
 from tests.wire import Writer
 

@@ -4,8 +4,8 @@ from kfix.core.collect.broker import BrokerAnswers
 from kfix.core.collect.rights import with_rights
 from kfix.core.collect.sources import hidden_topics
 from kfix.core.kafka import group_messages, requests
+from kfix.core.kafka.codes import missing_right
 from kfix.core.kafka.requests import LogDirUsage, PartitionOffset
-from kfix.core.kafka.rights import missing_right
 from kfix.core.snapshot.snapshot import BrokerView, Source, TopicPartition
 from tests.unit.core.collect.known import failed, known
 

@@ -9,9 +9,9 @@ import pytest
 from kfix.core.collect.source import Known, LiveSource, read_all, source
 from kfix.core.collect.sources import SOURCES
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.snapshot import Snapshot
+from kfix.core.timing import Deadline
 from tests.unit.core.collect.known import failed, known
 
 

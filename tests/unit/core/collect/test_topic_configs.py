@@ -6,11 +6,11 @@ import pytest
 
 from kfix.core.collect.broker import ask_topic_configs
 from kfix.core.collect.sources import settings
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.requests import DescribedConfig
 from kfix.core.snapshot.snapshot import TOPIC_CONFIGS, Mode
+from kfix.core.timing import Deadline
 from kfix.heal.memory.cluster import MemoryCluster
 from tests.unit.core.collect.known import failed, known
 

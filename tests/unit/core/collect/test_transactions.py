@@ -19,13 +19,13 @@ from kfix.core.collect.transactions import (
     still_held,
     why_unjudged,
 )
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import FetchedRecords, PartitionOffset
-from kfix.core.kafka.transaction_messages import DESCRIBE_PRODUCERS, DescribedProducers, ProducerState
+from kfix.core.kafka.transactions import DESCRIBE_PRODUCERS, DescribedProducers, ProducerState
 from kfix.core.snapshot.snapshot import OffsetsLog, OpenTransaction, PartitionView, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
+from kfix.core.timing import Deadline
 from tests.unit.diagnostics.group_readings import reading
 from tests.wire import Writer
 

@@ -6,8 +6,8 @@ import pytest
 
 from kfix.core.collect.probes import find_coordinators, read_probes, representatives
 from kfix.core.collect.tasks import Brokers, Questions
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
+from kfix.core.timing import Deadline
 
 
 class Line:

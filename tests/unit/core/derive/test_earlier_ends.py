@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kfix.core.derive.at_risk import at_risk
 from kfix.core.derive.loss import led_outside, lost_since, sample_of, without_earlier_end, without_present_end
+from kfix.core.derive.memory import at_risk
 from kfix.core.snapshot.memory import Memory
 from kfix.core.snapshot.snapshot import EpochEnd, LogEnd, PartitionView, Snapshot, TopicPartition
 from tests.unit.diagnostics import kraft_clusters

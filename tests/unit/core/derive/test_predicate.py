@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kfix.core.criteria import Expected
 from kfix.core.derive.partition_facts import FACT_TYPES, PartitionFacts
 from kfix.core.derive.predicate import compile_all, parse
 from kfix.core.errors import InvalidFileError
-from kfix.core.expected import Expected
 from tests.each import for_each
 
 FACTS = {"leader": int, "n_isr": int, "n_live_isr": int, "internal": bool, "unclean": bool, "topic": str}

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from kfix.core.derive.casefile import open_case
-from kfix.core.derive.lag import lags_of
 from kfix.core.derive.loss import lost_since, sample_of
+from kfix.core.derive.moves import lags_of
 from kfix.core.derive.partition_facts import derive
 from kfix.core.derive.record import record_of
 from kfix.core.snapshot.snapshot import EpochEnd, LogEnd, Mode, Sample, TopicPartition

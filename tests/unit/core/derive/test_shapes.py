@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kfix.core.criteria import EXPECTED, Expected
 from kfix.core.derive.background import background_of
 from kfix.core.derive.casefile import STANDING
 from kfix.core.derive.partition_facts import PartitionFacts, derive
 from kfix.core.derive.partitions import SnapshotPartitions
 from kfix.core.derive.predicate import Predicate, loosened, parse
 from kfix.core.derive.shapes import OWN_FACTS, ShapedPartitions
-from kfix.core.expected import EXPECTED, Expected
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import predicate_of

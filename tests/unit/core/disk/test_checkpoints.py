@@ -2,10 +2,9 @@
 
 import pytest
 
-from kfix.core.disk.checkpoints import read_epochs, read_offsets
+from kfix.core.disk.checkpoints import Meta, read_epochs, read_meta, read_offsets, read_topic_id
 from kfix.core.disk.model import Epoch
 from kfix.core.disk.opening import NotReadError
-from kfix.core.disk.properties import Meta, read_meta, read_topic_id
 from kfix.core.snapshot.snapshot import TopicPartition
 
 

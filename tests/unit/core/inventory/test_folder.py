@@ -3,9 +3,8 @@
 import pytest
 
 from kfix.core.errors import InvalidFileError, UsageError
-from kfix.core.inventory.load import load_inventory
+from kfix.core.inventory.load import load_inventory, select
 from kfix.core.inventory.model import ClusterEntry, Inventory
-from kfix.core.inventory.select import select
 
 FLEET = Inventory(
     {

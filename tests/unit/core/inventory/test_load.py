@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kfix.core.criteria import Expected
 from kfix.core.errors import InvalidFileError, UsageError
-from kfix.core.expected import Expected
 from kfix.core.inventory.load import load_inventory, parse_inventory
 from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory
 from kfix.core.inventory.recorded import record_entry, recorded_inventory

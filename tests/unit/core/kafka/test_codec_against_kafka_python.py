@@ -11,7 +11,7 @@ from kafka.protocol import admin, consumer, producer
 from kafka.protocol import metadata as meta
 from kafka.protocol.consumer import group
 
-from kfix.core.kafka import group_messages, kraft_messages, requests, sasl, transaction_messages
+from kfix.core.kafka import group_messages, kraft_messages, requests, sasl, transactions
 from kfix.core.kafka.api import Api
 from kfix.core.kafka.codec import ByteReader, ProtocolError
 from kfix.core.kafka.connection import _frame
@@ -23,7 +23,7 @@ from tests.wire import Writer
 
 names = st.text(min_size=1, max_size=20)
 TP = TopicPartition("t", 0)
-MARKER = transaction_messages.Marker(TP, 7, 1, True, 2)
+MARKER = transactions.Marker(TP, 7, 1, True, 2)
 ids = st.lists(st.integers(0, 70000), max_size=5)
 
 
@@ -396,7 +396,7 @@ def test_answers_to_changes_carry_the_partitions_own_error(code, message):
 
 @given(names, st.integers(-1, 2**40), st.integers(0, 9))
 def test_the_producers_of_a_partition_are_read_whole(name, start, index):
-    asked = transaction_messages.describe_producers([TopicPartition(name, index)])
+    asked = transactions.describe_producers([TopicPartition(name, index)])
     topic = admin.DescribeProducersRequest.TopicRequest(name=name, partition_indexes=[index])
     same(asked, admin.DescribeProducersRequest(topics=[topic]))
     row = admin.DescribeProducersResponse.TopicResponse
@@ -410,10 +410,8 @@ def test_the_producers_of_a_partition_are_read_whole(name, start, index):
     )
     partition = row.PartitionResponse(partition_index=index, error_code=0, error_message=None, active_producers=[state])
     message = admin.DescribeProducersResponse(throttle_time_ms=0, topics=[row(name=name, partitions=[partition])])
-    one = transaction_messages.ProducerState(7, 1, 9, 2, start)
-    assert asked.decode(answer(message, 0)) == {
-        TopicPartition(name, index): transaction_messages.DescribedProducers(0, (one,))
-    }
+    one = transactions.ProducerState(7, 1, 9, 2, start)
+    assert asked.decode(answer(message, 0)) == {TopicPartition(name, index): transactions.DescribedProducers(0, (one,))}
 
 
 @given(names, st.booleans(), st.booleans(), st.integers(0, 9), st.sampled_from([0, 31]))
@@ -421,7 +419,7 @@ def test_the_end_of_a_transaction_in_one_partition_has_the_same_bytes(name, comm
     tp = TopicPartition(name, index)
     marker = producer.WriteTxnMarkersRequest.WritableTxnMarker
     topic = marker.WritableTxnMarkerTopic(name=name, partition_indexes=[index])
-    asked = transaction_messages.write_marker(transaction_messages.Marker(tp, 7, 1, commit, 2), newer=newer)
+    asked = transactions.write_marker(transactions.Marker(tp, 7, 1, commit, 2), newer=newer)
     theirs = marker(producer_id=7, producer_epoch=1, transaction_result=commit, topics=[topic], coordinator_epoch=2)
     same(asked, producer.WriteTxnMarkersRequest(markers=[theirs]))
     assert not asked.api_key.reads
@@ -466,9 +464,9 @@ every = [
     group_messages.init_producer_id("t", 1, 0, 1),
     kraft_messages.api_versions(),
     kraft_messages.unregister_broker(1),
-    transaction_messages.describe_producers((TP,)),
-    transaction_messages.write_marker(MARKER, newer=False),
-    transaction_messages.write_marker(MARKER, newer=True),
+    transactions.describe_producers((TP,)),
+    transactions.write_marker(MARKER, newer=False),
+    transactions.write_marker(MARKER, newer=True),
     sasl.handshake("PLAIN"),
     sasl.send_token(b""),
 ]

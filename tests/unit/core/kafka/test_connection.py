@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from kfix.core.collect.collector import collect
-from kfix.core.deadline import Deadline
 from kfix.core.errors import ReadOnlyViolationError, UnreachableError, UsageError
 from kfix.core.kafka import requests
 from kfix.core.kafka.codec import ProtocolError
@@ -14,6 +13,7 @@ from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
 from kfix.core.target import make_target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import open_line, parse_connect
 from tests.each import for_each
 from tests.listening import hangs, listening

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol import schemas
 
-from kfix.core.kafka import codec, group_messages, kraft_messages, new_groups, requests, sasl, transaction_messages
+from kfix.core.kafka import codec, group_messages, kraft_messages, new_groups, requests, sasl, transactions
 from kfix.core.kafka.api import Api
 from kfix.core.kafka.codec import ByteReader, ProtocolError, decoder, encoder
 from kfix.lab.clients import asking
@@ -80,14 +80,14 @@ def test_a_declaration_has_the_fields_of_kafkas_definition(used):
 
 
 def test_every_declaration_is_compared():
-    modules = (requests, group_messages, kraft_messages, sasl, transaction_messages, asking)
+    modules = (requests, group_messages, kraft_messages, sasl, transactions, asking)
     declared = {each for module in modules for each in vars(module).values() if isinstance(each, Api)}
     assert {each for each in declared if (each, "request") not in DEFINITIONS} == MISSING
     assert declared - {api for api, _ in USED} <= MISSING
 
 
 def test_only_these_apis_pass_a_read_only_connection():
-    modules = (requests, group_messages, kraft_messages, new_groups, sasl, transaction_messages, asking)
+    modules = (requests, group_messages, kraft_messages, new_groups, sasl, transactions, asking)
     declared = {each for module in modules for each in vars(module).values() if isinstance(each, Api)}
     reading = {1, 2, 3, 9, 10, 15, 16, 17, 18, 23, 32, 35, 36, 46, 55, 60, 61, 69, 75, 77, 89, 90}
     assert {each for each in declared if each.reads} == reading

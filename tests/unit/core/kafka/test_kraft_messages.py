@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from kafka.protocol import admin
 from kafka.protocol import metadata as meta
 
-from kfix.core.deadline import Deadline
 from kfix.core.kafka import kraft_messages, requests
 from kfix.core.kafka import kraft_messages as kraft
 from kfix.core.kafka.codec import ByteReader, ProtocolError
 from kfix.core.kafka.connection import BrokerConnection, _frame
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
+from kfix.core.timing import Deadline
 from tests.each import for_each
 from tests.listening import listening
 

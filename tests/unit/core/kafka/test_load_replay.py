@@ -12,9 +12,8 @@ from kfix.core.kafka import requests
 from kfix.core.kafka.batches import Batch, batches_in
 from kfix.core.kafka.codec import ByteReader
 from kfix.core.kafka.connection import _frame
-from kfix.core.kafka.load_replay import LoadReplay, count_key
-from kfix.core.kafka.records import Record, records
-from kfix.core.kafka.tombstones import tombstone
+from kfix.core.kafka.group_records import LoadReplay, count_key
+from kfix.core.kafka.records import Record, records, tombstone
 from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay, parse_conflicts
 from kfix.core.snapshot.snapshot import TopicPartition
 from tests.each import for_each

@@ -7,7 +7,6 @@ from kafka.protocol import admin
 
 from kfix.core.collect.group_members import ask_members
 from kfix.core.collect.listed_groups import as_groups, describe_listed
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, new_groups
 from kfix.core.kafka.codec import ByteReader, ProtocolError
@@ -17,6 +16,7 @@ from kfix.core.kafka.new_groups import ask_group_description
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.group_reading import GroupMember, GroupMembers
 from kfix.core.snapshot.snapshot import Group, TopicPartition
+from kfix.core.timing import Deadline
 from tests.unit.core.fake_broker import ALL_VERSIONS, FakeBroker
 from tests.unit.core.kafka.test_kraft_messages import answer, same
 from tests.wire import Writer

@@ -3,13 +3,13 @@
 import pytest
 from kafka.protocol.consumer import group
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.questions import ask_group
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 from tests.unit.core.collect.test_group_details import described
 from tests.unit.core.fake_broker import ALL_VERSIONS, FakeBroker
 

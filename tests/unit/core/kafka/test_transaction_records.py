@@ -4,7 +4,7 @@ import pytest
 
 from kfix.core.kafka.codec import ProtocolError
 from kfix.core.kafka.records import Record
-from kfix.core.kafka.transaction_records import transaction_state
+from kfix.core.kafka.transactions import transaction_state
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import TransactionState
 from tests.each import for_each

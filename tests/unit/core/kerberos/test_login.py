@@ -6,13 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from kfix.core import kerberos
 from kfix.core.kafka import sasl
 from kfix.core.kafka.codec import ByteReader
 from kfix.core.kafka.sasl import SASL_HANDSHAKE
 from kfix.core.kafka.security import Security
-from kfix.core.kerberos import login
-from kfix.core.kerberos.reasons import kerberos_reason, number_of
-from kfix.core.kerberos.settings import Kerberos, KerberosError, short_name
+from kfix.core.kerberos import Kerberos, KerberosError, kerberos_reason, number_of, short_name
 from tests.each import for_each
 from tests.waiting import seconds
 from tests.wire import Reader, Writer
@@ -42,7 +41,7 @@ class Context:
 @pytest.fixture
 def library(monkeypatch):
     monkeypatch.setattr("gssapi.SecurityContext", Context)
-    monkeypatch.setattr(login, "_credentials", lambda _: (None, True))
+    monkeypatch.setattr(kerberos, "_credentials", lambda _: (None, True))
 
 
 class Broker:
@@ -85,7 +84,7 @@ def test_a_broker_that_refuses_the_ticket_names_its_own_key():
 
 def test_a_kdc_that_does_not_answer_ends_in_time(monkeypatch):
     ended = threading.Event()
-    monkeypatch.setattr(login, "_credentials", lambda _: ended.wait(seconds(20)))
+    monkeypatch.setattr(kerberos, "_credentials", lambda _: ended.wait(seconds(20)))
     with pytest.raises(sasl.AuthenticationError, match="no KDC of the realm answered in time"):
         authenticated(Broker(), seconds=0.2)
     ended.set()
@@ -99,7 +98,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
 
 def test_a_keytab_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(KerberosError, match=r"none.keytab cannot be read: no such file"):
-        login.GssClient(Kerberos(principal="a@B", keytab=str(tmp_path / "none.keytab")), "broker", 5)
+        kerberos.GssClient(Kerberos(principal="a@B", keytab=str(tmp_path / "none.keytab")), "broker", 5)
 
 
 @for_each(
@@ -133,10 +132,10 @@ def test_the_short_name_is_the_first_part():
 
 
 def test_a_krb5_conf_of_the_file_is_used_and_that_of_the_system_put_back(monkeypatch):
-    monkeypatch.setattr(login, "_SYSTEM_CONFIG", "/system")
+    monkeypatch.setattr(kerberos, "_SYSTEM_CONFIG", "/system")
     monkeypatch.setenv("KRB5_CONFIG", "/system")
     seen = []
     for path in ("/own", ""):
-        login._use_config(path)
-        seen.append(login.os.environ["KRB5_CONFIG"])
+        kerberos._use_config(path)
+        seen.append(kerberos.os.environ["KRB5_CONFIG"])
     assert seen == ["/own", "/system"]

@@ -6,8 +6,8 @@ import urllib.parse
 
 import pytest
 
-from kfix.core.oauth.aws import aws_token, region_of
 from kfix.core.oauth.settings import Aws, OAuth, TokenError
+from kfix.core.oauth.tokens import aws_token, region_of
 from kfix.core.properties.load import load_security
 
 BROKER = "b-1.orders.a1b2c3.c2.kafka.eu-central-1.amazonaws.com:9098"

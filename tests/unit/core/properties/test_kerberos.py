@@ -3,7 +3,7 @@
 import pytest
 
 from kfix.core.errors import InvalidFileError
-from kfix.core.kerberos.settings import Kerberos
+from kfix.core.kerberos import Kerberos
 from kfix.core.properties.load import load_client_properties, load_security
 from tests.each import for_each
 
@@ -91,6 +91,6 @@ def test_what_is_wrong_is_one_line_with_its_place(tmp_path, text, place, why):
 
 
 def test_without_its_library_kerberos_shows_how_to_install_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("kfix.core.properties.kerberos.has_kerberos", lambda: False)
+    monkeypatch.setattr("kfix.core.properties.sasl.has_kerberos", lambda: False)
     with pytest.raises(InvalidFileError, match=r"needs the extra kerberos: pip install 'kafka-kfix\[kerberos\]'"):
         load(tmp_path, jaas(KEYTAB))

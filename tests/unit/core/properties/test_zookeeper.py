@@ -160,5 +160,5 @@ def test_a_jaas_file_without_the_section_is_named(tmp_path):
 
 
 def test_without_its_library_sasl_shows_how_to_install_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("kfix.core.properties.zookeeper_logins.has_sasl", lambda: False)
+    monkeypatch.setattr("kfix.core.properties.zookeeper.has_sasl", lambda: False)
     assert "pip install 'kafka-kfix[zookeeper-sasl]'" in problem(tmp_path, f"zookeeper.sasl.jaas.config={LOGIN}\n")

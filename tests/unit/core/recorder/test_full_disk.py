@@ -13,7 +13,7 @@ import pytest
 from kfix.core.recorder.folder import SegmentFiles, segments
 from kfix.core.recorder.reading import Recording
 from kfix.core.recorder.ring import MOST_WAITING
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from tests.unit.core.recorder.test_ring import EVERY, Times, flapping, held, record
 
 

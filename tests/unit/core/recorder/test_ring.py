@@ -20,7 +20,7 @@ from kfix.core.recorder.frames import HEADER, heads
 from kfix.core.recorder.patches import difference, patched
 from kfix.core.recorder.reading import Recording
 from kfix.core.recorder.ring import Recorder, RingBounds
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.snapshot.snapshot import Snapshot
 from tests.unit.diagnostics.build import NOW, Paper
 

@@ -10,7 +10,7 @@ import pytest
 from kfix.core.documents import opening
 from kfix.core.errors import UsageError
 from kfix.core.saved import files
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.saved.store import SnapshotStore
 from kfix.shell.schemas import schema_of
 from tests.each import for_each

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from kfix.core.errors import UsageError
 from kfix.core.saved import files
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.saved.store import KEEP, SnapshotStore
 from kfix.core.snapshot.at_risk import AtRisk
 from kfix.core.snapshot.memory import Memory

@@ -3,8 +3,7 @@
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from kfix.core.tls.jks import KeyStoreError
-from kfix.core.tls.stores import identity, pem_parts, trusted_certificates
+from kfix.core.tls.stores import KeyStoreError, identity, pem_parts, trusted_certificates
 from tests.unit.core.tls.stores_of import PASSWORD, keytool
 
 

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import NoAnswerError, UnreachableError
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.bulk import has_multi_read, read_many
 from kfix.core.zookeeper.connect import parse_connect
 from kfix.core.zookeeper.fresh import read_partition

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from kfix.core.deadline import Deadline
 from kfix.core.ledger import Ledger
 from kfix.core.snapshot.snapshot import Endpoint
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.access import OPEN
-from kfix.core.zookeeper.clock import clock_ahead
+from kfix.core.zookeeper.servers import clock_ahead
 from tests.each import for_each
 from tests.waiting import seconds
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.snapshot import TopicPartition, ZooKeeperView
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper import view as module
 from kfix.core.zookeeper.connect import open_line, parse_connect
 from kfix.core.zookeeper.view import migrating, view_of

@@ -3,7 +3,7 @@
 import pytest
 
 from kfix.core.snapshot.snapshot import Assignment, Mode, TopicPartition
-from kfix.diagnose.pasted.errors import error_code
+from kfix.diagnose.pasted.clients import error_code
 from kfix.diagnose.pasted.lines import bare_line
 from tests.each import for_each
 from tests.unit.diagnose.pasted.gathering import gather

@@ -10,8 +10,7 @@ import jsonschema
 from lxml import etree
 
 from kfix.core.criteria import Criteria
-from kfix.core.diagnosis.finding import Diagnosis
-from kfix.core.diagnosis.rule import JudgedRule
+from kfix.core.diagnosis.finding import Diagnosis, JudgedRule
 from kfix.diagnose.diagnosis import Choice
 from kfix.diagnose.rules import judged_rules
 from kfix_diagnostics.engine import diagnose

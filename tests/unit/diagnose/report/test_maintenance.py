@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.core.diagnosis.exit_codes import CRITICAL, HEALTHY, WARNINGS
-from kfix.core.diagnosis.finding import Severity
+from kfix.core.diagnosis.finding import CRITICAL, HEALTHY, WARNINGS, Severity
 from kfix.diagnose.report.junit import findings_junit
 from kfix.diagnose.report.verdict import exit_code, nagios_exit_code
 from tests.each import for_each

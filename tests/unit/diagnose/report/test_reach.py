@@ -7,8 +7,7 @@ from dataclasses import replace
 from kfix.core.derive.merging.merge import merge
 from kfix.core.snapshot.snapshot import Vantage
 from kfix.diagnose.report.json_findings import findings_json
-from kfix.diagnose.report.reach import WIDEST, reach_lines
-from kfix.diagnose.report.snapshot import described
+from kfix.diagnose.report.snapshot import WIDEST, described, reach_lines
 from kfix.diagnose.report.table import findings_text
 from kfix.front.lines import lines_text
 from kfix_diagnostics.engine import diagnose

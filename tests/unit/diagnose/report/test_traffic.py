@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kfix.core.snapshot.snapshot import Endpoint, ZooKeeperNode
 from kfix.core.snapshot.traffic import Traffic, in_all
-from kfix.diagnose.report.traffic import traffic_lines
+from kfix.diagnose.report.snapshot import traffic_lines
 from kfix.front.lines import lines_text
 from tests.unit.diagnostics.clusters import base
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kfix.core.criteria import Expected
 from kfix.core.errors import UsageError
-from kfix.core.expected import Expected
 from kfix.core.inventory.model import Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine

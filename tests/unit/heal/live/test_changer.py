@@ -6,7 +6,6 @@ import pytest
 from kafka.protocol import admin, consumer, producer
 from kafka.protocol.consumer import group as group_api
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import kraft_messages, questions
 from kfix.core.kafka.codec import ByteReader
@@ -17,6 +16,7 @@ from kfix.core.snapshot.reading import ConfigValue, LogDirs, LogTail, ResourceKi
 from kfix.core.snapshot.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import parse_connect
 from kfix.heal.live.changer import LiveChanger
 from kfix.heal.live.reader import MarkerForm

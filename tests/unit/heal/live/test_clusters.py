@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kfix.core.access import Access
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import questions
 from kfix.core.kafka.group_messages import FoundCoordinator
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import Assignment, Endpoint, TopicPartition
-from kfix.core.timing import DiagnosisTimes
+from kfix.core.timing import Deadline, DiagnosisTimes
 from kfix.core.zookeeper import fresh
 from kfix.core.zookeeper.connect import parse_connect
 from kfix.core.zookeeper.lock import ZooKeeperLock

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.reading import ConfigValue
+from kfix.core.timing import Deadline
 from kfix.heal.live import hidden_topics as hidden
 
 

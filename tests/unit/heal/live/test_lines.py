@@ -11,7 +11,6 @@ from kfix.core.collect.authority import ZooKeeperAnswer
 from kfix.core.collect.collector import _Collection
 from kfix.core.collect.options import CollectOptions
 from kfix.core.collect.tasks import Questions, as_finished
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.reading import PartitionReading
@@ -25,6 +24,7 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.target import Target, make_target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper import records
 from kfix.core.zookeeper.connect import parse_connect
 from kfix.core.zookeeper.wire import Node, ZnodeStat, ZooKeeperLine, get

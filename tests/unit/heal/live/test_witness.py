@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import parse_connect
 from kfix.core.zookeeper.wire import ZooKeeperLine
 from kfix.heal.live import authority

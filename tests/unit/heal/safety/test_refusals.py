@@ -10,7 +10,7 @@ import pytest
 from kfix.core.diagnosis.finding import Cause, Confidence
 from kfix.core.errors import RefusedError
 from kfix.core.kafka.security import Security
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.snapshot.client_security import ClientSecurity
 from kfix.core.snapshot.snapshot import ClusterIdentity, Endpoint, Mode, Snapshot, TopicPartition
 from kfix.core.target import Target

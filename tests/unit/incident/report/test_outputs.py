@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from kfix.incident.model import Moment
 from kfix.incident.report.drawing import Drawing
-from kfix.incident.report.json_incident import incident_json
+from kfix.incident.report.facts import incident_json
 from kfix.incident.report.markdown import EVENTS, incident_markdown
 from kfix.incident.report.page import render_incident
 from kfix.incident.report.palette import DARK, LIGHT

@@ -12,8 +12,8 @@ from kfix.core.events import Event, LogStatement, LogTruncation, Theme, Tone
 from kfix.core.snapshot.snapshot import ClusterIdentity, LogEnd, Mode, TopicPartition
 from kfix.incident.model import Certainty
 from kfix.incident.timeline.build import Material
-from kfix.incident.timeline.lanes import MOST
 from kfix.incident.timeline.merging import merged
+from kfix.incident.timeline.spans import MOST
 from kfix_diagnostics.engine import diagnose
 from tests.unit.incident.timeline.stories import (
     BEGAN,

@@ -1,4 +1,4 @@
-"""The requests about transactions at the leaders of the partitions that they wrote to (KIP-664), as in `requests`."""
+"""Transactions: requests to the leaders they wrote to (KIP-664), and the records of `__transaction_state`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kfix.core.kafka.api import Api, Request
-from kfix.core.kafka.codec import ProtocolError, Rows
+from kfix.core.kafka.codec import ByteReader, ProtocolError, Rows, versioned
 from kfix.core.kafka.codes import CLUSTER, TOPIC
+from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import PartitionResult, by_partition, by_topic
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.transactions import TransactionState
+
+# The requests about transactions at the leaders of the partitions that they wrote to (KIP-664), as in `requests`.
 
 #: The first version of WriteTxnMarkers that Kafka 4 accepts (KIP-896); brokers before 2.8 only have version 0.
 NEWER_MARKERS = 1
@@ -89,3 +93,46 @@ def write_marker(marker: Marker, *, newer: bool) -> Request[PartitionResult]:
     topics = [(marker.tp.topic, (marker.tp.partition,))]
     row = (marker.producer, marker.epoch, marker.commit, topics, marker.coordinator_epoch)
     return WRITE_TXN_MARKERS.ask(NEWER_MARKERS if newer else 0, ([row],), convert)
+
+
+# The states of transactional ids in the records of `__transaction_state`.
+#
+# Source: `TransactionLogKey`, `TransactionLogValue` (JSON schemas of Kafka 2.7.1 and 4.0). A key is its version, 0, and
+# the transactional.id. Version 1 of a value has the flexible encoding of the same fields and is written with
+# transaction.version 2 (KIP-890). A record without a value deletes its key.
+
+_VALUE = (
+    "producer:i64 epoch:i16 timeout_ms:i32 status:i8 partitions:[topic:str indexes:i32s] updated_ms:i64 started_ms:i64"
+)
+_STATUS = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+
+
+def transaction_state(record: Record) -> tuple[str, TransactionState | None] | None:
+    """Returns (transactional.id, its state); the state is None for a deleted id; None for a record of another version.
+
+    Raises ProtocolError for a truncated record.
+    """
+    if record.key is None:
+        return None
+    key = ByteReader(record.key)
+    if key.i16() != 0:
+        return None
+    name = key.string()
+    if record.value is None:
+        return name, None
+    found = versioned(_VALUE, record.value, newest=1, flexible=1)
+    if found is None:
+        return None
+    producer, epoch, timeout, status, topics, updated, since = found
+    tps = tuple(TopicPartition(topic, index) for topic, indexes in topics for index in indexes)
+    word = _STATUS[status] if 0 <= status < len(_STATUS) else f"status {status}"
+    return name, TransactionState(name, producer, epoch, timeout, word, since, tps, updated)

@@ -1,8 +1,4 @@
-"""Tickets, and the client's half of SASL GSSAPI (RFC 4752), both by MIT's library, the extra `kerberos`.
-
-A KDC that does not answer blocks the library for half a minute, and the library has no timeout. So each step that may
-ask a KDC runs in a thread, which is abandoned after the timeout.
-"""
+"""Tickets, and the client's half of SASL GSSAPI (RFC 4752), both by MIT's library, the extra `kerberos`."""
 
 from __future__ import annotations
 
@@ -10,11 +6,131 @@ import itertools
 import os
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from kfix.core.kerberos.reasons import NO_ANSWER, kerberos_reason
-from kfix.core.kerberos.settings import EXTRA, Kerberos, KerberosError, short_name
+from kfix.core.errors import UnreachableError
+
+# The source of GSSAPI's Kerberos ticket, as a frozen value: the options of Java's Krb5LoginModule.
+
+EXTRA = "pip install 'kafka-kfix[kerberos]'"
+
+
+class KerberosError(UnreachableError):
+    """No ticket is available, or the exchange failed. The message contains neither a key nor a ticket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kerberos:
+    """`service` is the first part of the brokers' principals.
+
+    With `uses_cache` the ticket comes from the ticket cache, the file `cache` or the user's own. Otherwise, or if the
+    cache has none, it is requested for `principal` with the key in the file `keytab`. `config` replaces the krb5.conf
+    of the system and of KRB5_CONFIG.
+    """
+
+    service: str = "kafka"
+    principal: str = ""
+    keytab: str = ""
+    uses_cache: bool = False
+    cache: str = ""
+    config: str = ""
+
+    def named(self, service: str) -> dict[str, str]:
+        """Returns the names of a sentence about a failure; `service` is the principal of the broker."""
+        cache = self.cache or "the user's ticket cache"
+        return {
+            "principal": self.principal or "of the ticket",
+            "keytab": self.keytab,
+            "cache": cache,
+            "service": service,
+        }
+
+    @property
+    def short_name(self) -> str:
+        """Returns the client for an authorizer with Kafka's default rules, "" if only the ticket names it."""
+        return short_name(self.principal)
+
+
+def short_name(principal: str) -> str:
+    """Returns the first part of a principal: `kfix` of `kfix/host@REALM`."""
+    return principal.partition("@")[0].partition("/")[0]
+
+
+def has_kerberos() -> bool:
+    return find_spec("gssapi") is not None
+
+
+# The meaning of a Kerberos failure, in plain words, and its remedy.
+#
+# GSS-API names a failure by two numbers. The minor one comes from MIT's library: a KDC's error of RFC 4120, 7.5.9, or
+# an error of the library itself, both counted from the same base (krb5_err.et).
+
+_BASE = -1765328384
+_WORD = 1 << 32
+_SKEW = "the clocks of this host, of the KDC or of the broker are more than 5 minutes apart: synchronize them (NTP)"
+_EXPIRED = "the Kerberos ticket has expired: kinit, or set useKeyTab=true with a keyTab in sasl.jaas.config"
+_NO_KDC = "no KDC of the realm answers: check kdc in krb5.conf (KRB5_CONFIG, java.security.krb5.conf) and the network"
+_NO_TICKET = "there is no Kerberos ticket in {cache}: kinit, or set useKeyTab=true with a keyTab in sasl.jaas.config"
+_NO_REALM = "krb5.conf names no KDC of the realm: check KRB5_CONFIG or java.security.krb5.conf"
+_NOT_IN_KEYTAB = "{keytab} has no key of {principal}: see klist -k, and check principal and keyTab in sasl.jaas.config"
+_WRONG_KEY = "the key in {keytab} is not that of {principal}: export the keytab again"
+_NO_SERVICE = (
+    "the KDC does not know the service {service}: check sasl.kerberos.service.name, and connect by the host name in "
+    "the principal of the broker"
+)
+_NOT_OF_PRINCIPAL = "the ticket in {cache} is not of {principal}: kinit {principal}, or check sasl.jaas.config"
+_NO_CACHE = "the ticket cache {cache} cannot be read: kinit"
+#: {the KDC's or the library's number: sentence}.
+_REASONS = {
+    1: "the principal {principal} has expired: ask the administrator of the realm",
+    6: "the KDC does not know the principal {principal}: check principal in sasl.jaas.config",
+    7: _NO_SERVICE,
+    14: "the KDC and this host have no encryption type in common: check permitted_enctypes in krb5.conf",
+    18: "the principal {principal} is locked: ask the administrator of the realm",
+    23: "the key of {principal} has expired: change it, and export the keytab again",
+    24: _WRONG_KEY,
+    31: _WRONG_KEY,
+    32: _EXPIRED,
+    37: _SKEW,
+    68: _NO_REALM,
+    148: _SKEW,
+    154: _NO_REALM,
+    156: _NO_KDC,
+    181: _NOT_IN_KEYTAB,
+    193: _NO_CACHE,
+    195: _NO_TICKET,
+    212: _NO_CACHE,
+}
+#: A number of GSS-API itself: the cache belongs to another principal.
+_OTHER_PRINCIPAL = 39756032
+NO_ANSWER = "no KDC of the realm answered in time: check kdc in krb5.conf and the network"
+
+
+def number_of(minor: int) -> int:
+    """Returns the KDC's or the library's number of a minor status, which has 32 bits."""
+    return (minor - _WORD if minor >= _WORD >> 1 else minor) - _BASE
+
+
+def kerberos_reason(minor: int, text: str, names: Mapping[str, str], *, with_keytab: bool) -> str:
+    """Returns the sentence of a failure with these names; `text` is the library's own sentence.
+
+    With `with_keytab`, the key of a keytab was used, and no ticket cache.
+    """
+    if minor == _OTHER_PRINCIPAL:
+        return _NOT_OF_PRINCIPAL.format(**names)
+    sentence = _REASONS.get(number_of(minor))
+    if with_keytab and sentence == _NO_TICKET:
+        sentence = _NOT_IN_KEYTAB
+    return sentence.format(**names) if sentence is not None else text
+
+
+# Tickets, and the client's half of SASL GSSAPI (RFC 4752), both by MIT's library, the extra `kerberos`.
+#
+# A KDC that does not answer blocks the library for half a minute, and the library has no timeout. So each step that may
+# ask a KDC runs in a thread, which is abandoned after the timeout.
 
 T = TypeVar("T")
 _CONFIG = "KRB5_CONFIG"
