@@ -1,5 +1,7 @@
 """A snapshot file with a wrong value is one line with the path of it, whatever the value is."""
 
+from __future__ import annotations
+
 import gzip
 import json
 from dataclasses import replace

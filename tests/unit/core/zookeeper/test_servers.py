@@ -1,5 +1,7 @@
 """The clock of a server is read where it shows when it accepted the session of this very reading."""
 
+from __future__ import annotations
+
 import socket
 import threading
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Which certificate of the client's own stores has ended, where a connection failed."""
 
+from __future__ import annotations
+
 import ssl
 from datetime import timedelta
 

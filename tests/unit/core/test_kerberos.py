@@ -1,5 +1,7 @@
 """The client's half of RFC 4752, with a stand-in for the library: real tickets are tried in tests/cluster."""
 
+from __future__ import annotations
+
 import sys
 import threading
 from types import SimpleNamespace

@@ -1,5 +1,7 @@
 """States of transactional ids, as `TransactionLogValue` of Kafka writes them."""
 
+from __future__ import annotations
+
 import pytest
 
 from kfix.core.kafka.codec import ProtocolError
