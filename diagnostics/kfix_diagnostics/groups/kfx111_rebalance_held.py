@@ -7,7 +7,9 @@ Why it matters
 How kfix knows
     kfix reads the state of every group, and the members of up to five groups that rebalance and of the one that
     `--group` names, in two snapshots: PreparingRebalance or CompletingRebalance in both, with members that are in both.
-    A group that rebalances in the last snapshot, and of which this is not shown, is a warning. A coordinator waits for
+    A group that rebalances in the last snapshot, and of which this is not shown, is a warning; so is one whose
+    committed offsets advanced between the two snapshots: it rebalanced more than once, and read between. Members that
+    join and leave again and again are named then, and none counts as the one that holds it. A coordinator waits for
     members that it already knows. So a member that joined between the two snapshots is ruled out, and so is one that
     the log of the offsets partition does not list in the last generation. No client request shows which of several such
     members the coordinator waits for. A group of the consumer protocol (KIP-848) is in Reconciling instead, and its
@@ -37,7 +39,7 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.snapshot.group_reading import REBALANCING, GroupMember, GroupReading, awaited, by_group
+from kfix.core.snapshot.group_reading import REBALANCING, GroupMember, GroupReading, advanced, awaited, by_group
 from kfix.core.snapshot.snapshot import Group
 from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import cluster_options
@@ -55,9 +57,9 @@ _SHOWN = 5
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     held = tuple(_stuck(case))
     yield from held
-    named = {name for finding in held for name in finding.blocked.groups}
+    named = {finding.obj for finding in held}
     for group in case.snapshot.groups:
-        if group.state in REBALANCING and group.name not in named:
+        if group.state in REBALANCING and f"group {group.name}" not in named:
             yield _rebalancing(group, case)
 
 
@@ -68,6 +70,9 @@ def _stuck(case: CaseFile) -> Iterator[Finding]:
         before, last = readings[-2:]
         if last.epoch is not None:
             yield from not_reconciled(CODE, before, last, case)
+            continue
+        if before.rebalances and last.rebalances and (moved := advanced(before, last)):
+            yield _again(before, last, moved)
             continue
         stayed = {member.id for member in before.members or ()}
         members = _awaited(tuple(member for member in last.members or () if member.id in stayed), last, case)
@@ -86,8 +91,8 @@ def _rebalancing(group: Group, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"group {group.name}",
-        summary=f"group {group.name} is rebalancing ({group.state}), so its members get no records; this does not show "
-        "for how long",
+        summary=f"group {group.name} is rebalancing ({group.state}): its members get no records until it ends; this "
+        "does not show for how long",
         cause=Cause("a member joined or left, or one does not rejoin", Confidence.UNKNOWN),
         evidence=(Evidence("DescribeGroups", "state", group.state),),
         remedies=(
@@ -97,6 +102,42 @@ def _rebalancing(group: Group, case: CaseFile) -> Finding:
             ),
         ),
         never=("Do not restart all members at once: each start triggers another rebalance",),
+    )
+
+
+def _again(before: GroupReading, last: GroupReading, moved: int) -> Finding:
+    """A group that reads between rebalances: members that come and go, and none that holds it."""
+    lasted = ago(last.taken_at - before.taken_at)
+    then, now = ({member.id: member for member in each.members or ()} for each in (before, last))
+    came, went = [now[i] for i in now.keys() - then.keys()], [then[i] for i in then.keys() - now.keys()]
+    who = sorted({called(member) for member in (*came, *went)})
+    changed = f"; {several(len(came), 'member')} joined and {len(went)} left" if who else ""
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj=f"group {last.group}",
+        summary=f"group {last.group} rebalances again and again, and reads between: its committed offsets advanced by "
+        f"{moved} in {lasted}{changed}",
+        cause=Cause(
+            "members join and leave again and again" if who else "members do not rejoin in time",
+            Confidence.LIKELY if who else Confidence.POSSIBLE,
+        ),
+        evidence=(
+            Evidence("DescribeGroups", "state", f"{before.state}, and {lasted} later {last.state}"),
+            Evidence("OffsetFetch", "committed offsets", f"advanced by {moved} in {lasted}"),
+            *((Evidence("DescribeGroups", "members that joined or left", some(who, _SHOWN)),) if who else ()),
+        ),
+        remedies=(
+            Remedy(
+                f"Read the logs of {some(who, _SHOWN) if who else 'its members'}: a process that ends at a record, or "
+                "is restarted, joins again each time; one that polls too seldom is removed (max.poll.interval.ms)"
+            ),
+        ),
+        never=(
+            "Do not evict a member: none holds the rebalance, and an eviction is another one",
+            "Do not restart all members at once: each start triggers another rebalance",
+        ),
+        token=",".join(who),
     )
 
 

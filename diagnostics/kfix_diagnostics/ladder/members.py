@@ -12,9 +12,10 @@ from kfix.core.snapshot.group_reading import (
     SHARE_GROUP,
     STREAMS_GROUP,
     GroupReading,
+    advanced,
     described_by,
 )
-from kfix.core.wording import several, some
+from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics.ladder.asked import NO_LEADER, Asked, clear, fails, in_doubt, unread
 
@@ -76,6 +77,9 @@ def _in_rebalance(reading: GroupReading, before: GroupReading | None) -> Rung:
         return clear(name, "the group is not rebalancing")
     if before is None:
         return in_doubt(name, f"the group is in {reading.state}; one snapshot does not show whether that lasts")
+    if moved := advanced(before, reading):
+        lasted = ago(reading.taken_at - before.taken_at)
+        return in_doubt(name, f"it rebalances again and again, and reads between: {moved} records in {lasted}")
     who = "in it" if reading.epoch is None else "behind its epoch"
     return in_doubt(name, f"the group is in {reading.state}, and no member was {who} in both snapshots")
 

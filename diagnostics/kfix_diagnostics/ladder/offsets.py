@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kfix.core.diagnosis.finding import Rung
-from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition
+from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition, advanced
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import ago, several, some
 from kfix_diagnostics._transactions import holder
@@ -73,8 +73,8 @@ def _standing(asked: Asked, said: str, still: Mapping[TopicPartition, GroupParti
         return clear(name, f"{said}, and it advances")
     waits = {tp: each for tp, each in still.items() if each.committed <= each.stable}
     if not waits:
-        above = "it reads uncommitted records, or an unclean election has moved it back"
-        return clear(name, f"{said}, but the group has committed offsets above it: {above}")
+        why = "it reads uncommitted records, or an unclean election has moved the offset back and its consumers wait"
+        return in_doubt(name, f"{said}, and the group has committed offsets above it: {why}; no answer shows which")
     tp, each = next(iter(waits.items()))
     return in_doubt(
         name,
@@ -105,10 +105,23 @@ def lag(asked: Asked) -> Rung:
         return clear(name, f"{said}, and no member reads them")
     if before is None:
         return in_doubt(name, f"{said}; one snapshot does not show whether a member reads them")
-    moved = sum(e.committed - before[tp].committed for tp, e in reading.partitions.items() if tp in before)
-    if moved > 0:
-        return clear(name, f"{said}; {mark}s advanced by {moved} in {ago(asked.seconds)}")
-    return in_doubt(name, f"{said}, and no {mark} advanced in {ago(asked.seconds)}: check what the members do")
+    moved = advanced(asked.readings[-2], reading)
+    if not moved:
+        return in_doubt(name, f"{said}, and no {mark} advanced in {ago(asked.seconds)}: check what the members do")
+    said += f"; {mark}s advanced by {moved} in {ago(asked.seconds)}"
+    stand = {tp: each.lag for tp, each in reading.partitions.items() if each.lag and _stood(each, before.get(tp))}
+    return _partly(said, stand) if stand else clear(name, said)
+
+
+def _partly(said: str, stand: Mapping[TopicPartition, int]) -> Rung:
+    """Returns the rung of a group that reads some of its partitions."""
+    waiting, where = several(sum(stand.values()), "record"), some(list(map(str, stand)))
+    why = "a record there fails its consumer each time, or the member that has it hangs"
+    return in_doubt("lag", f"{said}, but not in {where}, {waiting} behind: {why}")
+
+
+def _stood(now: GroupPartition, before: GroupPartition | None) -> bool:
+    return before is not None and before.committed == now.committed and bool(before.lag)
 
 
 def rights(asked: Asked) -> Rung:

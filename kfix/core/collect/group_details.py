@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from kfix.core.collect.logs import ask_bounds
 from kfix.core.collect.tasks import Brokers, by_broker
-from kfix.core.collect.transactions import MOST_HELD, ask_open_batches
+from kfix.core.collect.transactions import MOST_HELD, ask_only_markers, ask_open_batches
 from kfix.core.derive.record import leader_and_isr
 from kfix.core.endpoint import connected, plain_reason
 from kfix.core.errors import UnreachableError
@@ -31,6 +31,8 @@ from kfix.core.timing import Deadline
 
 T = TypeVar("T")
 MOST_PARTITIONS = 1000
+#: Most offsets behind the committed one that may be markers of transactions only.
+_MOST_MARKERS = 10
 #: Most groups whose offsets a plain snapshot reads, most of their partitions, and most rebalancing ones read in depth.
 MOST_GROUPS, MOST_POSITIONS, MOST_REBALANCING = 500, 5000, 5
 #: Timeout in seconds for a connection to a coordinator's address, which a firewall may never answer.
@@ -67,6 +69,7 @@ def read_group(brokers: Brokers, group: str, leaders: Leaders) -> GroupReading:
     led = leaders(chosen)
     logs, problems = _logs(brokers, led)
     partitions = {tp: _partition(each, logs.get(tp)) for tp, each in chosen.items()}
+    partitions |= _marked(brokers, partitions, led)
     return GroupReading(
         group=group,
         taken_at=taken_at,
@@ -252,6 +255,17 @@ def _held(
         for broker, error in answers.errors.items()
         for tp, offset in asked[broker].items()
     }
+
+
+def _marked(
+    brokers: Brokers, partitions: Mapping[TopicPartition, GroupPartition], leaders: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, GroupPartition]:
+    """Returns the partitions in which only markers of transactions are left to read, of at most `MOST_HELD`."""
+    behind = [tp for tp, each in sorted(partitions.items()) if 0 < (each.lag or 0) <= _MOST_MARKERS and tp in leaders]
+    led = by_broker((leaders[tp], tp) for tp in behind[:MOST_HELD])
+    asked = {b: {tp: (partitions[tp].committed, partitions[tp].end) for tp in tps} for b, tps in led.items()}
+    answers = brokers.each("transaction markers broker", asked, ask_only_markers)
+    return {tp: partitions[tp]._replace(only_markers=True) for tps in answers.found.values() for tp in tps}
 
 
 def _within(offsets: Mapping[str, _Committed], most: int) -> dict[str, _Committed]:

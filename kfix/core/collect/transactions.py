@@ -63,6 +63,20 @@ def ask_open_batches(
     return {tp: _open_batch(stable[tp], answer) for tp, answer in zip(stable, answers, strict=True)}
 
 
+def ask_only_markers(
+    line: BrokerConnection, asked: Mapping[TopicPartition, tuple[int, int]], deadline: Deadline
+) -> set[TopicPartition]:
+    """Returns the partitions in which nothing but markers is between two offsets, the second one excluded."""
+    fetches = [requests.fetch(tp, begin, _BATCH_BYTES) for tp, (begin, _) in asked.items()]
+    answers = line.call_many(fetches, deadline)
+    return {tp for (tp, bounds), answer in zip(asked.items(), answers, strict=True) if _only_markers(answer, *bounds)}
+
+
+def _only_markers(answer: requests.FetchedRecords, begin: int, end: int) -> bool:
+    found = [batch for batch, _ in batches_in(answer.batches) if batch.last >= begin and batch.base < end]
+    return bool(found) and found[-1].last >= end - 1 and all(batch.control for batch in found)
+
+
 def newest_leaders(
     views: Iterable[Mapping[TopicPartition, PartitionView]],
 ) -> dict[TopicPartition, PartitionView]:

@@ -105,6 +105,7 @@ class GroupPartition(NamedTuple):
     `committed` is -1 if there is none, and of a share group its start offset; `commit_error` is Kafka's code of
     OffsetFetch with require_stable, such as 88.
     `start`, `end` (high watermark) and `stable` (last stable offset) are by the leader; -1 with `log_error` if unknown.
+    `only_markers`: from the committed offset to the end are only markers of transactions, which no consumer receives.
     """
 
     committed: int
@@ -113,11 +114,14 @@ class GroupPartition(NamedTuple):
     end: int
     stable: int
     log_error: str
+    only_markers: bool = False
 
     @property
     def lag(self) -> int | None:
         """The number of records behind the committed offset; None if it or the log end is unknown."""
-        return None if min(self.committed, self.end) < 0 else max(self.end - self.committed, 0)
+        if min(self.committed, self.end) < 0:
+            return None
+        return 0 if self.only_markers else max(self.end - self.committed, 0)
 
     @property
     def outside(self) -> bool:
@@ -183,6 +187,13 @@ class GroupReading:
             return self.rebalances or bool(self.held) or bool(self.members and self.lag)
         ages = [self.taken_at - batch.since_ms / 1000 for batch in self.held.values() if not batch.error]
         return self.rebalances or any(age < 0 or age > _YOUNG for age in ages)
+
+
+def advanced(before: GroupReading, last: GroupReading) -> int:
+    """Returns by how much the committed offsets of a group grew between two readings: above 0, its members read."""
+    earlier = before.partitions or {}
+    both = ((each.committed, earlier[tp].committed) for tp, each in (last.partitions or {}).items() if tp in earlier)
+    return sum(now - then for now, then in both if 0 <= then < now)
 
 
 def by_group(readings: Iterable[GroupReading]) -> dict[str, tuple[GroupReading, ...]]:

@@ -32,6 +32,7 @@ from tests.unit.diagnostics.clusters import (
     unread_zookeeper,
 )
 from tests.unit.diagnostics.group_readings import (
+    AT_END,
     MEMBER,
     ORDERS,
     assigned_partition_leaderless,
@@ -271,11 +272,44 @@ LADDERS: dict[str, tuple[tuple[GroupReading, ...], str, str, str]] = {
         "in doubt",
         "orders-0 has had the last stable offset 18 for 10 s",
     ),
-    "open transaction of an application that reads uncommitted records": (
+    "open transaction below the committed offset": (
         (reading(partitions=position(committed=19, stable=18)),) * 2,
         "last stable offset",
+        "in doubt",
+        "it reads uncommitted records, or an unclean election has moved the offset back and its consumers wait",
+    ),
+    "one partition stands while others move": (
+        (
+            reading(partitions={ORDERS[0]: AT_END._replace(committed=3), ORDERS[1]: AT_END._replace(committed=4)}),
+            reading(partitions={ORDERS[0]: AT_END._replace(committed=3), ORDERS[1]: AT_END._replace(committed=19)}),
+        ),
+        "lag",
+        "in doubt",
+        "advanced by 15 in 10 s, but not in orders-0, 17 records behind: a record there fails its consumer each time",
+    ),
+    "a partition that had nothing to read before": (
+        (
+            reading(partitions={ORDERS[0]: AT_END, ORDERS[1]: AT_END._replace(committed=4)}),
+            reading(partitions={ORDERS[0]: AT_END._replace(end=21), ORDERS[1]: AT_END._replace(committed=19)}),
+        ),
+        "lag",
         "not the cause",
-        "reads uncommitted",
+        "2 records behind the committed offsets; committed offsets advanced by 15 in 10 s",
+    ),
+    "only a marker of a transaction is left": (
+        (reading(partitions=position(committed=19, only_markers=True)),) * 2,
+        "lag",
+        "not the cause",
+        "no record waits in 3 partitions",
+    ),
+    "rebalances between which it reads": (
+        (
+            reading(state="PreparingRebalance", partitions=position(committed=5)),
+            reading(state="PreparingRebalance", partitions=position(committed=15)),
+        ),
+        "rebalance",
+        "in doubt",
+        "it rebalances again and again, and reads between: 10 records in 10 s",
     ),
     "short open transaction": (
         (held(since=5), held(since=15)),

@@ -4,18 +4,21 @@ import shlex
 from dataclasses import replace
 
 from kfix.core.diagnosis.finding import Finding, Severity
-from kfix.core.snapshot.group_reading import GroupReading
+from kfix.core.snapshot.group_reading import GroupMember, GroupReading
 from kfix.core.snapshot.snapshot import Group, Snapshot
 from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.group_readings import (
+    AT_END,
     MEMBER,
+    ORDERS,
     held_by_one_of,
     not_reconciled,
     position,
     read,
+    reading,
     rebalance_held,
     reconciling,
     share_group,
@@ -123,3 +126,36 @@ def test_groups_that_were_not_read_are_counted_in_the_first_line() -> None:
     assert diagnose(unknown).headlines == (f"{len(seen.groups)} groups were not judged",)
     shared = replace(seen, groups=tuple(replace(g, group_type="share") for g in seen.groups), group_readings=())
     assert diagnose(shared).headlines == ()
+
+
+def storm(*, moved: int = 510) -> Snapshot:
+    """One steady member beside another that ends and starts again: each look meets a rebalance."""
+    return read(_look(1, 5), _look(2, 5 + moved))
+
+
+def _look(start: int, committed: int) -> GroupReading:
+    members = (MEMBER._replace(assigned=()), GroupMember(f"c2-{start}", "c2", "/10.0.0.8", "", ()))
+    at = {ORDERS[0]: AT_END._replace(committed=committed, end=9_000)}
+    return reading(state="PreparingRebalance", members=members, partitions=at)
+
+
+def test_a_group_that_reads_between_its_rebalances_has_no_member_that_holds_it() -> None:
+    finding = held(storm())
+    assert finding.severity is Severity.WARNING
+    assert finding.summary == (
+        "group g2 rebalances again and again, and reads between: its committed offsets advanced by 510 in 10 s; "
+        "1 member joined and 1 left"
+    )
+    assert not commands(finding)
+    assert "c2 on 10.0.0.8" in finding.remedies[0].text
+    assert "c1" not in finding.remedies[0].text, "the steady member is healthy"
+    assert not finding.blocked.groups
+
+
+def test_the_same_members_without_a_commit_wait_for_the_steady_one() -> None:
+    assert held(storm(moved=0)).severity is Severity.CRITICAL
+
+
+def test_a_group_that_reads_between_its_rebalances_is_reported_once() -> None:
+    listed = replace(storm(), groups=(Group("g2", (1,), "PreparingRebalance"),))
+    assert held(listed).summary.startswith("group g2 rebalances again and again")

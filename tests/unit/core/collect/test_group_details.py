@@ -54,7 +54,8 @@ def listed(offset=9, error=0):
 
 def read(*, find=0, describe=None, offsets=None, logs=None):
     """Returns the reading of group g at a broker that gives these answers and coordinates the group itself."""
-    made = {15: describe or described(), 9: offsets or fetched(), 2: logs or listed()}
+    nothing = consumer.FetchResponse(throttle_time_ms=0, error_code=0, session_id=0, responses=[])
+    made = {15: describe or described(), 9: offsets or fetched(), 2: logs or listed(), 1: nothing}
     broker = FakeBroker({key: lambda *_, said=said: said for key, said in made.items()}, VERSIONS)
     with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
         broker.answers[10] = lambda *_: meta.FindCoordinatorResponse(

@@ -10,6 +10,7 @@ from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.collect.transactions import (
     ask_held,
     ask_marker,
+    ask_only_markers,
     ask_open_batch,
     ask_served,
     ask_transaction,
@@ -115,6 +116,32 @@ def test_the_batch_at_the_last_stable_offset_names_producer_and_epoch():
 def test_without_such_a_batch_the_reason_is_given(fetch, why):
     with pytest.raises(UnreachableError, match=why):
         held(fetch=fetch)
+
+
+MARKER = {"kind": _TRANSACTIONAL | _CONTROL, "producer": 4000, "epoch": 3}
+
+
+@pytest.mark.parametrize(
+    ("answer", "only"),
+    [
+        (fetched(batch(22, Record(b"k", b"v")), batch(23, Record(b"", b""), **MARKER)), True),
+        (fetched(batch(23, Record(b"", b""), **MARKER), batch(24, Record(b"k", b"v"))), True),
+        (fetched(batch(23, Record(b"k", b"v"))), False),
+        (fetched(batch(23, Record(b"", b""), **MARKER)[:-1]), False),
+        (fetched(error=29), False),
+        (fetched(), False),
+    ],
+)
+def test_markers_alone_are_no_lag(answer, only):
+    """Offset 23 is committed, 24 the end: what came later, or lies before, counts for nothing."""
+    assert ask_only_markers(Line(answer), {TP: (23, 24)}, in_time()) == ({TP} if only else set())
+
+
+def test_a_record_behind_a_marker_is_lag():
+    both = fetched(batch(23, Record(b"", b""), **MARKER), batch(24, Record(b"k", b"v")))
+    assert ask_only_markers(Line(both), {TP: (23, 25)}, in_time()) == set()
+    first = fetched(batch(23, Record(b"", b""), **MARKER))
+    assert ask_only_markers(Line(first), {TP: (23, 25)}, in_time()) == set(), "the answer ends before the end"
 
 
 def test_the_last_record_of_an_id_counts():
