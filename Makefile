@@ -114,8 +114,9 @@ fuzz: setup-dev
 
 # Forecasts of `kfix whatif` against real brokers that are then killed: about 25 s a trial. A slice is in every `make test`.
 TRIALS ?= 100
+LINE ?=
 oracle: setup-dev
-	@$(BIN)/python -m tests.proofs.oracle $(TRIALS)
+	@$(BIN)/python -m tests.proofs.oracle $(TRIALS) $(LINE)
 
 lint: setup-dev
 	@$(BIN)/ruff check .

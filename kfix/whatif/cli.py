@@ -36,7 +36,7 @@ def whatif(
         typer.Option(
             "--down",
             metavar="WHAT",
-            help="Only this failure: broker=3, broker=3,4 or rack=b. Its partitions and groups are named.",
+            help="Only this failure: broker=3, broker=3,4, rack=b or controller=1; names its partitions and groups.",
         ),
     ] = None,
     from_files: FromFiles = None,

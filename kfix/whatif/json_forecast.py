@@ -33,6 +33,7 @@ class _Failure:
     down: Annotated[str, "its name"]
     brokers: Annotated[tuple[int, ...], "those that go down at once"]
     racks: Annotated[tuple[str, ...], "those that go down whole; [] for brokers"]
+    controllers: Annotated[tuple[int, ...], "those of a KRaft quorum that go down; [] for brokers and racks"]
 
 
 class FailureForecastJson(FailureForecast, _Failure):
@@ -74,6 +75,7 @@ def _failure(forecast: Forecast, one: FailureForecast) -> Mapping[str, Any]:
         down=failure_name(one.failure),
         brokers=sorted(one.failure.brokers),
         racks=one.failure.racks,
+        controllers=sorted(one.failure.controllers),
         remedies=remedies_of(forecast, one),
         partitions=[_partition(each) for each in one.partitions],
     )

@@ -20,7 +20,7 @@ from kfix.whatif.advice import remedies_of
 ROWS_SHOWN: Final = 12
 PARTITIONS_SHOWN: Final = 12
 _TOPICS_SHOWN: Final = 20
-_SOMETIMES: Final = {"elected unclean", "unknown", "ZooKeeper"}
+_SOMETIMES: Final = {"elected unclean", "unknown", "quorum"}
 _STOP, _DEGRADE, _FINE, _UNKNOWN = "bold red", "bold yellow", "bold green", "bold yellow"
 
 
@@ -44,6 +44,9 @@ def forecast_text(forecast: Forecast, *, chosen: bool, width: int = 100) -> str:
 
 def failure_name(failure: Failure) -> str:
     """Returns `broker 3`, `brokers 3, 4`, or `rack b (brokers 2, 5)`."""
+    if failure.controllers:
+        names = ", ".join(map(str, sorted(failure.controllers)))
+        return f"controller{'' if len(failure.controllers) == 1 else 's'} {names}"
     brokers = brokers_named(failure.brokers)
     if not failure.racks:
         return brokers
@@ -102,7 +105,7 @@ def _table(failures: Sequence[FailureForecast]) -> Iterator[Line]:
         ("last in-sync replica", [str(f.last_in_sync) for f in shown]),
         ("groups", [str(len(f.groups)) for f in shown]),
         ("unknown", [str(f.unjudged) for f in shown]),
-        ("ZooKeeper", ["no quorum" if f.quorum_lost else "" for f in shown]),
+        ("quorum", ["lost" if f.quorum_lost else "" for f in shown]),
     ]
     columns = [(name, cells) for name, cells in columns if name not in _SOMETIMES or set(cells) - {"0", ""}]
     names = ["down", *(failure_name(f.failure) for f in shown)]
@@ -121,9 +124,10 @@ def _row_style(failure: FailureForecast) -> str:
 
 
 def _option(failure: Failure) -> str:
-    return (
-        f"rack={','.join(failure.racks)}" if failure.racks else f"broker={','.join(map(str, sorted(failure.brokers)))}"
-    )
+    if failure.racks:
+        return f"rack={','.join(failure.racks)}"
+    kind, members = ("controller", failure.controllers) if failure.controllers else ("broker", failure.brokers)
+    return f"{kind}={','.join(map(str, sorted(members)))}"
 
 
 def chosen_lines(forecast: Forecast) -> Iterator[Line]:
@@ -134,7 +138,7 @@ def chosen_lines(forecast: Forecast) -> Iterator[Line]:
     for title, style, found in _sections(one):
         yield from _section(title, style, found)
     yield from _groups(forecast, one)
-    yield from _around(one)
+    yield from _around(one, kraft=forecast.kraft)
     yield from _unknown(forecast)
     if remedies := remedies_of(forecast, one):
         yield Line("")
@@ -150,7 +154,8 @@ def _verdict(forecast: Forecast, one: FailureForecast) -> str:
     if one.under_min_isr:
         parts.append(f"{several(one.under_min_isr, 'partition')} would refuse acks=all")
     if one.quorum_lost:
-        parts.append("ZooKeeper would lose its quorum with their hosts")
+        lost = "the controllers would lose their majority, so that nothing can change"
+        parts.append(lost if forecast.kraft else "ZooKeeper would lose its quorum with their hosts")
     if not parts and one.last_in_sync:
         parts.append(f"{several(one.last_in_sync, 'partition')} would be left with the last in-sync replica")
     if parts:
@@ -234,14 +239,19 @@ def _names(groups: tuple[str, ...]) -> str:
     return f"{', '.join(groups[:GROUPS_SHOWN])}{f' and {rest} more' if rest > 0 else ''}" if groups else "none by name"
 
 
-def _around(one: FailureForecast) -> Iterator[Line]:
+def _around(one: FailureForecast, *, kraft: bool) -> Iterator[Line]:
     yield Line("")
     moves = (
         f"{several(one.moves, 'partition')} would move {'its' if one.moves == 1 else 'their'} leader, losing nothing"
     )
     yield Line(moves if one.moves else "no other leader would move", hang=STEP)
-    controller = {True: "another broker becomes the controller", False: "the controller stays", None: "unknown"}
-    yield Line(f"controller: {controller[one.controller_moves]}", hang=STEP)
+    node = "controller becomes active" if kraft else "broker becomes the controller"
+    stays = f"the {'active ' if kraft else ''}controller stays"
+    controller = {True: f"another {node}", False: stays, None: "unknown"}
+    lost = "none is active until a majority of them is back" if kraft and one.quorum_lost else ""
+    yield Line(f"controller: {lost or controller[one.controller_moves]}", hang=STEP)
+    if kraft:
+        return
     quorum = {
         True: "loses its quorum if the hosts of these brokers go down, too: then no leader moves until it is back",
         False: "keeps its quorum, even if the hosts of these brokers go down, too",

@@ -322,7 +322,10 @@ def eligible(known: Known) -> Mapping[TopicPartition, EligibleLeaders]:
     partitions = known.answers[newest].view.partitions
     doubted = {tp for tp, each in partitions.items() if each.leader == NO_LEADER}
     # Half of the time remains for later requests.
-    return read_eligible(known.brokers.within(known.brokers.deadline.left / 2), newest, doubted)
+    found = read_eligible(known.brokers.within(known.brokers.deadline.left / 2), newest, doubted)
+    # For a forecast only: no failure of a source.
+    last = {tp for tp, each in partitions.items() if each.leader >= 0 and len(each.isr) == 1 < len(each.replicas)}
+    return {**found, **read_eligible(known.brokers.aside(), newest, last)}
 
 
 @source(needs=(hidden_topics,))

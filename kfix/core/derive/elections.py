@@ -39,6 +39,16 @@ def unclean_by_default(snapshot: Snapshot) -> bool | None:
     return None if value is None else value.lower() == "true"
 
 
+def unclean_elsewhere(snapshot: Snapshot) -> bool | None:
+    """Returns the same for every other controller; None if they differ, or if one is unknown."""
+    quorum = snapshot.quorum
+    if quorum is None or not quorum.read:
+        return None
+    settings = controller_settings(snapshot)
+    values = {settings.get(each.node, {}).get(UNCLEAN) for each in quorum.voters if each.node != quorum.leader}
+    return values.pop() == "true" if len(values) == 1 and None not in values else None
+
+
 def unclean_of(topic: str, default: bool | None, snapshot: Snapshot) -> bool | None:
     """Returns whether the active controller elects uncleanly for this topic; None if that is unknown.
 

@@ -36,10 +36,14 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Live brokers that go down at the same moment, as in a power failure. `racks`: the racks lost whole."""
+    """Live brokers that go down at the same moment, as in a power failure. `racks`: the racks lost whole.
+
+    `controllers` of a KRaft quorum that go down with them, besides those in the processes of these brokers.
+    """
 
     brokers: frozenset[int]
     racks: tuple[str, ...] = ()
+    controllers: frozenset[int] = frozenset()
 
 
 class LatentRiskKind(StrEnum):
@@ -117,7 +121,7 @@ class FailureForecast:
     transactions: Annotated[tuple[int, ...], "partitions of __transaction_state that stop or fall below"]
     share_states: Annotated[tuple[int, ...], "partitions of __share_group_state (share groups) that stop or fall below"]
     controller_moves: Annotated[bool | None, "null: unknown"]
-    quorum_lost: Annotated[bool | None, "null: unknown; the quorum is ZooKeeper's if the hosts go down, too"]
+    quorum_lost: Annotated[bool | None, "null: unknown; of the controllers, or of ZooKeeper if the hosts go down, too"]
     partitions: Unstored[tuple[PartitionForecast, ...]] = ()
     risks: Unstored[tuple[LatentRisk, ...]] = ()
 
@@ -154,3 +158,4 @@ class Forecast:
     groups_known: bool
     failures: tuple[FailureForecast, ...]
     unknown: tuple[str, ...] = ()
+    kraft: bool = False

@@ -22,7 +22,7 @@ from kfix.core.diagnosis.forecast import (
 )
 from kfix.core.failures.masks import ClusterMasks, masks_of
 from kfix.core.failures.rules import NO, NONE, UNREAD, YES, AfterFailure, PartitionMasks, after_failure
-from kfix.core.failures.scenarios import live_of, quorum_lost, racks_of, unknown_of
+from kfix.core.failures.scenarios import controllers_in, live_of, quorum_lost, racks_of, unknown_of
 from kfix.core.snapshot.snapshot import NO_LEADER, TopicPartition
 from kfix.core.wording import several
 
@@ -99,6 +99,7 @@ def forecast(case: CaseFile, failures: Sequence[Failure], *, named: bool = False
         groups_known=case.snapshot.groups_complete,
         failures=tuple(sorted(judged, key=lambda f: f.rank, reverse=True)),
         unknown=(*unknown_of(case), *_unjudged(masks)),
+        kraft=case.kraft,
     )
 
 
@@ -116,14 +117,15 @@ class _Equals:
     def __init__(self, row: PartitionMasks, tps: tuple[TopicPartition, ...]) -> None:
         self.row = row
         self.tps = tps
-        self.concerning = row.replicas | row.isr | row.leader | max(row.believed, NONE)
-        self._known: dict[tuple[int, bool], _Outcome] = {}
+        self.concerning = row.replicas | row.isr | row.leader | max(row.believed, NONE) | max(row.elr, NONE)
+        self._known: dict[tuple[int, bool, bool], _Outcome] = {}
 
-    def after(self, down: int, *, new_controller: bool) -> _Outcome:
-        key = (down & self.concerning, new_controller)
+    def after(self, down: int, *, new_controller: bool, frozen: bool) -> _Outcome:
+        key = (down & self.concerning, new_controller, frozen)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = _Outcome(after_failure(self.row, key[0], new_controller=new_controller))
+            after = after_failure(self.row, key[0], new_controller=new_controller, frozen=frozen)
+            found = self._known[key] = _Outcome(after)
         return found
 
 
@@ -173,7 +175,7 @@ class Judge:
             transactions=tuple(sorted(tp.partition for tp in (*stops, *under) if tp.topic == TRANSACTIONS_TOPIC)),
             share_states=tuple(sorted(tp.partition for tp in (*stops, *under) if tp.topic == SHARE_TOPIC)),
             controller_moves=self._controller_moves(failure),
-            quorum_lost=quorum_lost(self.case, failure.brokers),
+            quorum_lost=quorum_lost(self.case, failure),
             partitions=partitions,
             risks=risks_of(self.case, failure, partitions),
         )
@@ -187,7 +189,10 @@ class Judge:
         # In ZooKeeper's rules a cluster without a live controller elects one, which knows only the record.
         bit = self.masks.controller_bit
         new = self.case.zookeeper_rules and (bit == NONE or bool(bit & down))
-        return [(each.after(down, new_controller=new), each) for each in equals]
+        if self.case.kraft:
+            new = self._controller_moves(failure) is True
+        frozen = self.case.kraft and quorum_lost(self.case, failure) is True
+        return [(each.after(down, new_controller=new, frozen=frozen), each) for each in equals]
 
     def _touched(self, failure: Failure) -> Iterable[_Equals]:
         found = {id(each): each for broker in failure.brokers for each in self._by_broker.get(broker, ())}
@@ -229,6 +234,10 @@ class Judge:
         return tuple(sorted({g for p in partitions for g in self.case.groups.get(p, ())}))
 
     def _controller_moves(self, failure: Failure) -> bool | None:
+        if self.case.kraft:
+            quorum = self.case.snapshot.quorum
+            known = quorum is not None and quorum.read
+            return quorum.leader in controllers_in(failure, self.case) if known and quorum is not None else None
         controller = self.masks.controller
         return None if controller is None else controller in failure.brokers
 

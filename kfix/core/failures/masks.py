@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.elections import unclean_by_default, unclean_elsewhere, unclean_of
 from kfix.core.derive.partition_facts import partitions_of
 from kfix.core.derive.record import record_of
 from kfix.core.derive.settings import unread_topics
 from kfix.core.failures.rules import NO, NONE, UNREAD, YES, PartitionMasks
-from kfix.core.failures.scenarios import unknown_of
+from kfix.core.failures.scenarios import unknown_of, voters_of
 from kfix.core.numbers import whole_number
 from kfix.core.snapshot.snapshot import NO_LEADER, Mode, PartitionState, PartitionView, Snapshot, TopicPartition
 
+_FLAGS: Final = {True: YES, False: NO, None: UNREAD}
 _MIN_ISR, _UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 #: {bit of a broker: its value}; UNREAD where it is unknown.
 _Setting = Callable[[str, int], int]
@@ -76,9 +78,10 @@ class _Maker:
         self.bits = {broker: 1 << n for n, broker in enumerate(sorted(_brokers(case)))}
         self.min_isr, unclean = _min_isr_of(snapshot), _unclean_of(snapshot)
         others = live - {self.controller}
-        #: Without ZooKeeper's rules (KRaft, a migration) other replicas may be eligible, so it is unknown.
-        unread_zookeeper = snapshot.zookeeper is None and snapshot.cluster.mode is Mode.ZOOKEEPER
-        self.unclean: _Setting = unclean if self.record or unread_zookeeper else _unread
+        self.zookeeper = self.record or (snapshot.zookeeper is None and snapshot.cluster.mode is Mode.ZOOKEEPER)
+        #: In a migration it is unknown who elects, and by which setting.
+        self.unclean: _Setting = unclean if self.zookeeper else _unread
+        self.quorum = None if snapshot.zookeeper is not None else snapshot.quorum
         self.in_office = tuple(sorted(live)) if self.controller is None else (self.controller,)
         self.later = tuple(sorted(others))
         self.settings: dict[str, tuple[Mapping[int, int], int, int]] = {}
@@ -93,7 +96,10 @@ class _Maker:
         leaders = {recorded.leader} if view is None else {recorded.leader, view.leader}
         away = frozenset(view.offline) if view is not None else frozenset[int]()
         online = (self.live - away | ({recorded.leader} & self.live)) & {*replicas, *recorded.isr, *leaders}
+        if not self.zookeeper and recorded.leader == NO_LEADER:
+            online = frozenset()  # A KRaft controller elects for a partition only if one of its own replicas changes.
         min_isr, unclean, later = self._settings(tp.topic)
+        needed = tuple(self.releases.needed(min_isr[b], b, len(replicas)) for b in replicas)
         return PartitionMasks(
             tuple(self.bits[b] for b in replicas),
             self._mask(frozenset(replicas)),
@@ -101,19 +107,31 @@ class _Maker:
             self._mask(frozenset(online)),
             self._bit(recorded.leader),
             self._memory(state, view) if self.record else self._bit(recorded.leader),
-            tuple(self.releases.needed(min_isr[b], b, len(replicas)) for b in replicas),
+            needed,
             unclean,
             later,
+            self._eligible(tp, recorded, needed),
         )
+
+    def _eligible(self, tp: TopicPartition, recorded: PartitionState | PartitionView, needed: tuple[int, ...]) -> int:
+        """Returns the eligible leader replicas; a partition has none with as many in-sync replicas as it needs."""
+        if self.zookeeper or (self.quorum is not None and self.quorum.elr is False):
+            return NONE
+        if self.quorum is None or self.quorum.elr is None:
+            return UNREAD
+        if tp in self.quorum.eligible:
+            return self._mask(frozenset(self.quorum.eligible[tp].replicas) & self.bits.keys())
+        return NONE if UNREAD not in needed and len(recorded.isr) >= max(needed) else UNREAD
 
     def _settings(self, topic: str) -> tuple[Mapping[int, int], int, int]:
         """Returns {broker: min.insync.replicas if it leads}, and unclean elections now and under a later controller."""
         if topic not in self.settings:
-            self.settings[topic] = (
-                {b: self.min_isr(topic, b) for b in self.bits},
-                _agreed(self.unclean(topic, b) for b in self.in_office),
-                _agreed(self.unclean(topic, b) for b in self.later),
-            )
+            now, later = (_agreed(self.unclean(topic, b) for b in each) for each in (self.in_office, self.later))
+            if self.quorum is not None:
+                snapshot = self.case.snapshot
+                defaults = (unclean_by_default(snapshot), unclean_elsewhere(snapshot))
+                now, later = (_FLAGS[unclean_of(topic, default, snapshot)] for default in defaults)
+            self.settings[topic] = {b: self.min_isr(topic, b) for b in self.bits}, now, later
         return self.settings[topic]
 
     def _believed(self, tp: TopicPartition) -> PartitionView | None:
@@ -249,6 +267,10 @@ def states_of(case: CaseFile) -> ClusterStates | None:
     states = tuple(sorted(masks.rows))
     numbers = {tp: number for number, row in enumerate(states) for tp in masks.rows[row]}
     numbers |= dict.fromkeys(masks.unjudged, UNJUDGED)
-    return ClusterStates(
-        masks.bits, case.live, states, numbers, masks.controller_bit, case.zookeeper_rules, tuple(unknown_of(case))
-    )
+    lacks = (*unknown_of(case), *_combined(case))
+    return ClusterStates(masks.bits, case.live, states, numbers, masks.controller_bit, case.zookeeper_rules, lacks)
+
+
+def _combined(case: CaseFile) -> Iterator[str]:
+    if voters_of(case) & (case.live or frozenset()):
+        yield "controllers run in the processes of brokers: whether they keep their majority is not judged for a fleet"

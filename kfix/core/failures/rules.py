@@ -13,6 +13,10 @@ The rules are a ZooKeeper controller's (docs/facts/controller.md):
 - A new controller knows only the record, so a difference is gone.
 - The leader is the first live in-sync replica in the order of the assignment; without one, and if unclean elections are
   enabled there, the first live replica.
+
+A KRaft controller (docs/facts/kraft.md) differs in three ways. Record and memory are one. Without a live in-sync
+replica it elects the first live eligible one (`elr`, KIP-966). Without a majority of the controllers nothing changes
+(`frozen`): a partition keeps its leader if that is alive, and acks=all waits for in-sync replicas that are dead.
 """
 
 from __future__ import annotations
@@ -40,9 +44,13 @@ INPUTS: Final[Mapping[str, type]] = {
     "believed": int,
     "unclean": int,
     "unclean_later": int,
+    "elr": int,
     "down": int,
     "new_controller": bool,
+    "frozen": bool,
 }
+#: Of these, what belongs to the failure.
+OF_FAILURE: Final = ("down", "new_controller", "frozen")
 #: Each rule may use the inputs and the rules above it. `first(mask)` is the first replica of the assignment in a mask,
 #: NONE without one; `min_isr(bit)` is min.insync.replicas if that replica leads, UNREAD for no replica; `count(mask)`.
 RULES: Final[Mapping[str, str]] = {
@@ -52,8 +60,9 @@ RULES: Final[Mapping[str, str]] = {
     "up": "online & ~down",
     "up_isr": "isr & up",
     "memory": "leader if believed == UNREAD else believed",
-    "offline": "(leader if new_controller else memory) & up == NONE",
-    "heir": "first(up_isr)",
+    "offline": "(leader if new_controller else memory) & up == NONE and not frozen",
+    "up_elr": "NONE if elr == UNREAD else elr & up",
+    "heir": "first(up_isr) if up_isr != NONE else first(up_elr)",
     "other_heir": "first(up)",
     "setting": "unclean_later if new_controller else unclean",
     "lacks_heir": "offline and heir == NONE and other_heir != NONE",
@@ -61,18 +70,23 @@ RULES: Final[Mapping[str, str]] = {
     "may_strand": (
         "offline and believed == UNREAD and serves & down != NONE and up_isr != NONE and not new_controller"
     ),
-    "hidden": "may_strand or lacks_heir and setting == UNREAD",
+    "hidden": "may_strand or lacks_heir and setting == UNREAD or lacks_heir and elr == UNREAD",
     "unclean_election": "lacks_heir and setting == YES and not hidden",
     "new_leader": ("UNREAD if hidden else other_heir if unclean_election else heir if offline else leader & up"),
-    "new_isr": "new_leader if unclean_election else up_isr",
+    "from_elr": "offline and up_isr == NONE and heir != NONE",
+    "new_isr": "new_leader if unclean_election or from_elr else up_isr",
     "fate": (
         "STOPPED if serves == NONE else UNKNOWN if new_leader == UNREAD else UNCLEAN if unclean_election "
         "else KEEPS if new_leader == served else MOVES if new_leader != NONE "
-        "else STRANDED if new_isr & replicas != NONE else STOPS"
+        "else STRANDED if new_isr & replicas != NONE and not frozen else STOPS"
     ),
+    "stalls": "frozen and isr & down != NONE",
     "needed": "min_isr(new_leader)",
     # A partition without a leader refuses everything, not only acks=all.
-    "under": "NO if new_leader == NONE else UNREAD if needed == UNREAD else YES if count(new_isr) < needed else NO",
+    "under": (
+        "NO if new_leader == NONE else YES if stalls else UNREAD if needed == UNREAD "
+        "else YES if count(new_isr) < needed else NO"
+    ),
     "isr_today": "isr & online",
     "needed_today": "min_isr(serves)",
     "under_today": (
@@ -81,8 +95,8 @@ RULES: Final[Mapping[str, str]] = {
     "same": "new_leader == served and new_isr == isr_today and not unclean_election",
     # Not caused by the failure if it is so today.
     "falls_under": (
-        "NO if serves == NONE or same or under_today == YES else under if under_today == NO "
-        "else UNREAD if under != NO else NO"
+        "NO if serves == NONE or same or under_today == YES else YES if stalls and new_leader != NONE "
+        "else under if under_today == NO else UNREAD if under != NO else NO"
     ),
     "last": "new_leader > NONE and count(new_isr) == 1 and factor > 1",
     "last_today": "serves != NONE and count(isr_today) == 1 and factor > 1",
@@ -101,9 +115,10 @@ FORMULAS: Final = Formulas(RULES, INPUTS, _CONSTANTS)
 class PartitionMasks(NamedTuple):
     """A partition today. Equal rows have equal fates, so they are judged once.
 
-    `online` are the replicas and leaders that can serve: alive, and their log directory works. `believed` is the leader
-    in the controller's memory, as the brokers' metadata shows it. `min_isr` is that which holds if the replica at the
-    same place of `order` leads. `unclean` holds while today's controller is in office, `unclean_later` under another.
+    `online` are the replicas and leaders that can serve: alive, and their log directory works. `believed` is the
+    leader in the controller's memory, as the brokers' metadata shows it. `elr` are the eligible leader replicas.
+    `min_isr` is that which holds if the replica at the same place of `order` leads. `unclean` holds while today's
+    controller is in office, `unclean_later` under another.
     """
 
     order: tuple[int, ...]  # One bit each.
@@ -115,6 +130,7 @@ class PartitionMasks(NamedTuple):
     min_isr: tuple[int, ...]
     unclean: int  # YES, NO or UNREAD
     unclean_later: int
+    elr: int = NONE  # UNREAD where it is unknown
 
     @property
     def serves(self) -> int:
@@ -149,8 +165,8 @@ _judge = FORMULAS.function(
 )
 
 
-def after_failure(row: PartitionMasks, down: int, *, new_controller: bool) -> AfterFailure:
-    """Returns the partition's fate if the brokers of the mask `down` die at once."""
+def after_failure(row: PartitionMasks, down: int, *, new_controller: bool, frozen: bool = False) -> AfterFailure:
+    """Returns the partition's fate if the brokers of the mask `down` die at once; `frozen`: no controller acts then."""
     fate, *rest = _judge(
         lambda mask: next((bit for bit in row.order if bit & mask), NONE),
         lambda bit: row.min_isr[row.order.index(bit)] if bit in row.order else UNREAD,
@@ -162,7 +178,9 @@ def after_failure(row: PartitionMasks, down: int, *, new_controller: bool) -> Af
         believed=row.believed,
         unclean=row.unclean,
         unclean_later=row.unclean_later,
+        elr=row.elr,
         down=down,
         new_controller=new_controller,
+        frozen=frozen,
     )
     return AfterFailure(FATES[fate], *rest)

@@ -7,11 +7,13 @@ from itertools import combinations
 from typing import Final
 
 from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.quorum import majority
 from kfix.core.diagnosis.forecast import Failure
 from kfix.core.errors import UnreachableError, UsageError
-from kfix.core.snapshot.snapshot import Mode
 from kfix.core.wording import brokers_named
 
+#: Seconds since its last fetch after which a voter no longer counts as one that follows; it fetches twice a second.
+_FOLLOWS: Final = 5.0
 #: With more live brokers than this, pairs are left out: their number grows with the square.
 MOST_FOR_PAIRS: Final = 30
 
@@ -27,15 +29,17 @@ def live_of(case: CaseFile) -> frozenset[int]:
 
 
 def failure_of(down: str, case: CaseFile) -> Failure:
-    """Returns the failure that `broker=3`, `broker=3,4` or `rack=b` names.
+    """Returns the failure that `broker=3`, `broker=3,4`, `rack=b` or `controller=1` names.
 
     Raises UsageError for anything else, and names the existing ones.
     """
     live = live_of(case)
     kind, _, names = down.partition("=")
     members = tuple(dict.fromkeys(name.strip() for name in names.split(",")))
-    if kind not in {"broker", "rack"} or not all(members):
-        raise UsageError(f"--down {down!r}: broker=ID, broker=ID,ID or rack=NAME")
+    if kind not in {"broker", "rack", "controller"} or not all(members):
+        raise UsageError(f"--down {down!r}: broker=ID, broker=ID,ID, rack=NAME or, on KRaft, controller=ID")
+    if kind == "controller":
+        return _controllers_of(down, members, case)
     if kind == "rack":
         racks = racks_of(case)
         if unknown := [name for name in members if name not in racks]:
@@ -51,13 +55,34 @@ def failure_of(down: str, case: CaseFile) -> Failure:
     return Failure(frozenset(brokers[name] for name in members))
 
 
+def _controllers_of(down: str, members: tuple[str, ...], case: CaseFile) -> Failure:
+    voters = {str(voter) for voter in voters_of(case)}
+    if unknown := [name for name in members if name not in voters]:
+        known = f"the voters are {', '.join(sorted(voters, key=int))}" if voters else "no KRaft quorum was read"
+        raise UsageError(f"--down {down}: no controller {unknown[0]!r}; {known}")
+    chosen = frozenset(map(int, members))
+    return Failure(chosen & live_of(case), controllers=chosen)
+
+
 def every_failure(case: CaseFile) -> tuple[Failure, ...]:
-    """Returns every live broker and every rack; with few brokers also every pair. No set of brokers occurs twice."""
+    """Returns every live broker, rack and KRaft controller; with few brokers also every pair. None occurs twice."""
     found: dict[frozenset[int], Failure] = {}
     for failure in _all(case):
         known = found.get(failure.brokers)
         found[failure.brokers] = failure if known is None else Failure(failure.brokers, (*known.racks, *failure.racks))
-    return tuple(found.values())
+    apart = (Failure(frozenset(), controllers=frozenset({each})) for each in voters_of(case) - live_of(case))
+    return (*found.values(), *apart)
+
+
+def voters_of(case: CaseFile) -> frozenset[int]:
+    """Returns the ids of the voters of a KRaft quorum that answered; a node that is a broker, too, has one id."""
+    quorum = case.snapshot.quorum
+    return frozenset(each.node for each in quorum.voters) if case.kraft and quorum is not None else frozenset()
+
+
+def controllers_in(failure: Failure, case: CaseFile) -> frozenset[int]:
+    """Returns the controllers that go down in a failure, those in the processes of its brokers included."""
+    return failure.controllers | (failure.brokers & voters_of(case))
 
 
 def _all(case: CaseFile) -> Iterator[Failure]:
@@ -80,12 +105,16 @@ def racks_of(case: CaseFile) -> Mapping[str, frozenset[int]]:
     return {rack: frozenset(brokers) for rack, brokers in found.items()}
 
 
-def quorum_lost(case: CaseFile, down: frozenset[int]) -> bool | None:
-    """Returns whether ZooKeeper loses its quorum if the hosts of these brokers go down with them.
+def quorum_lost(case: CaseFile, failure: Failure) -> bool | None:
+    """Returns whether the controllers lose their majority; of ZooKeeper, if the hosts of these brokers go down, too.
 
-    None unless the addresses show for enough servers of the ensemble whether they share a host with a broker.
+    None where that is unknown: unless the quorum was read, or the addresses show for enough servers of ZooKeeper
+    whether they share a host with a broker.
     """
-    if case.kraft or not case.ensemble or case.live is None:
+    if case.kraft:
+        return _majority_lost(case, controllers_in(failure, case))
+    down = failure.brokers
+    if not case.ensemble or case.live is None:
         return None
     voters = [node for node in case.ensemble if node.mode != "observer"]
     at = {broker: case.address(broker).rpartition(":")[0] for broker in case.live}
@@ -99,15 +128,31 @@ def quorum_lost(case: CaseFile, down: frozenset[int]) -> bool | None:
     return True if (len(serving) - lost) * 2 <= len(voters) else None
 
 
+def _majority_lost(case: CaseFile, down: frozenset[int]) -> bool | None:
+    quorum = case.snapshot.quorum
+    if quorum is None or not quorum.read:
+        return None
+    answered = {each.node for each in quorum.controllers if each.answered} | {quorum.leader}
+    follows = {each.node for each in quorum.voters if 0 <= each.fetched <= _FOLLOWS}
+    silent = {each.node for each in quorum.voters if each.fetched > _FOLLOWS} - answered
+    kept = (answered | follows) & voters_of(case) - down
+    needed = majority(len(quorum.voters))
+    if len(kept) >= needed:
+        return False
+    return True if len(voters_of(case) - silent - down) < needed else None
+
+
 def unknown_of(case: CaseFile) -> Iterator[str]:
     """Yields what the snapshot cannot show, in sentences; each could change the fate of a partition."""
     snapshot = case.snapshot
-    if snapshot.cluster.mode is Mode.KRAFT or (snapshot.zookeeper is not None and snapshot.zookeeper.migrating):
-        yield (
-            "KRaft: the controller quorum and eligible leader replicas are not part of the forecast; a partition "
-            "without a live in-sync replica is therefore unknown, and so is who becomes the controller"
-        )
-    elif snapshot.zookeeper is None:
+    quorum = snapshot.quorum
+    if snapshot.zookeeper is not None and snapshot.zookeeper.migrating:
+        yield "the cluster is being migrated to KRaft: who elects leaders during a failure is not part of the forecast"
+    elif case.kraft and (quorum is None or not quorum.read):
+        yield "the KRaft quorum was not read: whether it keeps its majority, and who may elect uncleanly, is unknown"
+    elif case.kraft and quorum is not None and quorum.elr is None:
+        yield "no broker reported its features: which replicas are eligible to lead is unknown"
+    elif not case.kraft and snapshot.zookeeper is None:
         yield (
             "ZooKeeper was not read: partitions whose record differs from the controller's memory, which a failure "
             "would strand, are unknown"

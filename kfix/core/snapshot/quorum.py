@@ -95,8 +95,8 @@ class QuorumView:
     - `configured`: {voter: address} from the brokers' settings
     - `fenced`: None if the brokers do not report it (before 4.0)
     - `ignored_zookeeper`: a given address of ZooKeeper that was not read, since KRaft is the authority
-    - `eligible`: partitions without a leader and without an ISR, from the broker with the newest metadata; a missing
-      one was not read, or the broker does not know the request (before 3.7)
+    - `eligible`: partitions without a leader, and those led by their last in-sync replica, from the broker with the
+      newest metadata; a missing one was not read, or the broker does not know the request (before 3.7)
     - `old_leaders`: the partitions of which a broker with old metadata was asked whether it still leads them
     - `topic_settings`: {topic: its own settings}; None if they were not read
     - `supported`: {node: the highest level of metadata.version that its software supports}, of brokers and controllers

@@ -11,19 +11,19 @@ from typing import Final
 from kfix.core.diagnosis.forecast import Fate
 from kfix.core.failures.formulas import MIN_ISR, ORDER
 from kfix.core.failures.masks import MOST_REPLICAS
-from kfix.core.failures.rules import FATES, FORMULAS, INPUTS, UNREAD, YES
+from kfix.core.failures.rules import FATES, FORMULAS, INPUTS, OF_FAILURE, UNREAD, YES
 
 _PLACES: Final = range(1, MOST_REPLICAS + 1)
 #: The columns of `partition_states` that the rules use.
 STATE_COLUMNS: Final = (
-    *(name for name in INPUTS if name not in {"down", "new_controller"}),
+    *(name for name in INPUTS if name not in OF_FAILURE),
     *map(ORDER.format, _PLACES),
     *map(MIN_ISR.format, _PLACES),
 )
 #: The rules whose values are counted.
 JUDGED_RULES: Final = ("fate", "falls_under", "left_with_last")
 #: The rules about a partition today: worked out once, before failures are joined.
-TODAY_RULES: Final = FORMULAS.without(JUDGED_RULES, ("down", "new_controller"))
+TODAY_RULES: Final = FORMULAS.without(JUDGED_RULES, OF_FAILURE)
 
 #: Live brokers with their bits, and whether the masks of their cluster are known.
 BROKERS_SQL: Final = """
@@ -59,7 +59,7 @@ def judged(failures: str) -> str:
     """
     columns = ", ".join(f"s.{name}" for name in (*STATE_COLUMNS, *TODAY_RULES))
     crossed = f"""(
-  SELECT /*+ BROADCAST(f) */ f.cluster, f.down, f.new_controller,
+  SELECT /*+ BROADCAST(f) */ f.cluster, f.down, f.new_controller, FALSE AS frozen,
          s.state, s.partitions, s.offsets, s.transactions, s.groups, {columns}
   FROM (
     SELECT DISTINCT g.cluster, g.down,

@@ -16,7 +16,7 @@ from kfix.core.failures.rules import NONE, UNREAD, PartitionMasks
 from kfix.fleet.store.schema import FATE_STATE
 
 _PLACES: Final = range(1, MOST_REPLICAS + 1)
-_SINGLE: Final = ("replicas", "isr", "online", "leader", "believed", "unclean", "unclean_later")
+_SINGLE: Final = ("replicas", "isr", "online", "leader", "believed", "unclean", "unclean_later", "elr")
 _NOTHING: Final = dict.fromkeys((*_SINGLE, *map(ORDER.format, _PLACES)), NONE) | dict.fromkeys(
     map(MIN_ISR.format, _PLACES), UNREAD
 )

@@ -202,6 +202,7 @@ PARTITION_STATES: Final = TableSpec(
         Column("believed", _INT, "the leader in the controller's memory; 0 none, -1 not read", "mask"),
         Column("unclean", _INT, "unclean elections under today's controller: 1 enabled, 0 not, -1 not known"),
         Column("unclean_later", _INT, "the same under a new controller"),
+        Column("elr", _INT, "eligible leader replicas; -1 not read", "mask"),
         *(Column(ORDER.format(n), _INT, f"replica {n} of the assignment; 0 none", "mask") for n in _PLACES),
         *(
             Column(MIN_ISR.format(n), _INT, f"min.insync.replicas if replica {n} leads; -1 not known", "replicas")

@@ -18,6 +18,7 @@ from typing import Any
 
 from kfix.core.derive.casefile import open_case
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.record import record_of
 from kfix.core.diagnosis.forecast import Failure, FailureForecast, Fate, PartitionForecast
 from kfix.core.errors import UnreachableError
 from kfix.core.failures.judging import Judge
@@ -207,18 +208,24 @@ class Oracle:
             self._settle()
         target = make_target(self.lab.bootstrap_servers, self.lab.zookeeper_connect, timeout=5.0 if stable else 1.5)
         for _ in range(10):
-            snapshot = read_cluster(target, keep=False)
-            assert snapshot.zookeeper is not None
-            before = self._states()
-            recorded = {tp: (s.leader, s.isr) for tp, s in snapshot.zookeeper.states.items()}
-            if recorded == before or not stable:
+            snapshot, before = read_cluster(target, keep=False), self._states()
+            if self._recorded(snapshot) == before or not stable:
                 break
-        assert snapshot.zookeeper is not None
         judge, failure = Judge(open_case(snapshot)), Failure(frozenset(down))
         self._compare_fleet(judge, snapshot, down)
-        sessions = {b: r.czxid for b, r in snapshot.zookeeper.registrations.items()}
         controller = self.access.controller()
-        return Written(dict(judge.every_partition(failure)), judge.judge(failure), before, controller, sessions)
+        forecasts = dict(judge.every_partition(failure))
+        return Written(forecasts, judge.judge(failure), before, controller, self._sessions_in(snapshot))
+
+    def _recorded(self, snapshot: Snapshot) -> dict[TopicPartition, tuple[int, tuple[int, ...]]]:
+        record = record_of(snapshot)
+        return {} if record is None else {tp: (s.leader, s.isr) for tp, s in record.states.items()}
+
+    def _sessions_in(self, snapshot: Snapshot) -> dict[int, int]:
+        """Returns {live broker: its session}; a KRaft broker that was fenced for a moment is not noticed."""
+        if snapshot.zookeeper is None:
+            return dict.fromkeys(open_case(snapshot).live or (), 0)
+        return {b: r.czxid for b, r in snapshot.zookeeper.registrations.items()}
 
     def _compare_fleet(self, judge: Judge, snapshot: Snapshot, down: tuple[int, ...]) -> None:
         """Stores the snapshot and compares what the fleet forecasts of it with the forecast that follows."""
@@ -238,9 +245,7 @@ class Oracle:
     def _sessions(self) -> dict[int, int]:
         """Returns {live broker: czxid of its registration}: a broker that came back in between has another one."""
         target = make_target(self.lab.bootstrap_servers, self.lab.zookeeper_connect, timeout=5.0)
-        zookeeper = read_cluster(target, keep=False).zookeeper
-        assert zookeeper is not None
-        return {b: r.czxid for b, r in zookeeper.registrations.items()}
+        return self._sessions_in(read_cluster(target, keep=False))
 
     def _states(self) -> dict[TopicPartition, tuple[int, tuple[int, ...]]]:
         return {tp: (s.leader, s.isr) for tp, s in self.access.states().items() if s is not None}
@@ -259,7 +264,9 @@ class Oracle:
             nonlocal last, since
             if (now := picture()) != last:
                 last, since = now, time.monotonic()
-            return time.monotonic() - since >= STABLE_SECONDS and last[1] in self.access.live_ids()
+            # The controllers of a KRaft lab are no brokers.
+            led = last[1] is not None if self.lab.quorum is not None else last[1] in self.access.live_ids()
+            return time.monotonic() - since >= STABLE_SECONDS and led
 
         wait_until(rests, "the cluster comes to rest", 30, pause=0.2)
 
@@ -270,7 +277,10 @@ class Oracle:
             leader, isr = after[tp]
             leader = leader if leader in live else NO_LEADER
             alive = tuple(sorted(b for b in isr if b in live))
-            under = leader != NO_LEADER and len(isr) < minimum(tp.topic)
+            needed = minimum(tp.topic)
+            # From 3.9 on a leader asks for no more in-sync replicas than there are replicas.
+            needed = min(needed, len(foretold.replicas)) if self.lab.quorum is not None else needed
+            under = leader != NO_LEADER and len(isr) < needed
             last = leader != NO_LEADER and len(isr) == 1 and len(foretold.replicas) > 1
             if foretold.leader is None:
                 self.tally.unknown += 1

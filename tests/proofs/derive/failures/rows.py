@@ -34,6 +34,7 @@ def _state(rng):
         min_isr=tuple(rng.choice((1, 2, 2, 3, 9, -1)) for _ in order),
         unclean=rng.choice((0, 0, 1, -1)),
         unclean_later=rng.choice((0, 0, 1, -1)),
+        elr=rng.choice((0, 0, -1, sum(b for b in order if rng.random() < 0.3))),
     )
     down = sum(rng.sample(bits, rng.randint(1, len(bits))))
     return row, down, rng.random() < 0.3
@@ -60,14 +61,15 @@ def as_table(found):
     assert columns.keys() == set(STATE_COLUMNS)
     whole = {"n": [*range(len(found))], **columns, "down": [down for _, down, _ in found]}
     table = pa.table({name: pa.array(values, pa.int64()) for name, values in whole.items()})
-    return table.append_column("new_controller", pa.array([new for _, _, new in found]))
+    table = table.append_column("new_controller", pa.array([new for _, _, new in found]))
+    return table.append_column("frozen", pa.array([new and down % 2 == 1 for _, down, new in found]))
 
 
 def by_python(found):
     """Returns the values of WANTED, as a statement gives them."""
     rows = []
     for row, down, new in found:
-        after = after_failure(row, down, new_controller=new)
+        after = after_failure(row, down, new_controller=new, frozen=new and down % 2 == 1)
         rows.append((FATES.index(after.fate), *after[1:]))
     return rows
 

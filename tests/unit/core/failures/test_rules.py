@@ -23,8 +23,8 @@ def row(order=(A, B, C), isr=A | B | C, **changes):
     return PartitionMasks(**made | changes)
 
 
-def seen(row, down, *, new_controller=False):
-    after = after_failure(row, down, new_controller=new_controller)
+def seen(row, down, *, new_controller=False, frozen=False):
+    after = after_failure(row, down, new_controller=new_controller, frozen=frozen)
     return after.fate, after.leader, after.isr
 
 
@@ -100,3 +100,29 @@ def test_the_last_in_sync_replica_is_one_of_several_replicas():
 
 def test_a_replica_on_a_failed_disk_is_not_elected():
     assert seen(row(online=A | C), A) == (Fate.MOVES, C, C)
+
+
+def test_without_an_in_sync_replica_a_kraft_controller_elects_an_eligible_one():
+    last = row(isr=A, elr=C)
+    assert seen(last, A) == (Fate.MOVES, C, C)
+    assert seen(last, A | C) == (Fate.STOPS, NONE, NONE)
+    assert seen(row(isr=A | B, elr=C), A) == (Fate.MOVES, B, B), "the ISR comes first"
+    assert seen(last._replace(unclean=YES), A) == (Fate.MOVES, C, C), "no unclean election where a clean one can be"
+    assert seen(last._replace(unclean=YES), A | C) == (Fate.UNCLEAN, B, B)
+    assert seen(row(isr=A, elr=NONE), A) == (Fate.STOPS, NONE, NONE)
+
+
+def test_unread_eligible_replicas_leave_the_leader_unknown_where_a_replica_lives():
+    unread = row(isr=A, elr=UNREAD)
+    assert seen(unread, A) == (Fate.UNKNOWN, UNREAD, NONE)
+    assert seen(unread._replace(unclean=YES), A) == (Fate.UNKNOWN, UNREAD, NONE)
+    assert seen(unread, A | B | C) == (Fate.STOPS, NONE, NONE)
+    assert seen(unread, B) == (Fate.KEEPS, A, A)
+
+
+def test_without_a_majority_of_the_controllers_no_leader_moves_and_acks_all_waits():
+    assert seen(row(), A, frozen=True) == (Fate.STOPS, NONE, B | C)
+    assert seen(row(), B, frozen=True) == (Fate.KEEPS, A, A | C)
+    assert after_failure(row(), B, new_controller=False, frozen=True).falls_under == YES
+    assert after_failure(row(), D, new_controller=False, frozen=True).falls_under == NO
+    assert seen(row(isr=A, unclean=YES), A, frozen=True) == (Fate.STOPS, NONE, NONE)

@@ -57,7 +57,7 @@ def test_a_topic_config_that_was_invalid_is_unknown():
     assert "znode /config/topics/orders: no JSON" in " ".join(found.unknown)
 
 
-def test_a_partition_of_kraft_without_a_live_in_sync_replica_is_unknown():
+def test_a_partition_of_an_unread_kraft_quorum_without_a_live_in_sync_replica_is_unknown():
     made = cluster()
     made.append(ORDERS, 5, (1,))
     snapshot = made.snapshot()
@@ -161,7 +161,7 @@ def test_every_set_of_brokers_is_judged_once():
 def test_zookeepers_quorum_is_known_only_by_hosts(hosts, down, lost):
     nodes = tuple(ZooKeeperNode(f"{host}:2181", "follower") for host in hosts)
     case = open_case(replace(cluster().snapshot(), ensemble=nodes))
-    assert quorum_lost(case, frozenset(down)) is lost
+    assert quorum_lost(case, Failure(frozenset(down))) is lost
 
 
 def test_a_rack_that_takes_zookeepers_quorum_with_it_is_critical_and_named_first():
