@@ -59,9 +59,7 @@ def import_files(
     root = place_of(place)
     with locked(place, creates=True):
         by_day: dict[date, dict[str, Snapshot]] = {}
-        known = {entry.id: name for name, entry in inventory.clusters.items() if entry.id}
-        last = audits(root, damaged=[])[-1:]
-        known = {cluster_id: name for audit in last for name, cluster_id in audit.cluster_ids.items()} | known
+        known = names_by_id(root, inventory)
         for text in given:
             file, name, snapshot = _opened(text, known, inventory)
             of = by_day.setdefault(day or datetime.fromtimestamp(snapshot.taken_at, UTC).date(), {})
@@ -71,22 +69,41 @@ def import_files(
         return tuple(plan.done(inventory) for plan in plans)
 
 
-def _opened(text: str, known: Mapping[str, str], inventory: Inventory) -> tuple[str, str, Snapshot]:
-    """Returns (file, name of the cluster, snapshot)."""
+def names_by_id(root: StoreLocation, inventory: Inventory) -> Mapping[str, str]:
+    """Returns {cluster id: name} by the inventory, else by the last audit of the store."""
+    last = audits(root, damaged=[])[-1:]
+    known = {cluster_id: name for audit in last for name, cluster_id in audit.cluster_ids.items()}
+    return known | {entry.id: name for name, entry in inventory.clusters.items() if entry.id}
+
+
+def named_path(text: str) -> tuple[str, str]:
+    """Returns the name, "" if none is given, and the path of `[NAME=]PATH`."""
     name, named, path = text.partition("=")
-    if not named or Path(text).exists():
-        name, path = "", text
-    content = files.read_text(Path(path))
-    if not files.is_snapshot(content):
-        raise UsageError(f"{path}: is not a snapshot file", hint="kfix snapshot save FILE writes one")
-    snapshot = replace(files.parse(content, Path(path)), origin="")
-    cluster_id = snapshot.cluster.id
+    return ("", text) if not named or Path(text).exists() else (name, path)
+
+
+def name_of(cluster_id: str, name: str, path: str, known: Mapping[str, str], inventory: Inventory) -> str:
+    """Returns the name of a cluster with this id; `name` is what the user gave.
+
+    Raises UsageError if nothing knows a name, or if the inventory has another id for it.
+    """
     if not name and cluster_id not in known:
         raise UsageError(f"{path}: the store has no name for cluster {cluster_id or 'without id'}", hint=f"NAME={path}")
     name = name or known[cluster_id]
     wanted = inventory.clusters.get(name, ClusterEntry(name)).id
     if wanted and cluster_id and wanted != cluster_id:
-        raise UsageError(f"{path}: is a snapshot of cluster {cluster_id}; {name} is {wanted} in the inventory")
+        raise UsageError(f"{path}: is of cluster {cluster_id}; {name} is {wanted} in the inventory")
+    return name
+
+
+def _opened(text: str, known: Mapping[str, str], inventory: Inventory) -> tuple[str, str, Snapshot]:
+    """Returns (file, name of the cluster, snapshot)."""
+    name, path = named_path(text)
+    content = files.read_text(Path(path))
+    if not files.is_snapshot(content):
+        raise UsageError(f"{path}: is not a snapshot file", hint="kfix snapshot save FILE writes one")
+    snapshot = replace(files.parse(content, Path(path)), origin="")
+    name = name_of(snapshot.cluster.id, name, path, known, inventory)
     if snapshot.taken_at > time.time() + _AHEAD:
         raise UsageError(f"{path}: was taken at {_at(snapshot.taken_at)}, which has not come yet: a clock is wrong")
     return path, name, snapshot

@@ -9,15 +9,27 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import chain
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from kfix.core.errors import UsageError
-from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engine import View
+from kfix.fleet.history.reading_sql import LAST_STATES
+from kfix.fleet.store.delta import NewFile, StoreTable
+from kfix.fleet.store.history_tables import PARTITION_CHANGES
 from kfix.fleet.store.places import STAGING, StoreLocation, run_folders, run_place, size_of
 from kfix.fleet.store.spec import TableSpec
-from kfix.fleet.store.staging import remove_staged
+from kfix.fleet.store.staging import RunTable, remove_staged
 from kfix.fleet.store.tables import ALL, AUDITED, AUDITS, COLLECTED, RUNS
+from kfix.fleet.stored import stored_rows
 
 #: Hours for which files stay that no commit names any more, for readers that have just opened a table.
 _GRACE = 24
+#: The clusters whose changes are thinned out at once.
+_AT_ONCE = 64
+#: The tables of which an old audit loses its rows. Of the states of partitions those stay that have not ended since.
+_JUDGED = tuple(spec for spec in AUDITED if spec is not PARTITION_CHANGES)
 _KEEP = re.compile(r"([1-9][0-9]{0,4})d")
 
 
@@ -47,7 +59,7 @@ def find_old(root: StoreLocation, today: date, keep_snapshots: int, keep_audits:
     UsageError if `root` is not a fleet store.
     """
     staged = [*run_folders(root / STAGING)]
-    snapshots, audits = _stored(root, "snapshots", RUNS, COLLECTED), _stored(root, "audit", AUDITS, AUDITED)
+    snapshots, audits = _stored(root, "snapshots", RUNS, COLLECTED), _stored(root, "audit", AUDITS, _JUDGED)
     if not (staged or snapshots or audits):
         raise UsageError(f"{root}: is not a fleet store: it has no run")
     complete = {(old.day, old.run) for old in snapshots}
@@ -62,12 +74,36 @@ def find_old(root: StoreLocation, today: date, keep_snapshots: int, keep_audits:
 def delete_old(root: StoreLocation, found: Sequence[Old]) -> None:
     """Deletes rows and files. The row that makes a run complete goes first, so that no reader takes part for all."""
     for old in found:
-        for spec in (AUDITS, *AUDITED) if old.kind == "audit" else (RUNS, *COLLECTED):
+        for spec in (AUDITS, *_JUDGED) if old.kind == "audit" else (RUNS, *COLLECTED):
             StoreTable(root, spec).remove(old.day, old.run)
         if old.kind != "audit":
             remove_staged(run_place(root, old.day, old.run))
+    if days := [old.day for old in found if old.kind == "audit"]:
+        _forget(root, max(days))
     for spec in ALL:
         StoreTable(root, spec).clean(_GRACE)
+
+
+def _forget(root: StoreLocation, until: date) -> None:
+    """Deletes the states that ended by then: what the partitions were on that day, and all later changes, stay known."""
+    table, engine = StoreTable(root, PARTITION_CHANGES), EmbeddedEngine(1)
+    old = table.files(lambda day, _run: day <= until)
+    rows = stored_rows(root, PARTITION_CHANGES, old)
+    names = engine.query("SELECT DISTINCT cluster FROM c ORDER BY cluster", {"c": rows}).column(0).to_pylist()
+    kept: dict[tuple[date, str], list[NewFile]] = {(file.day, file.run): [] for file in old}
+    for part in (names[at : at + _AT_ONCE] for at in range(0, len(names), _AT_ONCE)):
+        some = View("SELECT a.* FROM all_rows a JOIN named n ON n.cluster = a.cluster")
+        given = {"all_rows": rows, "named": pa.table({"cluster": part}), "partition_changes": some}
+        found = engine.query(f"{LAST_STATES} ORDER BY cluster, topic, partition", given)
+        for (day, run), written in kept.items():
+            mine = found.filter(pc.and_(pc.equal(found["day"], day), pc.equal(found["run"], run)))
+            written.extend(_run_table(root, day, run)(iter(mine.to_batches())))
+    for (day, run), written in kept.items():
+        table.replace(day, run, written)
+
+
+def _run_table(root: StoreLocation, day: date, run: str) -> RunTable:
+    return RunTable(root.path if root.local else str(root), PARTITION_CHANGES, day, run)
 
 
 def _stored(root: StoreLocation, kind: str, last: TableSpec, specs: Sequence[TableSpec]) -> list[Old]:

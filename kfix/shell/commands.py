@@ -107,6 +107,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "import": Command(
                 "kfix.fleet.cli.collect:load", "Store snapshot files of clusters that cannot be reached from here."
             ),
+            "ingest": Command(
+                "kfix.fleet.cli.collect:ingest",
+                "Add each change of a partition that kfix watch recorded to the history of the store, with its time.",
+            ),
             "runs": Command(
                 "kfix.fleet.cli.store:runs",
                 "List the runs of a store, oldest first, including unfinished ones.",

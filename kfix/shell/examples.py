@@ -43,6 +43,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "fleet check": ("fleet check --inventory examples/fleet/fleet.yaml",),
     "fleet collect": ("fleet collect --inventory fleet.yaml --store store",),
     "fleet import": ("fleet import plant=plant.json.gz --store store",),
+    "fleet ingest": ("fleet ingest plant=recording --store store",),
     "fleet runs": ("fleet runs --store examples/fleet/store",),
     "fleet whatif": ("fleet whatif --store examples/fleet/store",),
     "fleet compact": ("fleet compact --store store",),

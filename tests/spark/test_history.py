@@ -1,16 +1,17 @@
 """History on Spark and with DuckDB: the same transitions, episodes and answers, with ANSI on and off."""
 
+import pyarrow as pa
 import pytest
 
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.history import recording_sql
+from kfix.fleet.history import reading_sql, recording_sql
 from kfix.fleet.history.recording import KNOWN
 from kfix.fleet.model.history import HistoryChoice
 from kfix.fleet.store.history_tables import EPISODES
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.tables import FINDINGS
 from kfix.fleet.wiring import stored_history
-from tests.proofs.fleet.test_year import recorded_year
+from tests.proofs.fleet.test_year import first_states, history_of, recorded_year
 from tests.proofs.fleet.twenty import twenty_days
 from tests.proofs.fleet.years import (
     EPISODES_IN_ORDER,
@@ -19,6 +20,7 @@ from tests.proofs.fleet.years import (
     YearOfFaults,
     asked,
     next_episodes,
+    partitions_changed,
 )
 
 
@@ -35,12 +37,20 @@ def test_the_changes_between_random_snapshots_are_the_same(spark, zookeeper):
     before = clusters.snapshot()
     for _ in range(3):
         clusters.step(0.5)
-    tables = asked(clusters, before, clusters.snapshot(), 0)
+    now = clusters.snapshot()
+    changed, again = partitions_changed(clusters, before, now, 0)
+    tables = asked(clusters, before, now, 0, again)
     ordered = f"{recording_sql.TRANSITIONS} ORDER BY {', '.join(recording_sql.TRANSITIONS_ORDER)}"
     embedded, found = (e.query(ordered, tables) for e in (EmbeddedEngine(1), spark))
     assert found.schema == embedded.schema
     assert found.to_pylist() == embedded.to_pylist()
-    assert len({r["kind"] for r in found.to_pylist()}) > 8
+    assert len({r["kind"] for r in found.to_pylist()}) > 7
+    assert len({r["why"] for r in changed.to_pylist()}) >= 4
+    for sql in (reading_sql.FLAPPING, reading_sql.CHURN, f"{reading_sql.PARTITION_HISTORY} ORDER BY 1, 2, 4, 6"):
+        rows = pa.concat_tables([first_states(clusters), changed, changed])
+        embedded, found = (e.query(sql, history_of(rows, 2)) for e in (EmbeddedEngine(1), spark))
+        assert found.schema == embedded.schema
+        assert found.to_pylist() == embedded.to_pylist()
 
 
 @pytest.mark.parametrize("spark", ["true"], indirect=True, ids=["ansi"])

@@ -12,10 +12,11 @@ import kfix_spark.engine
 from kfix.core.inventory.model import Inventory, Mute
 from kfix.fleet.audit import judged
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.history import partitions
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.store.audits import audits, read_rows
 from kfix.fleet.store.delta import StoreTable
-from kfix.fleet.store.history_tables import TRANSITIONS
+from kfix.fleet.store.history_tables import PARTITION_CHANGES
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunTable
 from kfix.fleet.store.tables import AUDITED, FINDINGS
@@ -77,13 +78,15 @@ def test_after_restarts_executors_write_what_changed(local, tmp_path, monkeypatc
         audited(root, [cluster(n, partitions=600) for n in NAMES[:4]], EmbeddedEngine(1))
         if engine is local:
             monkeypatch.setattr(kfix_spark.engine, "_ROWS_A_PART", 1000)
+            monkeypatch.setattr(partitions, "_ROWS_A_TASK", 1000)
+            monkeypatch.setattr(partitions, "_MOST_TASKS", 9)
             monkeypatch.setattr(RunTable, "__call__", None)  # This process writes no changes.
         audited(root, [cluster(n, 1, partitions=600, deaths=2) for n in NAMES[:4]], engine, number=1)
     for spec in AUDITED[:-1]:
         here, there = (rows_of(root, spec, day_of(1)) for root in roots)
         assert here == there, spec.name
-    files = StoreTable(place_of(roots[1]), TRANSITIONS).files()
-    assert 1 <= len(files) <= 3
+    files = StoreTable(place_of(roots[1]), PARTITION_CHANGES).files(lambda day, _: day == day_of(1))
+    assert len(files) == 4
     assert sum(file.rows for file in files) > 4 * 250
 
 

@@ -21,11 +21,11 @@ from kfix.fleet.audit.judging import AsDict, rows_of
 from kfix.fleet.audit.past import searched
 from kfix.fleet.audit.scenarios import write_scenarios
 from kfix.fleet.engine import Engine
-from kfix.fleet.history.recording import recorded, recreated
+from kfix.fleet.history.recording import recorded, recorded_partitions
 from kfix.fleet.model.audit import ClusterRow, FindingRow, score_of
 from kfix.fleet.store.audits import Audit, table_of, write_audit
 from kfix.fleet.store.delta import StoreTable
-from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
+from kfix.fleet.store.history_tables import EPISODES, PARTITION_CHANGES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.tables import AUDITED, CLUSTERS, FINDINGS, SCENARIOS
@@ -54,7 +54,9 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     when = datetime.fromtimestamp(run.began, UTC)
     at_work = frozenset(name for name, entry in entries.items() if entry.in_maintenance(when))
     before = searched(root, run)
-    rules = Rules(run.day, inventory.mutes, at_work, recreated(root, run, before.earlier, engine))
+    moved = recorded_partitions(root, run, before.earlier, engine)
+    clock.lap("changes")
+    rules = Rules(run.day, inventory.mutes, at_work, moved.recreated)
     with judged_run(run, entries, engine, tools.judging, rules, before) as judged:
         clock.lap("judge")
         found = judged.conclude(_over_the_fleet(run, entries, judged, tools))
@@ -64,12 +66,21 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     clock.lap("scenarios")
     owners = {name: entry.owner for name, entry in entries.items()}
     versions = {name: digest.settings.get(PROTOCOL, "") for name, digest in digests.items()}
-    damaged = [*past.damaged]
-    changes, episodes = recorded(root, run, owners, versions, found.rows, past.earlier, engine, damaged)
+    unrecorded = (f"the changes of {name} were not recorded: {why}" for name, why in moved.errors.items())
+    damaged = [*past.damaged, *(f"{run.day} {run.id}: {line}" for line in unrecorded)]
+    changes, episodes = recorded(
+        root, run, owners, versions, found.rows, past.earlier, moved.recreated, engine, damaged
+    )
     clock.lap("history")
     cards = [_card(run, name, entries[name], judged, found.counts[name]) for name in sorted(entries)]
     tables = {CLUSTERS: table_of(ClusterRow, cards)}
-    files = {FINDINGS: found.files, SCENARIOS: judged_scenarios, TRANSITIONS: changes, EPISODES: episodes}
+    files = {
+        FINDINGS: found.files,
+        SCENARIOS: judged_scenarios,
+        PARTITION_CHANGES: moved.files,
+        TRANSITIONS: changes,
+        EPISODES: episodes,
+    }
     manifest = {
         "kfix": __version__,
         "python": platform.python_version(),

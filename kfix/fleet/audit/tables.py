@@ -5,26 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from typing import Any, Final
 
 from kfix.core.errors import UsageError
-from kfix.fleet.engine import StoredRows
+from kfix.fleet.engine import View
+from kfix.fleet.history.reading_sql import PARTITION_HISTORY
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.delta import StoreTable, TableFile
+from kfix.fleet.store.history_tables import PARTITION_CHANGES
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import read_row
 from kfix.fleet.store.tables import ALL, AUDITED, AUDITS, RUNS
 from kfix.fleet.stored import stored_rows
 
+#: The views, each with the table that it shows.
+VIEWS: Final = {"partition_history": (PARTITION_CHANGES.name, View(PARTITION_HISTORY))}
 
-def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1) -> Mapping[str, StoredRows]:
+
+def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1) -> Mapping[str, Any]:
     """Returns the tables by name: audits of the last `days` days, what was collected by the last `snapshots` runs.
 
-    `runs` has all runs. With `run` all others are those of that run. Clusters have the names that the last audit knows.
-    Raises UsageError if the store has no such run.
+    `runs` has all runs, and `partition_changes` all changes: a state may have begun long ago. With `run` all others are
+    those of that run. Clusters have the names that the last audit knows. Raises UsageError if there is no such run.
     """
     there = {spec: [f for f in StoreTable(root, spec).files() if run in ("", f.run)] for spec in ALL}
-    judged = {(f.day, f.run) for spec in AUDITED for f in there[spec]}
-    if not there[RUNS] and not judged:
+    judged = {(f.day, f.run) for spec in AUDITED if spec is not PARTITION_CHANGES for f in there[spec]}
+    if not there[RUNS] and not judged and not there[PARTITION_CHANGES]:
         raise UsageError(
             f"{root}: no complete run{f' called {run!r}' if run else ''}",
             hint="kfix audit or kfix fleet collect creates one; kfix fleet runs lists the stored runs",
@@ -34,16 +40,17 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
     newest = {*_newest(root, there[RUNS], snapshots)}
 
     def wanted(day: date, name: str, spec: object) -> bool:
-        if spec is RUNS:
+        if spec is RUNS or spec is PARTITION_CHANGES:
             return True
         return (day, name) in (lately if spec in AUDITED else newest)
 
     last = audits(root, max((day for day, _ in StoreTable(root, AUDITS).runs()), default=date.max), damaged=[])
     renames = last[-1].renames if last else ()
-    return {
-        spec.name: stored_rows(root, spec, [f for f in found if wanted(f.day, f.run, spec)], renames)
-        for spec, found in there.items()
+    found = {
+        spec.name: stored_rows(root, spec, [f for f in files if wanted(f.day, f.run, spec)], renames)
+        for spec, files in there.items()
     }
+    return {**found, **{name: view for name, (_, view) in VIEWS.items()}}
 
 
 def created_tables(root: StoreLocation) -> Mapping[str, str]:
@@ -52,12 +59,13 @@ def created_tables(root: StoreLocation) -> Mapping[str, str]:
     return {table.spec.name: str(table.place) for table in there if table.is_there}
 
 
-def named_in(sql: str, shown: Mapping[str, StoredRows]) -> Mapping[str, StoredRows]:
+def named_in(sql: str, shown: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns the tables whose names are in the text; all of them if none is, as in SHOW TABLES.
 
     An engine opens each table that it is given, which takes longer than a small statement.
     """
     words = {word.lower() for word in re.findall(r"\w+", sql)}
+    words |= {table for name, (table, _) in VIEWS.items() if name in words}
     return {name: rows for name, rows in shown.items() if name in words} or shown
 
 

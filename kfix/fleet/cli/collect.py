@@ -1,4 +1,6 @@
-"""`kfix fleet collect` and `import`: read the clusters of an inventory, or snapshot files, into a run of the store."""
+"""`kfix fleet collect`, `import` and `ingest`: read clusters, snapshot files, or what `kfix watch` recorded, into the
+store.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +27,7 @@ from kfix.fleet.cli.inventory import (
 )
 from kfix.fleet.collect import collected
 from kfix.fleet.importing import import_files
+from kfix.fleet.ingesting import ingest_rings
 from kfix.fleet.report.collecting import collected_json, progress, show_collected
 from kfix.front.console import console_on
 from kfix.front.options import AsJson
@@ -104,3 +107,29 @@ def load(
         if each.added:
             audit = ["kfix", "audit", "--collect", "no", "--store", str(store), "--date", str(each.run.day), "--run"]
             say(f"  next: {shlex.join([*audit, each.run.id])}")
+
+
+def ingest(
+    rings: Annotated[list[str], typer.Argument(metavar="[NAME=]DIR...", help="Folders of kfix watch --recorder.")],
+    inventory: InventoryPath = None,
+    store: StorePlace = None,
+    json_output: AsJson = False,
+) -> None:
+    """Add each change of a partition that kfix watch recorded to the history of the store, with its time.
+
+    NAME is the cluster's name in the inventory; it is not needed where the inventory or the last audit knows the id. A
+    change is added once, so the command may be repeated while the watch goes on.
+    """
+    loaded = chosen(inventory) if inventory else None
+    found = ingest_rings(the_store(store), rings, loaded.inventory if loaded else Inventory())
+    for each in found:
+        for problem in each.problems:
+            say(f"warning: {each.cluster}: {problem}", err=True)
+    if json_output:
+        shown = [{"cluster": i.cluster, "snapshots": i.snapshots, "added": i.added, "already": i.there} for i in found]
+        say_json({"ingested": shown}, indent=2)
+        return
+    for each in found:
+        already = f", {each.there} already there" if each.there else ""
+        what = f"{several(each.added, 'change')} of partitions added{already}"
+        say(f"{each.cluster}: {several(each.snapshots, 'snapshot')}, {what}")

@@ -96,7 +96,7 @@ def flapping_of(row: Mapping[str, Any]) -> Flapping:
         row["cluster"],
         row["object"],
         row["changes"],
-        row["audits"],
+        row["days"],
         by_day(row["changes"], row["seconds"]),
         what,
         row["last_day"],

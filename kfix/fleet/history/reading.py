@@ -40,7 +40,7 @@ from kfix.fleet.model.history import (
 )
 from kfix.fleet.store.audits import Audit, is_sound, with_files
 from kfix.fleet.store.delta import StoreTable
-from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
+from kfix.fleet.store.history_tables import EPISODES, PARTITION_CHANGES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.spec import TableSpec
 from kfix.fleet.store.tables import BROKERS, CLUSTERS, RUNS, SNAPSHOTS, TOPICS
@@ -181,6 +181,15 @@ class _Reader:
         self._read[spec] = stored_rows(self._root, spec, (f for f in there if (f.day, f.run) in sound), self._renames)
         return self._read[spec]
 
+    def _changes(self) -> dict[str, Any]:
+        """Returns the tables of changes. Those of partitions are of all days up to the last: what each state followed
+        may be known from long before, and a state that an audit of another attempt saw was there.
+        """
+        last = self._audits[-1].day
+        there = StoreTable(self._root, PARTITION_CHANGES).files(lambda day, _run: day <= last)
+        partitions = stored_rows(self._root, PARTITION_CHANGES, there, self._renames)
+        return {"transitions": self._audited(TRANSITIONS), "partition_changes": partitions}
+
     def _collected(self, spec: TableSpec) -> Any:
         """Returns the rows of a table of the runs; snapshots that were pruned are not there."""
         complete = {audit.key for audit in self._audits} & set(StoreTable(self._root, RUNS).runs())
@@ -205,7 +214,7 @@ class _Reader:
         return (*still, *ended)
 
     def _flapping(self) -> tuple[Flapping, ...]:
-        rows = self._about_chosen(reading_sql.FLAPPING, {"transitions": self._audited(TRANSITIONS)})
+        rows = self._about_chosen(reading_sql.FLAPPING, self._changes())
 
         def order(each: Flapping) -> tuple[Any, ...]:
             return (_KINDS.index(each.kind), -each.per_day, -each.changes, each.cluster, each.name)
@@ -222,7 +231,7 @@ class _Reader:
 
     def _churn(self) -> tuple[ChurnRate, ...]:
         times: dict[str, dict[str, int]] = {}
-        for row in self._about_chosen(reading_sql.CHURN, {"transitions": self._audited(TRANSITIONS)}):
+        for row in self._about_chosen(reading_sql.CHURN, self._changes()):
             times.setdefault(row["cluster"], {})[row["kind"]] = row["times"]
         found = (
             churn_of(name, card["owner"], card["seconds"], card["partitions"], times.get(name, {}))

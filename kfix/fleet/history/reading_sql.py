@@ -56,44 +56,129 @@ FROM each_once
 ORDER BY cluster, key, began
 """
 
-#: What changed in at least three audits, and at least once in three days.
-FLAPPING: Final = """
-WITH sums AS (
-  SELECT t.cluster, t.subject, t.object, c.seconds,
-         CAST(SUM(t.times) AS BIGINT) AS changes,
-         CAST(COUNT(DISTINCT o.seq) AS BIGINT) AS audits,
-         MAX(t.day) AS last_day,
-         CAST(SUM(CASE WHEN t.kind = 'leader' THEN t.times ELSE 0 END) AS BIGINT) AS leader,
-         CAST(SUM(CASE WHEN t.kind = 'isr' THEN t.times ELSE 0 END) AS BIGINT) AS isr,
-         CAST(SUM(CASE WHEN t.kind = 'restart' THEN t.times ELSE 0 END) AS BIGINT) AS restart,
-         CAST(SUM(CASE WHEN t.kind = 'gone' THEN t.times ELSE 0 END) AS BIGINT) AS gone,
-         CAST(SUM(CASE WHEN t.kind = 'back' THEN t.times ELSE 0 END) AS BIGINT) AS back,
-         CAST(SUM(CASE WHEN t.kind = 'coordinator' THEN t.times ELSE 0 END) AS BIGINT) AS coordinator,
-         CAST(SUM(CASE WHEN t.kind = 'state' THEN t.times ELSE 0 END) AS BIGINT) AS state
-  FROM transitions t
-       JOIN ordered o ON o.day = t.day AND o.run = t.run
-       JOIN chosen c ON c.cluster = t.cluster
-  WHERE t.kind IN ('leader', 'isr', 'restart', 'gone', 'back', 'coordinator', 'state')
-  GROUP BY t.cluster, t.subject, t.object, c.seconds
+#: The order of the states of a partition. Of two at one time the later one has the greater version.
+_IN_ORDER: Final = """
+PARTITION BY p.cluster, p.topic, p.partition
+ORDER BY p.valid_from, COALESCE(p.version, -1), COALESCE(p.epoch, -1), COALESCE(p.record, -1), p.source
+"""
+#: How often leader and ISR of each partition changed within the days of `ordered`, as `counted`. A state that the watch
+#: and a snapshot saw counts once, since each is compared with the last known one. A write of ZooKeeper's record with
+#: the same epoch is one of the ISR.
+_COUNTED: Final = f"""
+known AS (
+  SELECT p.cluster, p.topic, p.partition, p.day, p.why, p.leader, p.epoch, p.version, array_sort(p.isr) AS isr,
+         p.leader_before, p.epoch_before, p.version_before, array_sort(p.isr_before) AS isr_before,
+         LAG(p.why) OVER w AS last_why, LAG(p.leader) OVER w AS last_leader, LAG(p.epoch) OVER w AS last_epoch,
+         LAG(p.version) OVER w AS last_version, array_sort(LAG(p.isr) OVER w) AS last_isr
+  FROM partition_changes p JOIN chosen c ON c.cluster = p.cluster
+  WHERE p.leader IS NOT NULL AND p.why <> 'first'
+  WINDOW w AS ({_IN_ORDER})
+), compared AS (
+  SELECT cluster, topic, partition, day, leader, epoch, version, isr,
+         CASE WHEN last_why IS NULL THEN leader_before ELSE last_leader END AS old_leader,
+         CASE WHEN last_why IS NULL THEN epoch_before ELSE last_epoch END AS old_epoch,
+         CASE WHEN last_why IS NULL THEN version_before ELSE last_version END AS old_version,
+         CASE WHEN last_why IS NULL THEN isr_before ELSE last_isr END AS old_isr
+  FROM known
+  WHERE why <> 'created' AND why <> 'recreated' AND day >= (SELECT MIN(o.day) FROM ordered o)
+        AND day <= (SELECT MAX(o.day) FROM ordered o)
+), counted AS (
+  SELECT cluster, topic, partition, day, CASE WHEN leader <> old_leader THEN 1 ELSE 0 END AS leaders,
+         CASE WHEN (version - old_version) - (epoch - old_epoch) > 0 THEN (version - old_version) - (epoch - old_epoch)
+              WHEN isr <> old_isr THEN 1 ELSE 0 END AS isrs
+  FROM compared
+)"""  # noqa: S608 - no values of others
+
+#: What changed on at least three days, and at least once in three days.
+FLAPPING: Final = f"""
+WITH {_COUNTED}, changed AS (
+  SELECT t.cluster, t.subject, t.object, t.day, t.times,
+         CAST(0 AS BIGINT) AS leader, CAST(0 AS BIGINT) AS isr,
+         CASE WHEN t.kind = 'restart' THEN t.times ELSE 0 END AS restart,
+         CASE WHEN t.kind = 'gone' THEN t.times ELSE 0 END AS gone,
+         CASE WHEN t.kind = 'back' THEN t.times ELSE 0 END AS back,
+         CASE WHEN t.kind = 'coordinator' THEN t.times ELSE 0 END AS coordinator,
+         CASE WHEN t.kind = 'state' THEN t.times ELSE 0 END AS state
+  FROM transitions t JOIN ordered o ON o.day = t.day AND o.run = t.run
+  WHERE t.kind IN ('restart', 'gone', 'back', 'coordinator', 'state')
+), sums AS (
+  SELECT cluster, subject, object, CAST(SUM(times) AS BIGINT) AS changes,
+         CAST(COUNT(DISTINCT day) AS BIGINT) AS days, MAX(day) AS last_day,
+         CAST(SUM(leader) AS BIGINT) AS leader, CAST(SUM(isr) AS BIGINT) AS isr,
+         CAST(SUM(restart) AS BIGINT) AS restart, CAST(SUM(gone) AS BIGINT) AS gone,
+         CAST(SUM(back) AS BIGINT) AS back, CAST(SUM(coordinator) AS BIGINT) AS coordinator,
+         CAST(SUM(state) AS BIGINT) AS state
+  FROM changed GROUP BY cluster, subject, object
+), of_partitions AS (
+  SELECT cluster, topic, partition, CAST(SUM(leaders + isrs) AS BIGINT) AS changes,
+         CAST(COUNT(DISTINCT day) AS BIGINT) AS days, MAX(day) AS last_day,
+         CAST(SUM(leaders) AS BIGINT) AS leader, CAST(SUM(isrs) AS BIGINT) AS isr
+  FROM counted WHERE leaders + isrs > 0 GROUP BY cluster, topic, partition
+), both_of_them AS (
+  SELECT cluster, subject, object, changes, days, last_day, leader, isr, restart, gone, back, coordinator, state
+  FROM sums
+  UNION ALL
+  SELECT cluster, 'partition' AS subject, topic || '-' || CAST(partition AS STRING) AS object, changes, days, last_day,
+         leader, isr, CAST(0 AS BIGINT) AS restart, CAST(0 AS BIGINT) AS gone, CAST(0 AS BIGINT) AS back,
+         CAST(0 AS BIGINT) AS coordinator, CAST(0 AS BIGINT) AS state
+  FROM of_partitions WHERE days >= 3
 ), placed AS (
-  SELECT s.*, ROW_NUMBER() OVER (PARTITION BY subject ORDER BY changes DESC, cluster, object) AS place
-  FROM sums s WHERE audits >= 3 AND changes * 259200 >= seconds
+  SELECT b.*, c.seconds, ROW_NUMBER() OVER (PARTITION BY subject ORDER BY changes DESC, b.cluster, object) AS place
+  FROM both_of_them b JOIN chosen c ON c.cluster = b.cluster
+  WHERE days >= 3 AND changes * 259200 >= c.seconds
 )
-SELECT cluster, subject, object, seconds, changes, audits, last_day,
+SELECT cluster, subject, object, seconds, changes, days, last_day,
        leader, isr, restart, gone, back, coordinator, state
 FROM placed WHERE place <= 1000
 ORDER BY subject, place
-"""
+"""  # noqa: S608 - no values of others
 
 #: The changes of each cluster by kind.
-CHURN: Final = """
+CHURN: Final = f"""
+WITH {_COUNTED}, changed AS (
+  SELECT t.cluster, t.kind, t.times
+  FROM transitions t JOIN ordered o ON o.day = t.day AND o.run = t.run
+  WHERE t.kind IN ('restart', 'controller')
+  UNION ALL
+  SELECT cluster, 'leader' AS kind, SUM(leaders) AS times FROM counted GROUP BY cluster
+  UNION ALL
+  SELECT cluster, 'isr' AS kind, SUM(isrs) AS times FROM counted GROUP BY cluster
+)
 SELECT t.cluster, t.kind, CAST(SUM(t.times) AS BIGINT) AS times
-FROM transitions t
-     JOIN ordered o ON o.day = t.day AND o.run = t.run
-     JOIN chosen c ON c.cluster = t.cluster
-WHERE t.kind IN ('leader', 'isr', 'restart', 'controller')
+FROM changed t JOIN chosen c ON c.cluster = t.cluster
 GROUP BY t.cluster, t.kind ORDER BY cluster, kind
-"""
+"""  # noqa: S608 - no values of others
+
+#: The states among these rows that no later one of them replaces: what a night knows of all nights before it.
+LAST_STATES: Final = f"""
+SELECT * FROM (
+  SELECT p.*, LEAD(p.valid_from) OVER w AS replaced FROM partition_changes p WINDOW w AS ({_IN_ORDER})
+) s WHERE replaced IS NULL AND why <> 'deleted'
+"""  # noqa: S608 - no values of others
+
+#: The states of each partition one after the other, each with the bounds of its end: the view `partition_history`. A
+#: state that several saw is there once, with the closest bounds.
+PARTITION_HISTORY: Final = f"""
+WITH seen AS (
+  SELECT p.*, LAG(p.valid_from) OVER w AS last_from, LAG(p.why) OVER w AS last_why, LAG(p.leader) OVER w AS last_leader,
+         LAG(p.topic_id) OVER w AS last_id, LAG(p.epoch) OVER w AS last_epoch, LAG(p.version) OVER w AS last_version,
+         array_sort(LAG(p.isr) OVER w) AS last_isr, LAG(p.replicas) OVER w AS last_replicas
+  FROM partition_changes p
+  WINDOW w AS ({_IN_ORDER})
+), states AS (
+  SELECT p.*, GREATEST(p.valid_from_after, p.last_from) AS since
+  FROM seen p
+  WHERE p.last_why IS NULL OR p.last_leader IS DISTINCT FROM p.leader OR COALESCE(p.last_id <> p.topic_id, false)
+        OR (p.why = 'deleted') <> (p.last_why = 'deleted') OR COALESCE(p.last_epoch <> p.epoch, false)
+        OR COALESCE(p.last_version <> p.version, false) OR COALESCE(p.last_isr <> array_sort(p.isr), false)
+        OR COALESCE(p.last_replicas <> p.replicas, false)
+)
+SELECT p.cluster, p.topic, p.topic_id, p.partition, p.since AS valid_from_after, p.valid_from,
+       LEAD(p.since) OVER w AS valid_to_after, LEAD(p.valid_from) OVER w AS valid_to,
+       p.leader, p.epoch, p.isr, p.elr, p.replicas, p.version, p.why, p.source
+FROM states p
+WINDOW w AS ({_IN_ORDER})
+"""  # noqa: S608 - no values of others
 
 #: Brokers and racks with changes in at least two audits.
 BROKER_OFFENDERS: Final = """

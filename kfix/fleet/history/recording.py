@@ -1,12 +1,11 @@
 """Records the history of an audit: the changes since the previous audit, and the episodes of its findings.
 
-`recorded` is the only place that computes these rows. Each cluster is compared with the last audit that read it, so an
-audit of a part of the fleet, or one that could not read a cluster, leaves no gap.
+Each cluster is compared with the last audit that read it, so an audit of a part of the fleet, or one that could not
+read a cluster, leaves no gap.
 """
 
 from __future__ import annotations
 
-import contextlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ import pyarrow as pa
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.fleet.engine import Engine, View
 from kfix.fleet.history import recording_sql
+from kfix.fleet.history.partitions import Written, partition_changes
 from kfix.fleet.store.audits import Audit, with_files
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
@@ -26,10 +26,10 @@ from kfix.fleet.store.renames import Rename
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.spec import TIME, TableSpec
 from kfix.fleet.store.staging import RunTable
-from kfix.fleet.store.tables import BROKERS, GROUPS, PARTITIONS, SNAPSHOTS, TOPICS
+from kfix.fleet.store.tables import BROKERS, GROUPS, SNAPSHOTS, TOPICS
 from kfix.fleet.stored import stored_rows
 
-_COMPARED: Final = (PARTITIONS, TOPICS, BROKERS, GROUPS, SNAPSHOTS)
+_COMPARED: Final = (TOPICS, BROKERS, GROUPS, SNAPSHOTS)
 #: A cluster with the run that it is compared with.
 PAIRS: Final = pa.schema(
     [("cluster", pa.string()), ("day", pa.date32()), ("run", pa.string()), ("seconds", pa.int64())]
@@ -65,56 +65,63 @@ def recorded(
     versions: Mapping[str, str],
     findings: Any,
     past: EarlierAudits,
+    recreated: Mapping[str, frozenset[str]],
     engine: Engine,
     damaged: list[str],
 ) -> tuple[tuple[NewFile, ...], tuple[NewFile, ...]]:
     """Returns the files that were written for `transitions` and for `episodes`.
 
-    `owners` has every cluster of the run, `versions` those that were judged; `findings` are rows of that table. If a
-    file of the snapshots cannot be read, this audit records no transitions, and `damaged` says so. Raises UsageError
-    if an earlier audit is damaged.
+    `owners` has every cluster of the run, `versions` those that were judged; `findings` are rows of that table;
+    `recreated` are topics that were created again. If a file of the snapshots cannot be read, this audit records no
+    transitions, and `damaged` says so. Raises UsageError if an earlier audit is damaged.
     """
     changes: tuple[NewFile, ...] = ()
     try:
-        changes = transitions(root, run, versions, past, engine)
+        changes = transitions(root, run, versions, past, recreated, engine)
     except (UsageError, UnreachableError) as error:
         damaged.append(f"{run.day} {run.id}: its transitions were not recorded: {error}")
     return changes, episodes(root, run, owners, versions, findings, past, engine)
 
 
 def transitions(
-    root: StoreLocation, run: Run, judged: Iterable[str], past: EarlierAudits, engine: Engine
+    root: StoreLocation,
+    run: Run,
+    judged: Iterable[str],
+    past: EarlierAudits,
+    recreated: Mapping[str, frozenset[str]],
+    engine: Engine,
 ) -> tuple[NewFile, ...]:
-    """Writes the changes of the judged clusters since the previous audit that read them and whose run is stored.
-
-    The engine writes them where it computes them: after a restart of a broker in each cluster they are a third of all
-    partitions.
-    """
-    tables = _compared(root, run, judged, past, _COMPARED)
+    """Writes the changes of the judged clusters since the previous audit that read them and whose run is stored."""
+    tables = _compared(root, run, judged, past)
     if not tables:
         return ()
+    pairs = [(cluster, topic) for cluster, topics in recreated.items() for topic in topics]
+    columns = zip(*pairs, strict=True) if pairs else ((), ())
+    tables["recreated"] = pa.table([pa.array(c, pa.string()) for c in columns], names=["cluster", "topic"])
     return _written(engine, recording_sql.TRANSITIONS, tables, recording_sql.TRANSITIONS_ORDER, run, TRANSITIONS)
 
 
-def recreated(root: StoreLocation, run: Run, past: EarlierAudits, engine: Engine) -> Mapping[str, frozenset[str]]:
-    """Returns the topics of each cluster that were deleted and created again since the audit before; none that a
-    damaged file hides.
-    """
-    found: dict[str, set[str]] = {}
-    with contextlib.suppress(UsageError, UnreachableError):  # `recorded` names the file.
-        if tables := _compared(root, run, run.clusters, past, (TOPICS,)):
-            for row in engine.query(recording_sql.RECREATED, tables).to_pylist():
-                found.setdefault(row["cluster"], set()).add(row["topic"])
-    return {cluster: frozenset(topics) for cluster, topics in found.items()}
-
-
-def _compared(
-    root: StoreLocation, run: Run, judged: Iterable[str], past: EarlierAudits, specs: Iterable[TableSpec]
-) -> dict[str, Any]:
-    """Returns tables of this run and, as `old_...`, of the runs that `pairs` names; {} if there is none of them."""
-    read = last_reading(past.searched, judged)
+def compared_with(root: StoreLocation, past: EarlierAudits, clusters: Iterable[str]) -> Mapping[str, Audit]:
+    """Returns by cluster the last audit that read it, if its run is still stored."""
     stored = set(StoreTable(root, SNAPSHOTS).runs())
-    pairs = {cluster: audit for cluster, audit in read.items() if audit.key in stored}
+    return {cluster: audit for cluster, audit in last_reading(past.searched, clusters).items() if audit.key in stored}
+
+
+def recorded_partitions(root: StoreLocation, run: Run, past: EarlierAudits, engine: Engine) -> Written:
+    """Writes the changes of the partitions of a run since the previous audit of each cluster.
+
+    A damaged file costs the changes of its clusters; those of all if it is one that shows where they are.
+    """
+    known = (name for audit in past.searched for name in audit.clusters_named)
+    try:
+        return partition_changes(run, compared_with(root, past, run.clusters), known, engine)
+    except (UsageError, UnreachableError) as error:
+        return Written(errors={"all clusters": str(error)})
+
+
+def _compared(root: StoreLocation, run: Run, judged: Iterable[str], past: EarlierAudits) -> dict[str, Any]:
+    """Returns tables of this run and, as `old_...`, of the runs that `pairs` names; {} if there is none of them."""
+    pairs = compared_with(root, past, judged)
     if not pairs:
         return {}
     old = {audit.key for audit in pairs.values()}
@@ -138,7 +145,7 @@ def _compared(
         first, last = file.clusters
         return bisect_left(names, first) < bisect_right(names, last)
 
-    for spec in specs:
+    for spec in _COMPARED:
         there = StoreTable(root, spec).files(lambda day, name: (day, name) in old or (day, name) == (run.day, run.id))
         files = [f for f in there if has_some(f)]
         now = (f for f in files if (f.day, f.run) == (run.day, run.id))

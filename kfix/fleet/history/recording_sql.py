@@ -1,94 +1,34 @@
 """The statements with which an audit records history, which DuckDB and Spark evaluate alike.
 
-To the rules of `kfix.fleet.audit.sql` they add: lists are only compared, sorted (`array_sort`) and cast to text; text
-is STRING and joined by `||`; a row that yields several is joined with the list of kinds, so that each large table is
-scanned once.
+To the rules of `kfix.fleet.audit.sql` they add: text is STRING; a row that yields several is joined with the list of
+kinds, so that each large table is scanned once.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-_TOPICS: Final = """
+#: A row for each change since the previous run, but for those of partitions. `pairs` has for each cluster that both
+#: runs read: the previous `day` and `run`, and the `seconds` between them. `topics`, `brokers`, `groups` and
+#: `snapshots` are of this run; the tables `old_...` have the runs that `pairs` names; `recreated` are topics that were
+#: created again.
+TRANSITIONS: Final = """
 WITH topics_now AS (
-  SELECT t.cluster, t.topic, t.partitions, t.czxid, t.topic_id FROM topics t JOIN pairs p ON p.cluster = t.cluster
+  SELECT t.cluster, t.topic, t.partitions FROM topics t JOIN pairs p ON p.cluster = t.cluster
 ), topics_before AS (
-  SELECT t.cluster, t.topic, t.partitions, t.czxid, t.topic_id
+  SELECT t.cluster, t.topic, t.partitions
   FROM old_topics t JOIN pairs p ON p.cluster = t.cluster AND p.day = t.day AND p.run = t.run
-)"""
-#: The topics that were deleted and created again, of the same tables as below.
-RECREATED: Final = f"""{_TOPICS}
-SELECT n.cluster, n.topic
-FROM topics_now n JOIN topics_before o ON o.cluster = n.cluster AND o.topic = n.topic
-WHERE n.czxid <> o.czxid OR n.topic_id <> o.topic_id
-"""  # noqa: S608 - no values of others
-
-#: A row for each change since the previous run. `pairs` has for each cluster that both runs read: the previous `day`
-#: and `run`, and the `seconds` between them. `partitions`, `topics`, `brokers`, `groups` and `snapshots` are of this
-#: run; the tables `old_...` have the runs that `pairs` names.
-TRANSITIONS: Final = f"""{_TOPICS}, compared AS (
-  SELECT n.cluster, n.topic, n.partition, p.day, p.run, p.seconds,
-         CASE WHEN n.leader > -2 AND o.leader > -2 THEN o.leader END AS old_leader,
-         CASE WHEN n.leader > -2 AND o.leader > -2 THEN n.leader END AS leader,
-         array_sort(COALESCE(o.state_isr, o.seen_isr)) AS old_isr,
-         array_sort(COALESCE(n.state_isr, n.seen_isr)) AS isr,
-         COALESCE(o.replicas, o.seen_replicas) AS old_replicas,
-         COALESCE(n.replicas, n.seen_replicas) AS replicas,
-         COALESCE((n.state_version - o.state_version) - (n.state_epoch - o.state_epoch), 0) AS writes,
-         CASE WHEN n.state_version < o.state_version OR n.state_epoch < o.state_epoch THEN n.partition
-              WHEN n.state_version = o.state_version AND n.state_mzxid <> o.state_mzxid THEN n.partition
-              WHEN n.state_version IS NULL AND o.state_version IS NULL AND n.n_views >= o.n_views
-                   AND n.leader_epoch >= 0 AND n.leader_epoch < o.leader_epoch THEN n.partition END AS younger
-  FROM partitions n
-       JOIN pairs p ON p.cluster = n.cluster
-       JOIN old_partitions o ON o.cluster = n.cluster AND o.topic = n.topic AND o.partition = n.partition
-                                AND o.day = p.day AND o.run = p.run
-  WHERE n.state_version IS NULL OR o.state_version IS NULL OR n.state_version <> o.state_version
-        OR n.state_mzxid <> o.state_mzxid OR n.state_epoch <> o.state_epoch
-), counted AS (
-  SELECT c.*, MIN(younger) OVER (PARTITION BY cluster, topic) AS youngest,
-         CASE WHEN leader <> old_leader THEN 1 ELSE 0 END AS leaders,
-         CASE WHEN writes > 0 THEN writes WHEN isr <> old_isr THEN 1 ELSE 0 END AS isrs,
-         CASE WHEN replicas <> old_replicas THEN 1 ELSE 0 END AS moved
-  FROM compared c
-), kinds AS (
-  SELECT 'leader' AS kind UNION ALL SELECT 'isr' AS kind UNION ALL SELECT 'replicas' AS kind
-  UNION ALL SELECT 'recreated' AS kind
-), of_partitions AS (
-  SELECT c.cluster, CASE WHEN k.kind = 'recreated' THEN 'topic' ELSE 'partition' END AS subject,
-         CASE WHEN k.kind = 'recreated' THEN c.topic ELSE c.topic || '-' || CAST(c.partition AS STRING) END AS object,
-         k.kind, c.topic, CASE WHEN k.kind <> 'recreated' THEN c.partition END AS partition,
-         CASE WHEN k.kind = 'leader' AND c.old_leader >= 0 THEN c.old_leader END AS broker,
-         CAST(NULL AS STRING) AS rack,
-         CASE WHEN k.kind = 'leader' THEN CAST(c.old_leader AS STRING)
-              WHEN k.kind = 'isr' THEN CAST(c.old_isr AS STRING)
-              WHEN k.kind = 'replicas' THEN CAST(c.old_replicas AS STRING) END AS before,
-         CASE WHEN k.kind = 'leader' THEN CAST(c.leader AS STRING)
-              WHEN k.kind = 'isr' THEN CAST(c.isr AS STRING)
-              WHEN k.kind = 'replicas' THEN CAST(c.replicas AS STRING) END AS after,
-         CAST(CASE WHEN n.czxid <> o.czxid OR n.topic_id <> o.topic_id THEN 0
-                   WHEN c.youngest IS NOT NULL AND (n.czxid = o.czxid OR n.topic_id = o.topic_id) IS NULL
-                     THEN CASE WHEN k.kind = 'recreated' AND c.partition = c.youngest THEN 1 ELSE 0 END
-                   WHEN k.kind = 'leader' THEN c.leaders
-                   WHEN k.kind = 'isr' THEN c.isrs
-                   WHEN k.kind = 'replicas' THEN c.moved
-                   ELSE 0 END AS BIGINT) AS times,
-         c.day, c.run, c.seconds
-  FROM counted c
-       JOIN topics_now n ON n.cluster = c.cluster AND n.topic = c.topic
-       JOIN topics_before o ON o.cluster = c.cluster AND o.topic = c.topic
-       CROSS JOIN kinds k
 ), of_topics AS (
   SELECT p.cluster, 'topic' AS subject, COALESCE(n.topic, o.topic) AS object,
          CASE WHEN o.topic IS NULL THEN 'created' WHEN n.topic IS NULL THEN 'deleted'
-              WHEN n.czxid <> o.czxid OR n.topic_id <> o.topic_id THEN 'recreated' ELSE 'partitions' END AS kind,
-         COALESCE(n.topic, o.topic) AS topic, CAST(NULL AS BIGINT) AS partition, CAST(NULL AS BIGINT) AS broker,
+              WHEN r.topic IS NOT NULL THEN 'recreated' ELSE 'partitions' END AS kind,
+         CAST(NULL AS BIGINT) AS broker,
          CAST(NULL AS STRING) AS rack, CAST(o.partitions AS STRING) AS before, CAST(n.partitions AS STRING) AS after,
          CAST(1 AS BIGINT) AS times, p.day, p.run, p.seconds
   FROM topics_now n FULL OUTER JOIN topics_before o ON o.cluster = n.cluster AND o.topic = n.topic
        JOIN pairs p ON p.cluster = COALESCE(n.cluster, o.cluster)
-  WHERE n.topic IS NULL OR o.topic IS NULL OR n.partitions <> o.partitions OR n.czxid <> o.czxid
-        OR n.topic_id <> o.topic_id
+       LEFT JOIN recreated r ON r.cluster = n.cluster AND r.topic = n.topic
+  WHERE n.topic IS NULL OR o.topic IS NULL OR n.partitions <> o.partitions OR r.topic IS NOT NULL
 ), brokers_now AS (
   SELECT b.cluster, b.broker, b.rack, b.broker_epoch,
          CASE WHEN b.registered IS NOT NULL THEN b.registered ELSE b.host IS NOT NULL END AS there
@@ -104,7 +44,7 @@ TRANSITIONS: Final = f"""{_TOPICS}, compared AS (
               WHEN NOT COALESCE(n.there, false) AND COALESCE(o.there, false) THEN 'gone'
               WHEN n.there AND o.there AND n.broker_epoch <> o.broker_epoch THEN 'restart'
               END AS kind,
-         CAST(NULL AS STRING) AS topic, CAST(NULL AS BIGINT) AS partition, COALESCE(n.broker, o.broker) AS broker,
+         COALESCE(n.broker, o.broker) AS broker,
          COALESCE(n.rack, o.rack) AS rack,
          CASE WHEN o.there THEN CAST(o.broker_epoch AS STRING) END AS before,
          CASE WHEN n.there THEN CAST(n.broker_epoch AS STRING) END AS after,
@@ -113,7 +53,7 @@ TRANSITIONS: Final = f"""{_TOPICS}, compared AS (
        JOIN pairs p ON p.cluster = COALESCE(n.cluster, o.cluster)
 ), of_groups AS (
   SELECT n.cluster, 'group' AS subject, n.name AS object, k.kind,
-         CAST(NULL AS STRING) AS topic, CAST(NULL AS BIGINT) AS partition, CAST(NULL AS BIGINT) AS broker,
+         CAST(NULL AS BIGINT) AS broker,
          CAST(NULL AS STRING) AS rack,
          CASE WHEN k.kind = 'state' THEN o.state ELSE CAST(o.coordinator AS STRING) END AS before,
          CASE WHEN k.kind = 'state' THEN n.state ELSE CAST(n.coordinator AS STRING) END AS after,
@@ -128,7 +68,7 @@ TRANSITIONS: Final = f"""{_TOPICS}, compared AS (
        CROSS JOIN (SELECT 'coordinator' AS kind UNION ALL SELECT 'state' AS kind) k
 ), of_clusters AS (
   SELECT n.cluster, 'cluster' AS subject, n.cluster AS object, 'controller' AS kind,
-         CAST(NULL AS STRING) AS topic, CAST(NULL AS BIGINT) AS partition, CAST(NULL AS BIGINT) AS broker,
+         CAST(NULL AS BIGINT) AS broker,
          CAST(NULL AS STRING) AS rack, CAST(o.controller AS STRING) AS before, CAST(n.controller AS STRING) AS after,
          CASE WHEN n.mode = 'zk' AND o.mode = 'zk' AND n.controller_epoch > o.controller_epoch
               THEN n.controller_epoch - o.controller_epoch ELSE CAST(1 AS BIGINT) END AS times,
@@ -138,12 +78,12 @@ TRANSITIONS: Final = f"""{_TOPICS}, compared AS (
        JOIN old_snapshots o ON o.cluster = n.cluster AND o.day = p.day AND o.run = p.run
   WHERE n.controller <> o.controller OR n.controller_epoch > o.controller_epoch
 )
-SELECT cluster, subject, object, kind, topic, partition, broker, rack, before, after, times,
+SELECT cluster, subject, object, kind, broker, rack, before, after, times,
        day AS previous_day, run AS previous_run, seconds
-FROM (SELECT * FROM of_partitions UNION ALL SELECT * FROM of_topics UNION ALL SELECT * FROM of_brokers
+FROM (SELECT * FROM of_topics UNION ALL SELECT * FROM of_brokers
       UNION ALL SELECT * FROM of_groups UNION ALL SELECT * FROM of_clusters) all_of_them
 WHERE times > 0 AND kind IS NOT NULL
-"""  # noqa: S608 - no values of others
+"""
 #: The order of its rows.
 TRANSITIONS_ORDER: Final = ("cluster", "subject", "object", "kind")
 

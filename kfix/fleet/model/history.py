@@ -85,7 +85,7 @@ class Flapping:
     cluster: str
     name: str
     changes: int
-    audits: Annotated[int, "audits that saw a change"]
+    days: Annotated[int, "days with a change"]
     per_day: Annotated[float, "changes by the days between the first and the last audit of the cluster"]
     what: Annotated[str, 'the changes, such as "leader 12, restart 3"']
     last: date

@@ -52,7 +52,7 @@ def history_lines(history: AuditHistory, *, limit: int = LIMIT) -> Iterator[Line
     yield from _section("ended, the latest first:", [_ended(e) for e in ended], limit, "episode")
     yield from _repair_times(history.repair_times, limit)
     for kind in ("broker", "group", "partition"):
-        title = f"flapping {kind}s (changed in at least three audits, and every third day or more often):"
+        title = f"flapping {kind}s (changed on at least three days, and every third day or more often):"
         yield from _section(title, [_flapping(f) for f in history.flapping if f.kind == kind], limit, kind)
     yield from _offenders(history.offenders, limit)
     yield from _churn(history.churn, limit)
@@ -169,7 +169,7 @@ def _repair_times(found: Sequence[RepairTime], limit: int) -> Iterator[Line]:
 def _flapping(found: Flapping) -> Line:
     name = f"{found.kind} {squeezed(found.name)} of {squeezed(found.cluster)}"
     rate = f"{found.per_day:.1f} changes a day"
-    return _line(f"{name}: {rate}, {found.changes} in {several(found.audits, 'audit')} ({found.what})")
+    return _line(f"{name}: {rate}, {found.changes} on {several(found.days, 'day')} ({found.what})")
 
 
 def _offenders(found: Sequence[RepeatOffender], limit: int) -> Iterator[Line]:

@@ -50,6 +50,11 @@ class Columns:
             self.read([name])
         return self._known[name]
 
+    def table(self, names: Sequence[str]) -> Any:
+        """Returns these columns as a pyarrow table."""
+        self.read(names)
+        return pa.table({name: self._known[name] for name in names})
+
     def read(self, names: Iterable[str]) -> None:
         wanted = [n for n in dict.fromkeys(names) if n not in self._known]
         if not wanted:

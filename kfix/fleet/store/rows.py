@@ -28,6 +28,13 @@ _NO_STATE: _Row = (None,) * 7
 _UNSEEN: _Row = (None,) * 7
 
 
+def states_of_partitions(snapshot: Snapshot) -> Any:
+    """Returns the partitions of a snapshot with their facts and their raw state, as the table of `stored`."""
+    background = background_of(snapshot)
+    facts = derive(snapshot, background)
+    return table_of(CaseFile(snapshot, SnapshotPartitions(snapshot, facts), background), facts, {})
+
+
 def stored(snapshot: Snapshot, cluster: str) -> tuple[Any, dict[str, Any]]:
     """Returns (table, document). The rows are sorted by topic and partition, as `derive` returns them."""
     background = background_of(snapshot)

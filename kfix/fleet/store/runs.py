@@ -71,6 +71,11 @@ class Run:
         rows = (row for each in self._files(SNAPSHOTS) for row in _snapshot_columns(each.place, "cluster_id"))
         return {row["cluster"]: row["cluster_id"] for row in rows if row["cluster_id"]}
 
+    def taken(self) -> Mapping[str, float]:
+        """Returns {cluster: when its snapshot was taken}, in seconds since the epoch. Raises as `ids`."""
+        rows = (row for each in self._files(SNAPSHOTS) for row in _snapshot_columns(each.place, "taken_at"))
+        return {row["cluster"]: row["taken_at"].timestamp() for row in rows if row["taken_at"] is not None}
+
     def stored(self) -> Mapping[str, StoredCluster]:
         """Returns where each cluster of the run is, by name. Raises UsageError if a file cannot be read."""
         documents = {

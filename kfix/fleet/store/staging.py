@@ -69,6 +69,8 @@ from kfix.fleet.store.tables import (
 
 #: Rows of `snapshots` in one row group: reading one document reads this many.
 _DOCUMENTS: Final = 8
+#: The most rows of a row group of the other tables: reading the topics of some clusters reads little of the others.
+_GROUP: Final = 16_384
 _AT_ONCE: Final = 16
 #: What the rows of the tables are made of.
 _STAGED: Final = frozenset(
@@ -199,7 +201,7 @@ class RunWriter:
     def _here(self, day: date, run: str) -> bool:
         return (day, run) == (self._day, self._id)
 
-    def _replace(self, spec: TableSpec, rows: Iterable[Mapping[str, Any]], *, group: int | None = None) -> None:
+    def _replace(self, spec: TableSpec, rows: Iterable[Mapping[str, Any]], *, group: int = _GROUP) -> None:
         table = flat.table_of(spec, rows)
         if self._to is not None:
             # The rows of clusters that were there, without those of an attempt before this one, and of unread ones.

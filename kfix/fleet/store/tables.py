@@ -13,7 +13,7 @@ from kfix.core.failures.formulas import MIN_ISR, ORDER
 from kfix.core.failures.masks import MOST_BROKERS, MOST_REPLICAS
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.model.scenarios import ScenarioRow
-from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
+from kfix.fleet.store.history_tables import EPISODES, PARTITION_CHANGES, TRANSITIONS
 from kfix.fleet.store.schema import PARTITION_COLUMNS
 from kfix.fleet.store.spec import TIME, Column, TableSpec, columns_of
 
@@ -235,6 +235,6 @@ AUDITS: Final = TableSpec(
     ),
 )
 #: The tables that an audit fills; `audits` is committed last.
-AUDITED: Final = (FINDINGS, SCENARIOS, TRANSITIONS, EPISODES, CLUSTERS, AUDITS)
+AUDITED: Final = (FINDINGS, SCENARIOS, PARTITION_CHANGES, TRANSITIONS, EPISODES, CLUSTERS, AUDITS)
 #: All tables, in the order in which a run fills them.
 ALL: Final = (*COLLECTED, RUNS, *AUDITED)

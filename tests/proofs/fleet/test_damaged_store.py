@@ -15,8 +15,8 @@ from tests.proofs.fuzz.stores import asked, damage, judge, made, tables
 # One worker makes the store that all these tests read.
 pytestmark = pytest.mark.xdist_group("damaged-store")
 TABLES = (
-    "audits", "brokers", "clusters", "episodes", "findings", "groups", "partition_states", "partitions", "runs",
-    "scenarios", "snapshots", "sources", "topics", "transitions",
+    "audits", "brokers", "clusters", "episodes", "findings", "groups", "partition_changes", "partition_states",
+    "partitions", "runs", "scenarios", "snapshots", "sources", "topics", "transitions",
 )  # fmt: skip
 HISTORY = ("audit", "history")
 READING = (HISTORY, ("audit", "show"), ("fleet", "whatif"), ("fleet", "runs"))

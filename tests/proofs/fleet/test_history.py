@@ -114,11 +114,28 @@ def test_an_audit_that_is_not_there_is_one_line(tmp_path, engine):
 def changes_of(root, number):
     """Returns {(subject, object, kind): (before, after, times)} of the audit of a day."""
     rows = DeltaTable(str(root / "tables" / "transitions")).to_pyarrow_table().to_pylist()
-    return {
+    found = {
         (r["subject"], r["object"], r["kind"]): (r["before"], r["after"], r["times"])
         for r in rows
         if r["day"] == day_of(number)
     }
+    states = DeltaTable(str(root / "tables" / "partition_changes")).to_pyarrow_table().to_pylist()
+    return found | {key: each for r in states if r["day"] == day_of(number) for key, each in kinds_of(r)}
+
+
+def kinds_of(row):
+    """Yields what changed in a partition, counted by the columns of one row of `partition_changes`."""
+    name = f"{row['topic']}-{row['partition']}"
+    if row["why"] in {"first", "seen", "created", "recreated", "deleted"}:
+        return
+    times = {kind: int(row[kind] != row[f"{kind}_before"]) for kind in ("leader", "replicas")}
+    times["isr"] = int(sorted(row["isr"]) != sorted(row["isr_before"]))
+    if row["version"] is not None:
+        writes = row["version"] - row["version_before"] - (row["epoch"] - row["epoch_before"])
+        times["isr"] = writes if writes > 0 else times["isr"]
+    for kind, n in times.items():
+        if n:
+            yield ("partition", name, kind), (row[f"{kind}_before"], row[kind], n)
 
 
 def test_a_topic_that_was_created_again_is_one_change_and_none_of_its_partitions(tmp_path, engine):

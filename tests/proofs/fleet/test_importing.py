@@ -141,7 +141,7 @@ def test_a_snapshot_of_another_cluster_or_time_is_refused(tmp_path):
     store = str(tmp_path / "store")
     north, south, late = (saved(tmp_path, *which) for which in (("north",), ("south",), ("north", 40_000)))
     for given, options, says in (
-        ([f"north={south}"], {}, "is a snapshot of cluster id of south; north is id of north"),
+        ([f"north={south}"], {}, "is of cluster id of south; north is id of north"),
         ([saved(tmp_path, "west")], {}, "the store has no name for cluster id of west"),
         ([north, f"north={north}"], {}, "is a second snapshot of north"),
         ([late], {}, "which has not come yet"),

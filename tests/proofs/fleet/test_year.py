@@ -1,19 +1,22 @@
 """A year of audits adds up: every episode, its duration, and every change are those of the generator."""
 
 from collections import Counter
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
 
 from kfix.fleet.audit.concluding import compared
 from kfix.fleet.history import reading_sql, recording_sql
+from kfix.fleet.history.changes import changes
 from kfix.fleet.history.figures import repair_times
 from kfix.fleet.history.reading import _episode as episode_of
+from kfix.fleet.history.reading_sql import PARTITION_HISTORY
 from kfix.fleet.history.recording import KNOWN
 from kfix.fleet.model.audit import FindingRow
 from kfix.fleet.store.audits import table_of
-from kfix.fleet.store.history_tables import EPISODES
+from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
+from tests.proofs.fleet.test_history import kinds_of
 from tests.proofs.fleet.years import (
     CLUSTERS,
     FIRST,
@@ -23,6 +26,9 @@ from tests.proofs.fleet.years import (
     asked,
     at_of,
     next_episodes,
+    observed,
+    on_day,
+    partitions_changed,
 )
 
 
@@ -190,13 +196,25 @@ def test_every_episode_of_a_year_is_that_of_the_generator(engine):
 )
 def test_every_change_of_many_days_is_that_of_the_generator(engine, zookeeper, ids):
     clusters = ChangingClusters(seed=2, zookeeper=zookeeper, ids=ids)
-    kinds = Counter()
+    kinds, taken, rows, truth = Counter(), [clusters.snapshot()], [first_states(clusters)], Counter()
     for number in range(60 if zookeeper else 25):
-        before = clusters.snapshot()
         counted = clusters.step()
-        rows = engine.query(recording_sql.TRANSITIONS, asked(clusters, before, clusters.snapshot(), number)).to_pylist()
-        found = {(r["cluster"], r["subject"], r["object"], r["kind"]): r["times"] for r in rows}
-        assert len(found) == len(rows)
+        taken.append(clusters.snapshot())
+        changed, again = partitions_changed(clusters, *taken[-2:], number)
+        rows.append(changed)
+        given = asked(clusters, *taken[-2:], number, again)
+        others = engine.query(recording_sql.TRANSITIONS, given).to_pylist()
+        found = {(r["cluster"], r["subject"], r["object"], r["kind"]): r["times"] for r in others}
+        assert len(found) == len(others)
+        for row in changed.to_pylist():
+            found |= {(row["cluster"], *key): times for key, (_, _, times) in kinds_of(row)}
+            state = taken[-1]["partitions"].get((row["cluster"], row["topic"], row["partition"]))
+            if state is not None:
+                began = datetime.fromtimestamp(state["written"] / 1000, UTC)
+                assert row["valid_from_after"] <= began <= row["valid_from"]
+                assert (row["valid_from_after"] == row["valid_from"]) == bool(zookeeper and (number + 1) % 5)
+        for (cluster, subject, _, kind), times in counted.items():
+            truth[cluster, kind] += times if subject == "partition" and kind != "replicas" else 0
         if not zookeeper:
             # Without ZooKeeper only members, epochs and which brokers are alive are known: a lower bound.
             for key, times in found.items():
@@ -208,3 +226,47 @@ def test_every_change_of_many_days_is_that_of_the_generator(engine, zookeeper, i
         assert found == counted, number
         kinds.update(kind for *_, kind in found)
     assert len(kinds) == (14 if zookeeper else 9 + ids)
+    whole = pa.concat_tables(rows)
+    for number in (0, 1, 7, len(taken) - 1):
+        assert as_of(number, whole, engine) == {key: state_of(p) for key, p in taken[number]["partitions"].items()}
+    if zookeeper:
+        assert churn_of(whole, len(taken), engine) == +truth
+        # What several saw counts once: here a second snapshot of every night.
+        assert churn_of(pa.concat_tables([whole, whole]), len(taken), engine) == +truth
+
+
+def first_states(clusters):
+    tables = clusters.tables(clusters.snapshot(), FIRST)
+    return on_day(pa.concat_tables([changes(c, None, observed(tables, c, 0)).rows for c in CLUSTERS]), FIRST)
+
+
+def state_of(partition):
+    return tuple(partition[name] for name in ("leader", "epoch", "isr", "replicas"))
+
+
+def as_of(number, rows, engine):
+    """Returns the states of a night as a query of the history."""
+    at = at_of(number).replace(tzinfo=None)
+    sql = f"""
+    SELECT * FROM ({PARTITION_HISTORY}) h WHERE why <> 'deleted'
+    AND valid_from <= TIMESTAMPTZ '{at}+00' AND (valid_to IS NULL OR valid_to > TIMESTAMPTZ '{at}+00')
+    """
+    found = engine.query(sql, {"partition_changes": rows}).to_pylist()
+    assert len(found) == len({(r["cluster"], r["topic"], r["partition"]) for r in found})
+    return {(r["cluster"], r["topic"], r["partition"]): state_of(r) for r in found}
+
+
+def history_of(rows, nights):
+    """Returns the tables of a question about these rows of `partition_changes` and no others."""
+    days = [FIRST + timedelta(days=n) for n in range(nights)]
+    return {
+        "ordered": pa.table({"day": days, "run": ["r"] * nights}),
+        "chosen": pa.table({"cluster": [*CLUSTERS], "seconds": pa.array([86_400] * 3, pa.int64())}),
+        "transitions": TRANSITIONS.schema.empty_table(),
+        "partition_changes": rows,
+    }
+
+
+def churn_of(rows, nights, engine):
+    found = engine.query(reading_sql.CHURN, history_of(rows, nights)).to_pylist()
+    return {(r["cluster"], r["kind"]): r["times"] for r in found}

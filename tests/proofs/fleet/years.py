@@ -10,9 +10,11 @@ from datetime import UTC, date, datetime, time, timedelta
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kfix.fleet.answers import plain
 from kfix.fleet.history import recording_sql
+from kfix.fleet.history.changes import IDENTITY, STATES, Observed, changes
 from kfix.fleet.model.audit import FindingRow
 from kfix.fleet.store.history_tables import EPISODES
 
@@ -50,6 +52,10 @@ def next_episodes(findings, open_before, known, engine):
 
 def at_of(number):
     return datetime.combine(FIRST + timedelta(days=number), time(2), UTC)
+
+
+def ms_of(number):
+    return round(at_of(number).timestamp() * 1000)
 
 
 def finding(cluster, code, obj, day, *, rank=1, n=0):
@@ -117,7 +123,7 @@ class ChangingClusters:
     def __init__(self, seed, *, zookeeper=True, ids=False):
         self.rng = random.Random(f"{seed}/changes")
         self.zookeeper, self.ids = zookeeper, ids
-        self.zxid = 1000
+        self.zxid, self.night, self.written = 1000, 0, ms_of(-1)
         self.partitions = {
             (c, topic, p): self._partition() for c in CLUSTERS for topic in ("t-1", "t.é") for p in range(4)
         }
@@ -130,10 +136,17 @@ class ChangingClusters:
         self.zxid += 1
         replicas = self.rng.sample(range(1, 5), 3)
         return {"leader": replicas[0], "epoch": 0, "isr": list(replicas), "version": 0, "zxid": self.zxid,
-                "replicas": replicas}  # fmt: skip
+                "replicas": replicas, "written": self._now()}  # fmt: skip
+
+    def _now(self):
+        """Returns the time of a write in ms since the epoch, later than all before."""
+        self.written += self.rng.randint(1, 900)
+        return self.written
 
     def step(self, share=0.2):
         """Changes a share of everything; returns {(cluster, subject, object, kind): times}."""
+        self.night += 1
+        self.written = ms_of(self.night - 1) + 3_600_000
         before = self.snapshot()["partitions"]
         counted = {}
         for key in [*self.partitions]:
@@ -156,6 +169,7 @@ class ChangingClusters:
             kind = rng.choice(("elect", "isr", "move", "drop"))
             self.zxid += 1
             p["zxid"], p["version"], writes = self.zxid, p["version"] + 1, writes + 1
+            p["written"] = self._now()
             if kind == "isr":
                 p["isr"] = rng.sample(p["replicas"], rng.randint(1, 3))
                 continue
@@ -255,8 +269,12 @@ class ChangingClusters:
         }
 
     def tables(self, taken, day, run="r"):
-        """Returns the columns that the statement reads of a snapshot, as the tables of a run."""
+        """Returns the columns that are compared of a snapshot, as the tables of a run. On every fifth day the clock of
+        ZooKeeper was three days ahead or behind.
+        """
         zk, parts = self.zookeeper, taken["partitions"]
+        number = (day - FIRST).days
+        wrong = 0 if number % 5 else (3 if number % 2 else -3) * 86_400_000
 
         def of(schema, rows):
             return pa.Table.from_pylist(rows, schema=pa.schema([*KEY, ("cluster", pa.string()), *schema]))
@@ -276,6 +294,7 @@ class ChangingClusters:
                         "state_epoch": p["epoch"] if zk else None, "state_version": p["version"] if zk else None,
                         "state_mzxid": p["zxid"] if zk else None, "state_isr": p["isr"] if zk else None,
                         "seen_isr": None if zk else p["isr"],
+                        "state_mtime_ms": p["written"] + wrong if zk else None,
                     }
                     for (c, t, n), p in parts.items()
                 ],
@@ -325,7 +344,7 @@ PARTITIONS = [
     ("topic", pa.string()), ("partition", pa.int64()), ("leader", pa.int64()), ("leader_epoch", pa.int64()),
     ("n_views", pa.int64()),
     ("replicas", _LIST), ("seen_replicas", _LIST), ("state_epoch", pa.int64()), ("state_version", pa.int64()),
-    ("state_mzxid", pa.int64()), ("state_isr", _LIST), ("seen_isr", _LIST),
+    ("state_mzxid", pa.int64()), ("state_mtime_ms", pa.int64()), ("state_isr", _LIST), ("seen_isr", _LIST),
 ]  # fmt: skip
 TOPICS = [("topic", pa.string()), ("partitions", pa.int64()), ("czxid", pa.int64()), ("topic_id", pa.string())]
 SNAPSHOTS = [("controller", pa.int64()), ("controller_epoch", pa.int64()), ("mode", pa.string())]
@@ -336,7 +355,7 @@ BROKERS = [
 GROUPS = [("group", pa.string()), ("coordinator", pa.int64()), ("state", pa.string())]
 
 
-def asked(clusters, before, now, number):
+def asked(clusters, before, now, number, recreated=()):
     """Returns the inputs of the statement for two snapshots of successive days."""
     days = [FIRST + timedelta(days=n) for n in (number, number + 1)]
     old, new = clusters.tables(before, days[0]), clusters.tables(now, days[1])
@@ -346,4 +365,31 @@ def asked(clusters, before, now, number):
         "run": ["r"] * 3,
         "seconds": pa.array([86_400] * 3, pa.int64()),
     }
-    return {**new, **{f"old_{name}": table for name, table in old.items()}, "pairs": pa.table(pairs)}
+    names = zip(*recreated, strict=True) if recreated else ((), ())
+    again = pa.table([pa.array(each, pa.string()) for each in names], names=["cluster", "topic"])
+    return {**new, **{f"old_{n}": t for n, t in old.items()}, "pairs": pa.table(pairs), "recreated": again}
+
+
+def observed(tables, cluster, number):
+    """Returns what a snapshot shows of the partitions of a cluster, as they are stored."""
+    states, topics = (
+        tables[name].filter(pc.equal(tables[name]["cluster"], cluster)).sort_by([(by, "ascending") for by in keys])
+        for name, keys in (("partitions", ("topic", "partition")), ("topics", ("topic",)))
+    )
+    return Observed(ms_of(number), states.select([*STATES]), topics.select([*IDENTITY]))
+
+
+def partitions_changed(clusters, before, now, number):
+    """Returns (rows of `partition_changes` of the next night, (cluster, topic) of topics that were created again)."""
+    days = [FIRST + timedelta(days=n) for n in (number, number + 1)]
+    old, new = (clusters.tables(taken, day) for taken, day in zip((before, now), days, strict=True))
+    found = {c: changes(c, observed(old, c, number), observed(new, c, number + 1)) for c in CLUSTERS}
+    again = [(c, topic) for c, each in found.items() for topic in sorted(each.recreated)]
+    return on_day(pa.concat_tables([each.rows for each in found.values()]), days[1]), again
+
+
+def on_day(rows, day):
+    """Returns the rows as a reader of the table sees them."""
+    for at, (name, kind) in enumerate(KEY):
+        rows = rows.add_column(at, name, pa.array([day if name == "day" else "r"] * rows.num_rows, kind))
+    return rows

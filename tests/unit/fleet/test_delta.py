@@ -275,7 +275,8 @@ def test_numbers_have_a_unit_where_they_have_one():
         ("groups", "partition"),
         ("brokers", "port"),
         ("findings", "rank"),
-        ("transitions", "partition"),
+        ("partition_changes", "partition"),
+        ("partition_changes", "record"),
         ("episodes", "worst"),
     }
 
