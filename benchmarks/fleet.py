@@ -99,7 +99,7 @@ def main() -> None:
             place = store(asked.store or Path(folder), rows, asked.processes)
             print(row(place, rows, asked.processes, asked.runs, prevention=asked.prevention), flush=True)
     # Of a fleet's nights all but the first have one before them.
-    both_nights(max(1, asked.rows[-1] // WIDTH), WIDTH, ("",))
+    both_nights((max(1, asked.rows[-1] // WIDTH), WIDTH, False), ("",))
 
 
 def store(root: Path, rows: int, processes: int, *, sick: float = 0.001, dead_every: int = 0, large: int = 0) -> Path:

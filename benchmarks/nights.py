@@ -1,9 +1,11 @@
 """An audit of the first night and one of the second, after a restart of one broker in each cluster, on both engines.
 
-python -m benchmarks.nights [--clusters 100] [--partitions 10000] [--driver-memory 1g] [--store FOLDER]
+python -m benchmarks.nights [--clusters 100] [--partitions 10000] [--driver-memory 1g] [--store FOLDER] [--scattered]
 
 A fleet has one first night and 364 others a year. Every measurement is a whole command, start to exit; each engine has
-a store of its own. Peak memory is that of `benchmarks.spark`.
+a store of its own. Peak memory is that of `benchmarks.spark`. With `--scattered`, replicas are placed as by rack-aware
+placement; else on a ring, which compresses better than any real cluster. Bytes are those of the tables on the disk: one
+night of `partitions` and of all tables of a run, and of `partition_changes` on the first and on the second night.
 """
 
 from __future__ import annotations
@@ -25,23 +27,30 @@ def main() -> None:
     given.add_argument("--partitions", type=int, default=10_000)
     given.add_argument("--driver-memory", default="1g")
     given.add_argument("--store", type=Path)
+    given.add_argument("--scattered", action="store_true")
+    given.add_argument("--engines", nargs="*", default=["", "local[2]"])
     asked = given.parse_args()
-    both_nights(asked.clusters, asked.partitions, ("", "local[2]"), asked.driver_memory, asked.store)
+    size = (asked.clusters, asked.partitions, asked.scattered)
+    both_nights(size, asked.engines, asked.driver_memory, asked.store)
 
 
-def both_nights(
-    clusters: int, partitions: int, masters: Sequence[str], memory: str = "1g", store: Path | None = None
-) -> None:
-    """Prints a row for each master of Spark; "" is the embedded engine."""
-    print("| engine | night 1, s | peak MB | night 2, s | peak MB | night 2 / night 1 | changes |")
-    print("|---|---|---|---|---|---|---|")
+Size = tuple[int, int, bool]
+
+
+def both_nights(size: Size, masters: Sequence[str], memory: str = "1g", store: Path | None = None) -> None:
+    """Prints a row for each master of Spark; "" is the embedded engine.
+
+    `size` has the number of clusters, that of the partitions of each, and whether their replicas are scattered.
+    """
+    print("| engine | night 1, s | peak MB | night 2, s | peak MB | night 2 / night 1 | changes | MB | 90 nights |")
+    print("|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="kfix-nights-") as folder:
         for master in masters:
             name, settings = master or "embedded", {"spark.driver.memory": memory} if master else {}
-            print(_row(name, (store or Path(folder)) / name, master, settings, (clusters, partitions)), flush=True)
+            print(_row(name, (store or Path(folder)) / name, master, settings, size), flush=True)
 
 
-def _row(name: str, place: Path, master: str, settings: dict[str, str], size: tuple[int, int]) -> str:
+def _row(name: str, place: Path, master: str, settings: dict[str, str], size: Size) -> str:
     took = []
     for night in (0, 1):
         _write(place, night, *size)
@@ -49,23 +58,34 @@ def _row(name: str, place: Path, master: str, settings: dict[str, str], size: tu
     (first, one), (second, two) = took
     return (
         f"| {name} | {first:.1f} | {one['mb']:.0f} | {second:.1f} | {two['mb']:.0f} | {second / first:.2f}x"
-        f" | {_changes(place)} |"
+        f" | {_stored(place)} |"
     )
 
 
-def _write(place: Path, night: int, clusters: int, partitions: int) -> None:
+def _write(place: Path, night: int, clusters: int, partitions: int, scattered: bool) -> None:
     from kfix.fleet.synthetic import fleet, write_fleet  # noqa: PLC0415
 
-    several = [replace(c, day_number=night, deaths=2 * night) for c in fleet(clusters, partitions, dead_every=0)]
+    every = fleet(clusters, partitions, dead_every=0, scattered=scattered)
+    several = [replace(c, day_number=night, deaths=2 * night) for c in every]
     write_fleet(str(place), DAY + timedelta(days=night), RUN, several, processes=2)
 
 
-def _changes(place: Path) -> int:
+def _stored(place: Path) -> str:
+    """Returns the changes of the second night, the bytes, and those of 90 such nights to 90 times a night of a run."""
     from kfix.fleet.store.delta import StoreTable  # noqa: PLC0415
-    from kfix.fleet.store.history_tables import TRANSITIONS  # noqa: PLC0415
+    from kfix.fleet.store.history_tables import PARTITION_CHANGES  # noqa: PLC0415
     from kfix.fleet.store.places import place_of  # noqa: PLC0415
+    from kfix.fleet.store.tables import COLLECTED, PARTITIONS  # noqa: PLC0415
 
-    return sum(file.rows for file in StoreTable(place_of(place), TRANSITIONS).files())
+    night = DAY + timedelta(days=1)
+    run = [f for spec in COLLECTED for f in StoreTable(place_of(place), spec).files(lambda day, _: day == night)]
+    rows = sum(f.size for f in run if f"/{PARTITIONS.name}/" in f.place.path)
+    whole = sum(f.size for f in run)
+    changes = StoreTable(place_of(place), PARTITION_CHANGES).files()
+    first, then = (sum(f.size for f in changes if (f.day == night) is later) for later in (False, True))
+    count = sum(f.rows for f in changes if f.day == night)
+    megabytes = " + ".join(f"{size / 1e6:.1f}" for size in (rows, whole - rows, first, then))
+    return f"{count} | {megabytes} | {(whole + first + 89 * then) / (90 * whole):.2f}x"
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ def main() -> None:
             place = store(asked.store or Path(folder), rows, 2, sick=asked.sick, dead_every=asked.dead_every)
             print(_row(place, rows, asked.runs), flush=True)
         # Of a fleet's nights all but the first have one before them.
-        both_nights(max(1, asked.rows[-1] // WIDTH), WIDTH, ("", "local[2]"))
+        both_nights((max(1, asked.rows[-1] // WIDTH), WIDTH, False), ("", "local[2]"))
         if not asked.no_settings:
             _settings(store(asked.store or Path(folder), asked.rows[0], 2), asked.runs)
 

@@ -35,6 +35,8 @@ _OF_A_STATEMENT: Final = (
     duckdb.PermissionException,
     duckdb.SyntaxException,
 )
+#: The memory of a statement, whatever the size of the machine; it writes what takes more to the temporary folder.
+_MEMORY: Final = "2GB"
 ONE_SELECT: Final = "only a single SELECT, WITH, DESCRIBE or SHOW statement is allowed"
 
 
@@ -69,7 +71,8 @@ class EmbeddedEngine:
         with tempfile.TemporaryDirectory(prefix="kfix-query-") as spill, duckdb.connect() as db:
             # DuckDB spills to a temporary folder of its own, never to the current directory.
             # In the time zone that Spark's sessions have, too.
-            for name, value in (("threads", self._processes), ("temp_directory", spill), ("TimeZone", "UTC")):
+            settings = {"threads": self._processes, "memory_limit": _MEMORY, "temp_directory": spill, "TimeZone": "UTC"}
+            for name, value in settings.items():
                 db.execute(f"SET {name} = {_text(str(value))}")
             try:
                 _one_select(db, sql)

@@ -85,7 +85,7 @@ def delete_old(root: StoreLocation, found: Sequence[Old]) -> None:
 
 
 def _forget(root: StoreLocation, until: date) -> None:
-    """Deletes the states that ended by then: what the partitions were on that day, and all later changes, stay known."""
+    """Deletes the states that ended by then: what the partitions were on that day, and later, stays known."""
     table, engine = StoreTable(root, PARTITION_CHANGES), EmbeddedEngine(1)
     old = table.files(lambda day, _run: day <= until)
     rows = stored_rows(root, PARTITION_CHANGES, old)

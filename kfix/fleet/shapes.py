@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Final, NamedTuple
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -29,8 +30,8 @@ SICKNESSES: Final[Mapping[str, int]] = {
 
 
 class PartitionShape(NamedTuple):
-    """The state that partitions share. `kind` is the name of an internal topic, or `plain`; `start` is the index of the
-    first replica's broker in the ring.
+    """The state that partitions share. `kind` is the name of an internal topic, or `plain`; `start` is the index of
+    its replicas in `SyntheticCluster.placements`.
     """
 
     kind: str
@@ -47,7 +48,9 @@ class SyntheticCluster:
     so that a history has new, persisting and fixed findings. `taken_at` is the time of day 0 in seconds since the
     epoch. `settings` are extra broker settings. `deaths` is how often the last broker of the ring has died or returned
     so far: the records of its partitions are written each time. They get a new leader epoch when it dies; those that it
-    leads get another one when it returns. Raises UsageError for values out of range.
+    leads get another one when it returns. With `scattered`, replicas are on any brokers of different racks, as Kafka's
+    rack-aware placement and years of moves leave them; else on neighbours in the ring. Raises UsageError for values out
+    of range.
     """
 
     name: str
@@ -62,6 +65,7 @@ class SyntheticCluster:
     day_number: int = 0
     settings: tuple[tuple[str, str], ...] = ()
     deaths: int = 0
+    scattered: bool = False
 
     def __post_init__(self) -> None:
         well = self.partitions >= 0 and 0 <= self.sick <= 1 and 0 <= self.dead < self.brokers and self.racks >= 0
@@ -79,6 +83,15 @@ class SyntheticCluster:
     def ring(self) -> tuple[int, ...]:
         """The brokers in an order in which neighbours are in different racks."""
         return tuple(range(1, self.brokers + 1))
+
+    @cached_property
+    def placements(self) -> tuple[tuple[int, ...], ...]:
+        """The brokers of each possible placement of three replicas, the preferred leader first."""
+        factor = min(3, self.brokers)
+        racks = max(self.racks, factor)
+        if not self.scattered:
+            return tuple(tuple(self.ring[(at + i) % self.brokers] for i in range(factor)) for at in range(self.brokers))
+        return tuple(p for p in permutations(self.ring, factor) if len({b % racks for b in p}) == factor)
 
     @cached_property
     def live(self) -> frozenset[int]:
@@ -107,21 +120,27 @@ class SyntheticCluster:
         places: list[int] = []
         for topic, size in self.topics.items():
             kind = topic if topic in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC} else PLAIN
-            first = rng.randrange(self.brokers)
-            ring = [
-                known.setdefault(PartitionShape(kind, (first + p) % self.brokers, _WELL), len(known))
-                for p in range(min(size, self.brokers))
-            ]
+            starts = self._starts(rng, size)
+            several = {start: PartitionShape(kind, start, _WELL) for start in dict.fromkeys(starts)}
+            numbers = {start: known.setdefault(shape, len(known)) for start, shape in several.items()}
             at = len(places)
-            places += (ring * (size // len(ring) + 1))[:size]
+            places += [numbers[start] for start in starts]
             for p in range(size) if ill else ():
                 if at + p in ill:
-                    shape = PartitionShape(kind, (first + p) % self.brokers, ill[at + p])
+                    shape = PartitionShape(kind, starts[p], ill[at + p])
                     places[at + p] = known.setdefault(shape, len(known))
         used = sorted(set(places))
         order = {old: new for new, old in enumerate(used)}
         shapes = [*known]
         return [shapes[i] for i in used], [order[i] for i in places]
+
+    def _starts(self, rng: random.Random, size: int) -> list[int]:
+        """Returns the placement of each partition of a topic."""
+        count = len(self.placements)
+        first = rng.randrange(count)
+        if self.scattered:
+            return [rng.randrange(count) for _ in range(size)]
+        return ([(first + p) % count for p in range(min(size, count))] * (size // count + 1))[:size]
 
     @property
     def _ill(self) -> Mapping[int, str]:

@@ -116,20 +116,27 @@ def write_fleet(
 
 
 def fleet(
-    clusters: int, partitions: int = 10_000, *, seed: int = 0, sick: float = 0.001, dead_every: int = 10
+    clusters: int,
+    partitions: int = 10_000,
+    *,
+    seed: int = 0,
+    sick: float = 0.001,
+    dead_every: int = 10,
+    scattered: bool = False,
 ) -> list[SyntheticCluster]:
     """Returns synthetic clusters with that many partitions each; every `dead_every`-th has a dead broker (0: none)."""
     rng = random.Random(f"{seed}/fleet")  # noqa: S311 - not for secrets
     return [
-        SyntheticCluster(f"cluster-{i:04}", partitions, rng.choice((6, 9, 12, 18)), 3, sick, dead, seed=seed)
+        SyntheticCluster(
+            f"cluster-{i:04}", partitions, rng.choice((6, 9, 12, 18)), 3, sick, dead, seed=seed, scattered=scattered
+        )
         for i in range(clusters)
         for dead in [int(dead_every > 0 and i % dead_every == dead_every - 1)]
     ]
 
 
 def _replicas(shape: PartitionShape, cluster: SyntheticCluster) -> tuple[int, ...]:
-    factor = 1 if shape.sickness == "one-replica" else min(3, cluster.brokers)
-    return tuple(cluster.ring[(shape.start + i) % cluster.brokers] for i in range(factor))
+    return cluster.placements[shape.start][: 1 if shape.sickness == "one-replica" else None]
 
 
 def _state(shape: PartitionShape, cluster: SyntheticCluster) -> tuple[Assignment, PartitionState, PartitionView]:

@@ -34,8 +34,8 @@ def query(
     """Query the store in SQL: kfix audit query "SELECT cluster, score FROM clusters ORDER BY score LIMIT 5".
 
     Tables: partitions, topics, brokers, groups, sources and snapshots (of the last run), findings, clusters,
-    transitions, episodes and audits (of the last days), runs. docs/tables.md explains the columns, `DESCRIBE findings`
-    lists them. A query cannot write.
+    transitions, episodes and audits (of the last days), runs, partition_changes, and the view partition_history.
+    docs/tables.md explains the columns, `DESCRIBE findings` lists them. A query cannot write.
     """
     if json_output and csv:
         raise UsageError("use either --json or --csv")

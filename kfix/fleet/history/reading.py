@@ -48,6 +48,8 @@ from kfix.fleet.stored import stored_rows
 
 #: Seconds after which a cluster that no audit includes any more counts as unknown.
 _AWAY: Final = 2 * 86_400
+#: Days after the first of which something may have changed on three days.
+_FLAPS_WITHIN: Final = 2
 #: The choice of a report.
 EVERYTHING: Final = HistoryChoice()
 #: A broker explains its partitions, so it comes first.
@@ -214,6 +216,8 @@ class _Reader:
         return (*still, *ended)
 
     def _flapping(self) -> tuple[Flapping, ...]:
+        if (self._audits[-1].day - self._audits[0].day).days < _FLAPS_WITHIN:
+            return ()
         rows = self._about_chosen(reading_sql.FLAPPING, self._changes())
 
         def order(each: Flapping) -> tuple[Any, ...]:

@@ -65,13 +65,16 @@ ORDER BY p.valid_from, COALESCE(p.version, -1), COALESCE(p.epoch, -1), COALESCE(
 #: and a snapshot saw counts once, since each is compared with the last known one. A write of ZooKeeper's record with
 #: the same epoch is one of the ISR.
 _COUNTED: Final = f"""
-known AS (
-  SELECT p.cluster, p.topic, p.partition, p.day, p.why, p.leader, p.epoch, p.version, array_sort(p.isr) AS isr,
-         p.leader_before, p.epoch_before, p.version_before, array_sort(p.isr_before) AS isr_before,
-         LAG(p.why) OVER w AS last_why, LAG(p.leader) OVER w AS last_leader, LAG(p.epoch) OVER w AS last_epoch,
-         LAG(p.version) OVER w AS last_version, array_sort(LAG(p.isr) OVER w) AS last_isr
+states AS (
+  SELECT p.cluster, p.topic, p.partition, p.day, p.valid_from, p.record, p.source, p.why, p.leader, p.epoch, p.version,
+         CAST(array_sort(p.isr) AS STRING) AS isr, p.leader_before, p.epoch_before, p.version_before,
+         CAST(array_sort(p.isr_before) AS STRING) AS isr_before
   FROM partition_changes p JOIN chosen c ON c.cluster = p.cluster
   WHERE p.leader IS NOT NULL AND p.why <> 'first'
+), known AS (
+  SELECT p.*, LAG(p.why) OVER w AS last_why, LAG(p.leader) OVER w AS last_leader, LAG(p.epoch) OVER w AS last_epoch,
+         LAG(p.version) OVER w AS last_version, LAG(p.isr) OVER w AS last_isr
+  FROM states p
   WINDOW w AS ({_IN_ORDER})
 ), compared AS (
   SELECT cluster, topic, partition, day, leader, epoch, version, isr,

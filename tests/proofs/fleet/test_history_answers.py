@@ -173,7 +173,7 @@ def test_the_page_shows_what_is_open_first(found):
     assert lines[1] == f"20 audits, {day_of(0)} to {day_of(DAYS - 1)}"
     assert "1 cluster not part of the last audit: renamed, removed, or not chosen: old" in text
     assert f"  WARNING {LAGS} on a (team-a): since {day_of(19)}, in 1 audit; reopened, 3 earlier episodes" in text
-    assert "broker 6 of a: 0.4 changes a day, 7 in 7 audits (gone 4, back 3)" in text
+    assert "broker 6 of a: 0.4 changes a day, 7 on 7 days (gone 4, back 3)" in text
     assert "b: 174 partitions, +6.00 a day (+6.00 to +6.00) over 19 days" in text
     assert max(map(len, lines)) <= 120
 

@@ -23,6 +23,7 @@ SAMPLES = [
     SyntheticCluster("none", 0),
     SyntheticCluster("later", 500, sick=0.1, day_number=5, seed=6),
     SyntheticCluster("worst", 400, sick=1.0, dead=3),
+    SyntheticCluster("scattered", 600, sick=0.02, dead=1, deaths=1, scattered=True),
 ]
 
 
