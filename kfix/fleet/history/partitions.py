@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kfix.core.errors import KfixError
-from kfix.core.saved.format import decode
+from kfix.core.saved.files import decode
 from kfix.fleet.engine import Engine
 from kfix.fleet.history.changes import IDENTITY, STATES, Eligible, Observed, changes
 from kfix.fleet.store.audits import Audit
