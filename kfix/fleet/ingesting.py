@@ -114,7 +114,7 @@ class _Ring:
             if before is not None and last is not None and (record.quiet or _is_same(last, snapshot)):
                 before = replace(before, at_ms=at_ms)
                 continue
-            now = _observed(snapshot, at_ms)
+            now = observed(snapshot, at_ms)
             if now.states.num_rows:
                 yield changes(self._cluster, before, now, why=FIRST, record=record.sequence).rows
                 before, last = now, snapshot
@@ -140,8 +140,7 @@ class _Ring:
         files = self._table.files(lambda of, run: (of, run) == (day, self._run))
         if len(files) >= _SMALL_FILES:
             rows, files = pa.concat_tables([*map(_read, files), rows]), []
-        root = self._root.path if self._root.local else str(self._root)
-        new = RunTable(root, PARTITION_CHANGES, day, self._run)(iter(rows.to_batches()))
+        new = RunTable.at(self._root, PARTITION_CHANGES, day, self._run)(iter(rows.to_batches()))
         kept = (NewFile(f.place.path.rpartition("/")[2], f.size, f.rows, f.clusters) for f in files)
         self._table.replace(day, self._run, [*kept, *new])
 
@@ -156,7 +155,7 @@ def _read(file: TableFile) -> Any:
         return pq.read_table(opened, schema=PARTITION_CHANGES.file_schema)
 
 
-def _observed(snapshot: Snapshot, at_ms: int) -> Observed:
+def observed(snapshot: Snapshot, at_ms: int) -> Observed:
     states = states_of_partitions(snapshot).select([*STATES])
     created = {} if snapshot.zookeeper is None else snapshot.zookeeper.topics_created
     names = pc.unique(states["topic"]).to_pylist()

@@ -97,13 +97,9 @@ def _forget(root: StoreLocation, until: date) -> None:
         found = engine.query(f"{LAST_STATES} ORDER BY cluster, topic, partition", given)
         for (day, run), written in kept.items():
             mine = found.filter(pc.and_(pc.equal(found["day"], day), pc.equal(found["run"], run)))
-            written.extend(_run_table(root, day, run)(iter(mine.to_batches())))
+            written.extend(RunTable.at(root, PARTITION_CHANGES, day, run)(iter(mine.to_batches())))
     for (day, run), written in kept.items():
         table.replace(day, run, written)
-
-
-def _run_table(root: StoreLocation, day: date, run: str) -> RunTable:
-    return RunTable(root.path if root.local else str(root), PARTITION_CHANGES, day, run)
 
 
 def _stored(root: StoreLocation, kind: str, last: TableSpec, specs: Sequence[TableSpec]) -> list[Old]:

@@ -246,7 +246,11 @@ class RunTable:
 
     @classmethod
     def of(cls, run: Run, spec: TableSpec) -> RunTable:
-        return cls(run.root.path if run.root.local else str(run.root), spec, run.day, run.id)
+        return cls.at(run.root, spec, run.day, run.id)
+
+    @classmethod
+    def at(cls, root: StoreLocation, spec: TableSpec, day: date, run: str) -> RunTable:
+        return cls(root.path if root.local else str(root), spec, day, run)
 
     def remove(self, files: Iterable[NewFile]) -> None:
         """Deletes files that are not committed."""
