@@ -15,6 +15,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         "kfix.watch.cli:watch",
         "Watch a cluster: take a snapshot every few seconds, record it, and show what is new, worse or fixed.",
     ),
+    "canary": Command(
+        "kfix.canary.cli:canary",
+        "Prove by a client that a cluster works: produce and consume through leaders, and join groups of coordinators.",
+    ),
     "explain": Command(
         "kfix.diagnose.cli.explain:explain",
         "Explain a finding: why it matters, how kfix knows, the remedies, and what not to do.",

@@ -16,6 +16,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "watch -b broker1:9092 --every 15s --recorder ring --notify notify.yaml",
         "watch -c orders-eu --until healthy --within 10m",
     ),
+    "canary": (
+        "canary -b broker1:9092 --create-topic",
+        "canary -c orders-eu --partition 3 --rounds 10 -o json",
+    ),
     "explain": ("explain KFX101", "explain coordinator-stuck"),
     "completion": ("completion bash",),
     "schema": ("schema diagnosis", "schema inventory"),

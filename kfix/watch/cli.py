@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from kfix.canary.model import NAME as CANARY_TOPIC
+from kfix.canary.model import CanaryOptions
 from kfix.core.diagnosis.finding import CANNOT_TELL, HEALTHY
 from kfix.core.errors import UsageError
 from kfix.core.timing import TIMING
@@ -27,6 +29,7 @@ from kfix.front.reaching import ClusterOptions, is_given, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import reader_is_gone, say, say_json
 from kfix.front.times import moment
+from kfix.watch.canary import CanaryRequest
 from kfix.watch.loop import Output, WatchOptions, is_healthy, verdict_of
 from kfix.watch.model import WatchState
 from kfix.watch.report.json_turn import WatchJson
@@ -81,6 +84,18 @@ def watch(
         Path | None,
         typer.Option("--notify", metavar="FILE", help="Send changes to the receivers in this file."),
     ] = None,
+    canary: Annotated[
+        float | None,
+        typer.Option(
+            "--canary",
+            parser=duration,
+            metavar="TIME",
+            help="Make a round of kfix canary this often; its results are metrics of --exporter.",
+        ),
+    ] = None,
+    canary_topic: Annotated[
+        str, typer.Option("--canary-topic", metavar="NAME", help="The topic of the canary; it must exist.")
+    ] = CANARY_TOPIC,
     from_recorder: Annotated[
         Path | None,
         typer.Option("--from-recorder", metavar="DIR", help="Show the changes in a recording; no cluster is read."),
@@ -111,6 +126,7 @@ def watch(
         raise UsageError("--every must be 1 to 3600 seconds")
     if not all(0 <= seconds <= _LONGEST for seconds in (debounce, restart_grace, transaction_grace)):
         raise UsageError(f"--debounce, --restart-grace and --transaction-grace must be 0 to {_LONGEST} seconds")
+    canarying = _canarying(canary, canary_topic, exporter)
     if from_recorder is None and until not in (None, "healthy"):
         raise UsageError(f"--until: {until!r} is not known", hint="the only condition is: --until healthy")
     if (within is not None and not within > 0) or (snapshots is not None and snapshots < 1):
@@ -138,12 +154,20 @@ def watch(
         most=snapshots,
         name=access.name or reach.address,
     )
-    request = WatchRequest(options, recorder, size_of(keep_size), keep_hours, exporter, notify)
+    request = WatchRequest(options, recorder, size_of(keep_size), keep_hours, exporter, notify, canarying)
     # A script that requested this reads 0 as healthy.
     signal.signal(signal.SIGTERM, partial(_end, HEALTHY if until is None else CANNOT_TELL))
     in_context = partial(as_the_inventory_says, access=access)
     show = view.show if recorder or exporter or notify else _until_unread(view.show, healthy=until is not None)
     raise typer.Exit(watch_cluster(the_app(ctx), access, request, [show], in_context))
+
+
+def _canarying(every: float | None, topic: str, exporter: str | None) -> CanaryRequest | None:
+    if every is None:
+        return None
+    if exporter is None or not 1 <= every <= _LONGEST:
+        raise UsageError(f"--canary is 1 to {_LONGEST} seconds, and needs --exporter for its results")
+    return CanaryRequest(every, CanaryOptions(topic=topic))
 
 
 def _until_unread(show: Output, *, healthy: bool) -> Output:

@@ -140,6 +140,36 @@ class ReceiverState:
 
 
 @dataclass(frozen=True, slots=True)
+class CanaryCount:
+    """What a canary has met at one leader or coordinator since the watch began.
+
+    `seconds` is the time of the last try, None if it failed; `total` are those of all tries that worked. `broker` is -1
+    without a leader.
+    """
+
+    kind: str
+    broker: int = -1
+    tries: int = 0
+    failures: int = 0
+    seconds: float | None = None
+    total: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryState:
+    """`up`: everything worked in the last round, None before the first; `error` is why no round can be made.
+
+    `counts` are by partition.
+    """
+
+    up: bool | None = None
+    error: str = ""
+    rounds: int = 0
+    at: float = 0.0
+    counts: Mapping[str, CanaryCount] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class WatchState:
     """Everything that the outputs of a watch show after a round.
 
@@ -177,4 +207,5 @@ class WatchState:
     recorder: RecorderState | None = None
     receivers: tuple[ReceiverState, ...] = ()
     exporter: str = ""
+    canary: CanaryState | None = None
     maintenance: str = ""

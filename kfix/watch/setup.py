@@ -17,6 +17,7 @@ from kfix.watch.turns import compare, lose
 
 if TYPE_CHECKING:
     from kfix.core.application import App
+    from kfix.watch.canary import CanaryRequest
     from kfix.watch.notify.settings import Receiver
 
 SMALLEST_RING = 1_000_000
@@ -26,6 +27,7 @@ SMALLEST_RING = 1_000_000
 class WatchRequest:
     """Further outputs of a watch; None: not requested.
 
+    `canary` is how often a client of its own makes a round, and what it tries.
     `recorder` is the folder of its ring, bounded by `size` bytes and `hours`; `exporter` is the address of its metrics,
     `notify` the file of receivers.
     """
@@ -36,6 +38,7 @@ class WatchRequest:
     hours: float = 48.0
     exporter: str | None = None
     notify: Path | None = None
+    canary: CanaryRequest | None = None
 
 
 def watch(
@@ -67,12 +70,22 @@ def watch(
 
             notifying = Notifying(receivers)
             opened.callback(notifying.close)
+        canary = None
+        if request.canary is not None:
+            from kfix.watch.canary import CanaryThread  # noqa: PLC0415 - as above
+
+            canary = CanaryThread(access.target(), request.canary)
+            opened.callback(canary.close)
+
+        def present() -> WatchState:
+            return latest[0] if canary is None else replace(latest[0], canary=canary.state)
+
         url = ""
         if request.exporter is not None:
             from kfix.watch.exporter import Exporter  # noqa: PLC0415 - only who is scraped
             from kfix.watch.report.metrics import watch_metrics  # noqa: PLC0415
 
-            exporter = Exporter(request.exporter, lambda: watch_metrics(latest[0], app.clock.now()))
+            exporter = Exporter(request.exporter, lambda: watch_metrics(present(), app.clock.now()))
             opened.callback(exporter.close)
             url = exporter.url
 

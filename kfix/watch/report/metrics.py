@@ -16,7 +16,7 @@ from kfix.watch.model import WatchState
 
 def watch_metrics(state: WatchState, now: float) -> str:
     """Returns the exposition text at `now` (seconds since the epoch) of the state after the last snapshot."""
-    return exposition([*_of_cluster(state, now), *_of_reading(state), *_of_watch(state)])
+    return exposition([*_of_cluster(state, now), *_of_reading(state), *_of_watch(state), *_of_canary(state)])
 
 
 def _of_cluster(state: WatchState, now: float) -> Iterator[Family]:
@@ -83,6 +83,34 @@ def _of_watch(state: WatchState) -> Iterator[Family]:
         for outcome, count in (("delivered", receiver.delivered), ("given_up", receiver.failed)):
             sent.append(({**here, "receiver": receiver.name, "outcome": outcome}, count))
     yield _counter("notifications_total", "Messages to a receiver of notifications by outcome.", sent)
+
+
+def _of_canary(state: WatchState) -> Iterator[Family]:
+    if (canary := state.canary) is None:
+        return
+    here = {"cluster": state.name}
+    up: list[Sample] = [] if canary.up is None and not canary.error else [(here, int(bool(canary.up)))]
+    yield _gauge("canary_up", "1: every try of the canary's last round worked.", up)
+    yield _counter("canary_rounds_total", "Rounds of the canary since the watch began.", [(here, canary.rounds)])
+    last: list[Sample] = [(here, canary.at)] if canary.rounds else []
+    yield _gauge("canary_last_round_timestamp_seconds", "Time of the canary's last round.", last)
+    rows = [({**here, "kind": each.kind, "partition": name}, each) for name, each in canary.counts.items()]
+    success: list[Sample] = [
+        ({**labels, "broker": str(each.broker)}, int(each.seconds is not None)) for labels, each in rows
+    ]
+    yield _gauge("canary_success", "1: the last try at this leader or coordinator worked.", success)
+    yield _counter("canary_tries_total", "Tries of the canary.", [(labels, each.tries) for labels, each in rows])
+    failures: list[Sample] = [(labels, each.failures) for labels, each in rows]
+    yield _counter("canary_failures_total", "Tries of the canary that failed.", failures)
+    for kind, name, text in (
+        ("leader", "canary_end_to_end_seconds", "from the producer to the consumer"),
+        ("coordinator", "canary_join_seconds", "until a member had joined its group"),
+    ):
+        own = [(labels, each) for labels, each in rows if each.kind == kind]
+        latest = [(labels, each.seconds) for labels, each in own if each.seconds is not None]
+        yield _gauge(name, f"Time of the last try {text}; absent if it failed.", latest)
+        totals: list[Sample] = [(labels, round(each.total, 6)) for labels, each in own]
+        yield _counter(f"{name}_total", f"Sum of the times of all tries that worked, {text}.", totals)
 
 
 def _gauge(name: str, text: str, samples: list[Sample]) -> Family:
