@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from kfix.canary.course import Course, course_of, read_metadata
-from kfix.canary.librdkafka import client, settings_of
+from kfix.canary.librdkafka import settings_of
 from kfix.canary.model import NAME, CanaryOptions, CanaryResult, CanaryRound, CoordinatorTry, met
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 #: Members that join at once: each has threads and connections of its own.
 _MOST_AT_ONCE: Final = 8
-_TOPIC_SETTINGS: Final = {"retention.ms": "3600000"}
 _PAUSE: Final = 0.1
 _LAST_SECONDS: Final = 5.0
 
@@ -31,8 +31,6 @@ class Canary:
     """An open canary. Raises UsageError for settings that librdkafka lacks, UnreachableError if no broker answers."""
 
     def __init__(self, target: Target, options: CanaryOptions) -> None:
-        from confluent_kafka.admin import AdminClient  # noqa: PLC0415 - takes long to import
-
         self._target, self._options = target, options
         self._settings = settings_of(target, options.within)
         self.course: Course = course_of(read_metadata(target, options.topic, target.timeout), options)
@@ -43,7 +41,6 @@ class Canary:
         self._attempted: set[str] = set()
         self._rounds = 0
         self._records: Any = None
-        self._admin = client(AdminClient, self._settings)
 
     def __enter__(self) -> Self:
         from kfix.canary.records import RecordTrips  # noqa: PLC0415 - takes long to import
@@ -98,23 +95,13 @@ class Canary:
         from kfix.canary.groups import delete_groups  # noqa: PLC0415 - takes long to import
 
         joined = {*self._undeleted, *groups}
-        self._undeleted = delete_groups(self._admin, joined, self._options.within)
+        self._undeleted = delete_groups(self._settings, joined, self._options.within)
         self._attempted -= joined
 
     def _create_topic(self) -> None:
-        from confluent_kafka import KafkaException  # noqa: PLC0415 - takes long to import
-        from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415
+        from kfix.canary.topics import create_topic  # noqa: PLC0415 - takes long to import
 
-        name, assignment = self._options.topic, [list(each) for each in self.course.new]
-        topic = NewTopic(
-            name, num_partitions=len(assignment), replica_assignment=assignment, config=dict(_TOPIC_SETTINGS)
-        )
-        try:
-            self._admin.create_topics([topic], operation_timeout=self._options.within)[name].result()
-        except KafkaException as failed:
-            raise UnreachableError(
-                f"topic {name} cannot be created: {failed.args[0].str()}", hint="docs/canary.md lists the rights"
-            ) from None
+        create_topic(self._settings, self._options.topic, self.course.new, self._options.within)
         self._wait(lambda seen: all(seen.get(tp, -1) == leader for tp, leader in self.course.leaders.items()))
 
     def _clean(self) -> None:
@@ -125,30 +112,27 @@ class Canary:
             from kfix.canary.groups import delete_groups  # noqa: PLC0415 - takes long to import
 
             # A coordinator that does not answer has no such group, or forgets it.
-            delete_groups(self._admin, self._attempted, min(self._options.within, _LAST_SECONDS))
+            delete_groups(self._settings, self._attempted, min(self._options.within, _LAST_SECONDS))
         if self.course.new:
             self._delete_topic()
 
     def _delete_topic(self) -> None:
-        from confluent_kafka import KafkaError, KafkaException  # noqa: PLC0415 - takes long to import
+        from kfix.canary.topics import delete_topic  # noqa: PLC0415 - takes long to import
 
         name = self._options.topic
-        try:
-            self._admin.delete_topics([name], operation_timeout=self._options.within)[name].result()
-        except KafkaException as failed:
-            if failed.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                self._topic_left = f"topic {name}: {failed.args[0].str()}"
-                return
-        if not self._wait(lambda seen: not any(tp.topic == name for tp in seen)):
-            self._topic_left = f"topic {name}: its deletion has not ended"
+        why = delete_topic(self._settings, name, self._options.within)
+        if not why and not self._wait(lambda seen: not any(tp.topic == name for tp in seen)):
+            why = "its deletion has not ended"
+        self._topic_left = f"topic {name}: {why}" if why else ""
 
     def _wait(self, holds: Callable[[Mapping[TopicPartition, int]], bool]) -> bool:
         """Waits until the brokers' metadata is so, for `within` at most; returns whether it is."""
         ends = time.monotonic() + self._options.within
         while True:
-            answer = read_metadata(self._target, self._options.topic, self._target.timeout)
-            if holds({tp: view.leader for tp, view in answer.partitions.items()}):
-                return True
+            with contextlib.suppress(UnreachableError):
+                answer = read_metadata(self._target, self._options.topic, self._target.timeout)
+                if holds({tp: view.leader for tp, view in answer.partitions.items()}):
+                    return True
             if time.monotonic() >= ends:
                 return False
             time.sleep(_PAUSE)

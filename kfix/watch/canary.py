@@ -10,7 +10,7 @@ from typing import Final
 
 from kfix.canary.canary import Canary
 from kfix.canary.model import CanaryOptions, CanaryRound, CoordinatorTry, LeaderTry
-from kfix.core.errors import KfixError, UnreachableError
+from kfix.core.errors import UnreachableError
 from kfix.core.target import Target
 from kfix.watch.model import CanaryCount, CanaryState
 
@@ -49,7 +49,7 @@ class CanaryThread:
             try:
                 with Canary(self._target, self._request.options) as canary:
                     self._rounds(canary)
-            except KfixError as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is: the metrics must not stay as they were
                 self.state = replace(self.state, up=False, error=str(error))
                 self._ended.wait(self._request.every)
 

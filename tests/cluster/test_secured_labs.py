@@ -6,6 +6,7 @@
 import itertools
 import json
 import os
+import tarfile
 from datetime import timedelta
 from pathlib import Path
 
@@ -67,6 +68,13 @@ def test_inline_pem_with_its_secrets_in_another_file_reads_everything(lab, kfix,
     assert not any(secret in said.out + missing.out + missing.err for secret in secrets_of(lab))
 
 
+def test_a_canary_connects_with_the_same_client_properties(lab, kfix):
+    for file in lab.client_files:
+        said = kfix.run("canary", "--create-topic", "--command-config", file, "--json")
+        assert [each["failures"] for each in said.json["leaders"]] == [0], said.out
+        assert all(secret not in said.out + said.err for secret in secrets_of(lab))
+
+
 def test_a_plan_is_carried_out_over_the_secured_listener_and_no_secret_is_left(lab, tmp_path):
     ann = Operator(lab, tmp_path, "ann")
     ann.where = ("--command-config", lab.client_files[0])
@@ -76,6 +84,11 @@ def test_a_plan_is_carried_out_over_the_secured_listener_and_no_secret_is_left(l
     assert planned.plan["cluster"]["security"]["protocol"] == lab.state.spec.listener
     said = ann.apply(planned)
     assert all(secret not in said.out + said.err for secret in secrets_of(lab))
+    bundled = ann.run("bundle", "--output-file", tmp_path / "b.tar.gz", *map(str, ann.where))
+    assert bundled.code == 0, bundled.err
+    with tarfile.open(tmp_path / "b.tar.gz") as file:
+        file.extractall(tmp_path / "bundle", filter="data")
+    assert list((tmp_path / "bundle/kfix-bundle/runs").glob("*/journal.ndjson"))
     assert holders(tmp_path, secrets_of(lab)) == []
     words = [(entry / "cmdline").read_bytes() for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     assert not [line for line in words for secret in secrets_of(lab) if secret.encode() in line]
