@@ -47,6 +47,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
         },
     ),
+    "bundle": Command(
+        "kfix.bundle.cli:bundle",
+        "Write one file for asking others: snapshot, diagnosis, runs, versions and settings, without secrets.",
+    ),
     "context": CommandGroup(
         "Clusters by name: which the inventory has, which one commands are about, and whether it can be reached.",
         {

@@ -32,6 +32,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "snapshot save -c orders-eu --vantage office now.json.gz",
     ),
     "snapshot show": ("snapshot show examples/snapshots/healthy.json.gz",),
+    "bundle": (
+        "bundle -c orders-eu --anonymous --output-file orders-eu.tar.gz",
+        "bundle -b broker1:9092 --output-file bundle.tar.gz",
+    ),
     "context list": ("context list", "context list -o json"),
     "context use": ("context use orders-eu",),
     "context show": ("context show orders-eu",),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from inspect import cleandoc
 from typing import Any, get_args
 
+from kfix.bundle.bundle import ManifestJson
 from kfix.canary.report import CanaryJson
 from kfix.core.declared import FieldMark
 from kfix.core.documents.outputs import is_object, keys_of, marks_of, name_of
@@ -23,7 +24,7 @@ from tests.catalogue.snapshot_page import is_record, value_of
 
 OUTPUTS = (
     *(DiagnosisJson, GroupJson, FailureJson, LogDirsJson, TurnJson, ForecastJson, FleetForecastJson, AuditJson),
-    *(HistoryJson, IncidentJson, CanaryJson),
+    *(HistoryJson, IncidentJson, CanaryJson, ManifestJson),
 )
 
 
