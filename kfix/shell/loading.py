@@ -22,7 +22,7 @@ from kfix.front.terminal import run_on
 from kfix.shell.examples import EXAMPLES
 
 #: Packages that are not installed with kfix itself, and the extra that brings each.
-_EXTRAS = {"pyarrow": "fleet", "duckdb": "fleet", "jinja2": "fleet", "plotly": "fleet"}
+_EXTRAS = {"pyarrow": "fleet", "duckdb": "fleet", "jinja2": "fleet"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ EXTRAS = ("", "inspect", "fleet", "fleet,hdfs", "spark", "docs", "kerberos", "aw
 #: The modules that an extra brings.
 MODULES = {
     "inspect": ("cramjam",),
-    "fleet": ("pyarrow", "deltalake", "duckdb", "jinja2", "plotly"),
+    "fleet": ("pyarrow", "deltalake", "duckdb", "jinja2"),
     "fleet,hdfs": ("pyarrow", "hdfs_native"),
     "spark": ("pyspark", "pandas"),
     "docs": ("mkdocs",),

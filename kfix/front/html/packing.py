@@ -45,15 +45,6 @@ def app_script() -> str:
     return f'(function () {{\n"use strict";\n{body}\n}})();\n'
 
 
-@cache
-def chart_library() -> tuple[str, str]:
-    """Returns plotly.js of the installed package, packed (5 MB become 2 MB), and its hash for the policy."""
-    from plotly.offline import get_plotlyjs  # noqa: PLC0415 late: only a page needs it
-
-    script = get_plotlyjs()
-    return packed(script), sha256(script)
-
-
 def sha256(script: str) -> str:
     """Returns the hash of a script as a Content-Security-Policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode('ascii')}'"

@@ -259,11 +259,11 @@ def test_the_embedded_audit_loads_no_spark_and_a_diagnosis_loads_no_parquet(demo
         (["audit", "--store", str(demo), "--collect", "no", "--fail-on", "never", "-q"], ("pyspark", "py4j")),
         (
             ["diagnose", "--from", "examples/snapshots/healthy.json.gz"],
-            ("pyarrow", "duckdb", "pyspark", "plotly", "jinja2", "pydantic"),
+            ("pyarrow", "duckdb", "pyspark", "jinja2", "pydantic"),
         ),
         (
             ["--help"],
-            ("pyarrow", "duckdb", "pyspark", "plotly", "jinja2", "yaml", "pydantic", "msgspec", "kfix_diagnostics"),
+            ("pyarrow", "duckdb", "pyspark", "jinja2", "yaml", "pydantic", "msgspec", "kfix_diagnostics"),
         ),
     ):
         script = (

@@ -24,7 +24,7 @@ from kfix.fleet.report.totals import Totals, in_maintenance, passed, totals, unk
 from kfix.fleet.report.verdict import unread
 from kfix.fleet.report.words import headline, next_step, since_words, titles
 from kfix.front.html import palette
-from kfix.front.html.packing import app_script, asset, chart_library, in_script, packed_json, sha256
+from kfix.front.html.packing import app_script, asset, in_script, packed_json, sha256
 
 #: The number of causes in the page before its script runs; all findings are listed under their clusters.
 FIRST: Final = 20
@@ -35,11 +35,10 @@ TOP_ROWS: Final = 6
 
 
 def render_html(report: AuditReport) -> str:
-    """Returns the page as text, about 2 MB plus the audit's data. The same report gives the same page."""
-    library, library_hash = chart_library()
+    """Returns the page as text, some 50 kB plus the audit's data. The same report gives the same page."""
     script = app_script()
     policy = (
-        f"default-src 'none'; script-src {sha256(script)} {library_hash}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {sha256(script)}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     text = _environment().get_template("page.html.j2").render(
@@ -47,12 +46,10 @@ def render_html(report: AuditReport) -> str:
         policy=policy,
         style=palette.css() + asset("style.css"),
         script=script,
-        library=library,
         index=packed_json(index(report)),
         figures=packed_json(figures(report)),
         details=in_script(details(report)),
-        colours=in_script({value: name for name, value in palette.LIGHT.items()}),
-        cells=in_script([[meaning, letter] for meaning, letter, _ in CELLS]),
+        cells=in_script(CELLS),
     )  # fmt: skip
     # A lone surrogate, as in a name that is not valid text, cannot be encoded in UTF-8.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

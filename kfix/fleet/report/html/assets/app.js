@@ -32,7 +32,7 @@ async function start() {
   // The field may already have text: typed while the page loaded, or restored by the browser after a reload.
   search(field.value);
   const figures = JSON.parse(await unpacked(byId("figures").textContent));
-  chartArea(figures, json("colours"), json("cells"), data.clusters.map((c) => c.name), (place) => {
+  chartArea(figures, json("cells"), data.clusters.map((c) => c.name), (place) => {
     search("");
     table.show(place);
   });
