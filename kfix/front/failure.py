@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Iterator, Sequence
 from enum import Enum
-from itertools import pairwise
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 from kfix.core.declared import Pattern, Range
 from kfix.core.documents.outputs import written
@@ -27,19 +27,48 @@ class Machine(Enum):
 
 
 _SHORT: Final = {"--nagios": Machine.NAGIOS, "--json": Machine.JSON}
-_FORMAT: Final = ("--format", "-o")
+_WRITTEN: Final = re.compile(r"(?:--format|-o)(?P<equals>=)?(?P<value>.*)", re.DOTALL)
 
 
-def machine_output(args: Sequence[str]) -> Machine:
-    """Returns which program reads the output of a command line, even if the line cannot be parsed."""
-    options = args[: args.index("--")] if "--" in args else args
+class WrittenFormat(NamedTuple):
+    """A format on a command line: the arguments from `first` up to, without, `end`, and its name."""
+
+    first: int
+    end: int
+    name: str
+
+
+def options_in(args: Sequence[str], valued: Container[str] = ()) -> Iterator[int]:
+    """Yields the places of arguments that may be options: not after `--`, and not the value of one in `valued`."""
+    at = 0
+    while at < len(args) and args[at] != "--":
+        yield at
+        at += 2 if args[at] in valued else 1
+
+
+def formats_in(args: Sequence[str], valued: Container[str] = ()) -> Iterator[WrittenFormat]:
+    """Yields each `-o NAME`, `-oNAME`, `--format NAME` and `--format=NAME`, with "" for a name that is missing."""
+    for at in options_in(args, valued):
+        found = _WRITTEN.fullmatch(args[at])
+        if found is None or (args[at].startswith("--") and found["value"] and not found["equals"]):
+            continue
+        if found["value"] or found["equals"]:
+            yield WrittenFormat(at, at + 1, found["value"])
+        else:
+            yield WrittenFormat(at, min(at + 2, len(args)), args[at + 1] if at + 1 < len(args) else "")
+
+
+def machine_output(args: Sequence[str], valued: Container[str] = ()) -> Machine:
+    """Returns which program reads the output of a command line, even if the line cannot be parsed.
+
+    `valued` are the options of the command that have a value; without them such a value may be taken for an option.
+    """
+    words = {args[at] for at in options_in(args, valued)}
     for short, machine in _SHORT.items():
-        if short in options:
+        if short in words:
             return machine
     values = {machine.value: machine for machine in Machine}
-    named = [after for option, after in pairwise(options) if option in _FORMAT]
-    named += [option.partition("=")[2] for option in options if option.startswith(tuple(f"{f}=" for f in _FORMAT))]
-    named += [option[2:] for option in options if option.startswith("-o") and "=" not in option]
+    named = [each.name for each in formats_in(args, valued)]
     return values.get(named[-1], Machine.NONE) if named else Machine.NONE
 
 

@@ -2,48 +2,51 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
 
 from kfix.core.errors import UsageError
+from kfix.front.failing import DOCUMENT
+from kfix.front.failure import formats_in, machine_output
 
 if TYPE_CHECKING:
     _Base = TyperCommand
 else:
     _Base = object
 
-_FORMAT = re.compile(r"-o|--format(=|$)")
-
 
 class _Formatted(_Base):
-    """Turns `-o json` into `--json`, unless the command has `-o` itself."""
+    """Turns `-o json` into `--json`, unless the command has `-o` itself, and notes which program reads its output."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         mine = {name for each in self.params for name in each.opts}
-        return super().parse_args(ctx, args if "-o" in mine else list(self._with_json(args, mine)))
+        formats = {"-o", "--format"}
+        valued = {
+            name
+            for each in self.params
+            if not (getattr(each, "is_flag", True) or getattr(each, "count", False))
+            for name in each.opts
+        } - formats
+        document = ctx.meta.get(DOCUMENT)
+        if document is not None:
+            document.machine = machine_output(args, valued)
+        return super().parse_args(ctx, args if "-o" in mine else list(self._with_json(args, mine, valued)))
 
-    def _with_json(self, args: list[str], mine: set[str]) -> Iterator[str]:
+    def _with_json(self, args: list[str], mine: set[str], valued: set[str]) -> Iterator[str]:
         """Yields the arguments with `--json` for `-o json`, and without `-o text`."""
-        rest = iter(args)
-        for each in rest:
-            if each == "--":
-                yield each
-                yield from rest
-                return
-            if not _FORMAT.match(each):
-                yield each
-                continue
-            wanted = each.partition("=")[2] if "=" in each else each[2:] if each[1] != "-" else ""
-            wanted = wanted or next(rest, "")
-            formats = ["text", *(["json"] if "--json" in mine else [])]
-            if wanted not in formats:
-                file = f"; --output-file {wanted} writes a file" if "--output-file" in mine else ""
-                raise UsageError(f"-o {wanted}: this command prints {' or '.join(formats)}{file}")
-            if wanted == "json":
+        at = 0
+        for found in formats_in(args, valued):
+            yield from args[at : found.first]
+            at = found.end
+            known = ["text", *(["json"] if "--json" in mine else [])]
+            if found.name not in known:
+                file = f"; --output-file {found.name} writes a file" if "--output-file" in mine else ""
+                raise UsageError(f"-o {found.name}: this command prints {' or '.join(known)}{file}")
+            if found.name == "json":
                 yield "--json"
+        yield from args[at:]
 
 
 class FormattedCommand(_Formatted, TyperCommand):

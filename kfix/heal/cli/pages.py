@@ -12,6 +12,8 @@ from kfix.core.errors import NotProvedError, UsageError
 from kfix.core.harmless import lines
 from kfix.core.wording import several
 from kfix.front.console import console_on
+from kfix.front.lines import print_lines
+from kfix.front.markdown import markdown_lines
 from kfix.front.options import AsJson, RunbookFolder, RunbookName
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document, say_json
@@ -58,6 +60,8 @@ def show(
     runbook = site.load_or_file(name, runbooks)
     if json_output:
         say_json(_summary(runbook))
+    elif sys.stdout.isatty():
+        print_lines(markdown_lines(page_of(runbook)), console_on(sys.stdout))
     else:
         say_document(page_of(runbook))
 

@@ -109,14 +109,15 @@ def rollback(
     out = Out.of(json_output)
     with healing(app, for_plan(access, found.plan())) as session:
         undo = session.plan_rollback(found, rules, everything=everything)
-        out.show(undo)
         if output is not None:
+            out.show(undo)
             write(undo, output, access, out)
             if json_output:
                 say_document(plan_json(undo))
             return
-        approval = Approval(step_by_step=step)
-        out.close(undo, session.carry_out(undo, approval, rules, out.attendance(undo, app.human)), access)
+        attendance = out.attendance(undo, app.human)
+        out.show_before_gates(undo, attendance.human, apart=step)
+        out.close(undo, session.carry_out(undo, Approval(step_by_step=step), rules, attendance), access)
 
 
 def throttle(

@@ -1,5 +1,8 @@
 """`-o json` wherever there is `--json`; an unknown format is refused and never taken for a file."""
 
+import json
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -39,8 +42,24 @@ def test_an_unknown_format_is_refused(
 ) -> None:
     monkeypatch.chdir(str(tmp_path))
     done = runner.invoke(app, words)
-    assert (done.exit_code, done.output) == (2, f"kfix: {sentence}\n")
+    assert (done.exit_code, done.stderr) == (2, f"kfix: {sentence}\n")
+    assert (json.loads(done.stdout)["error"] if words[-1] == "json" else done.stdout or sentence) == sentence
+
+
+def test_an_error_is_json_where_json_was_asked_for_in_any_way() -> None:
+    for words in (["-o", "json"], ["-ojson"], ["--format=json"], ["--json"]):
+        done = runner.invoke(app, ["whatif", "--from", "no-such-file", *words])
+        assert json.loads(done.stdout)["schema"] == "kfix.error/v1", words
 
 
 def test_what_follows_two_dashes_is_no_option() -> None:
     assert "No such option" not in runner.invoke(app, ["lab", "exec", "az1", "--", "ls", "-o", "x"]).output
+
+
+def test_the_value_of_an_option_is_no_format(tmp_path: Path) -> None:
+    reason = ["runbook", "countersign", "plan.json", "--output-file", str(tmp_path / "x"), "--reason", "-only"]
+    done = runner.invoke(app, reason)
+    assert "this command prints" not in done.output
+    assert "plan.json" in done.output
+    as_json = runner.invoke(app, [*reason[:-1], "--json"])
+    assert not as_json.stdout.startswith("{")
