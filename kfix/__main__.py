@@ -23,6 +23,8 @@ def _open_closed_streams() -> None:
 
 
 def main() -> None:
+    if sys.platform != "linux":
+        raise SystemExit(f"kfix runs on Linux only, not on {sys.platform}: use a Linux host or a container")
     _open_closed_streams()
     # Some terminals and CI systems set 0 for "unknown"; used as a width, nothing would be printed.
     if os.environ.get("COLUMNS") == "0":

@@ -9,7 +9,7 @@ import typer
 
 from kfix.bundle.bundle import Bundle, manifest_of, packed
 from kfix.core.clusters import SnapshotOptions
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL
+from kfix.core.diagnosis.finding import CANNOT_TELL
 from kfix.core.errors import UsageError
 from kfix.core.saved.files import write_whole
 from kfix.core.wording import several, size_text

@@ -13,7 +13,7 @@ from kfix.canary.canary import run
 from kfix.canary.model import NAME, CanaryOptions
 from kfix.canary.report import canary_json, canary_lines
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL
+from kfix.core.diagnosis.finding import CANNOT_TELL
 from kfix.core.errors import UsageError
 from kfix.core.numbers import broker_id
 from kfix.front import completion

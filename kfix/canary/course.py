@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kfix.canary.model import NAME, NO_LEADER, CanaryOptions
-from kfix.core.deadline import Deadline
+from kfix.core.timing import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.core.kafka.connection import BrokerConnection

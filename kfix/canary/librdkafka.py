@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kfix.core.errors import UsageError
 from kfix.core.kafka.security import Security
-from kfix.core.kerberos.settings import Kerberos
+from kfix.core.kerberos import Kerberos
 from kfix.core.oauth.settings import OAuth, TokenError
 from kfix.core.target import Target
 from kfix.core.tls.settings import ENABLED, Tls, openssl_name

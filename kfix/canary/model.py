@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.core.snapshot.snapshot import TopicPartition
 
 #: The topic of a canary, and the prefix of its groups.

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from kfix.canary.model import NO_LEADER, CanaryResult, Met
 from kfix.core.declared import Count, Seconds
-from kfix.core.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
 from kfix.core.wording import several, utc_text

@@ -15,6 +15,7 @@ from kfix.core.criteria import Criteria
 from kfix.core.cyclic import without_collector
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.errors import UsageError
+from kfix.core.extras import install
 from kfix.core.inventory.model import ClusterEntry
 from kfix.core.snapshot.snapshot import Snapshot
 
@@ -67,7 +68,7 @@ def with_fleet() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise UsageError(f"a fleet store needs {error.name}", hint="pip install 'kafka-kfix[fleet]'") from None
+        raise UsageError(f"a fleet store needs {error.name}", hint=install("fleet")) from None
 
 
 @contextlib.contextmanager
@@ -86,11 +87,11 @@ def engine(
     if processes is not None:
         raise UsageError("--processes is for the embedded engine", hint="set it in Spark's master: local[4]")
     if find_spec("pyspark") is None:
-        raise UsageError("Spark needs pyspark", hint=f"pip install 'kafka-kfix[spark]'; {_WITHOUT_SPARK}")
+        raise UsageError("Spark needs pyspark", hint=f"{install('spark')}; {_WITHOUT_SPARK}")
     try:
         from kfix_spark.engine import open_engine  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise UsageError(f"Spark needs {error.name}", hint="pip install 'kafka-kfix[spark]'") from None
+        raise UsageError(f"Spark needs {error.name}", hint=install("spark")) from None
     with open_engine(spark, settings or {}) as one:
         yield one
 
@@ -117,5 +118,5 @@ def _embedded(processes: int | None) -> Engine:
     try:
         from kfix.fleet.embedded import EmbeddedEngine  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise UsageError(f"the audit of a fleet needs {error.name}", hint="pip install 'kafka-kfix[fleet]'") from None
+        raise UsageError(f"the audit of a fleet needs {error.name}", hint=install("fleet")) from None
     return EmbeddedEngine(processes)

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
+from kfix.core.extras import install
 from kfix.front.formatted import FormattedCommand
 from kfix.front.terminal import run_on
 from kfix.shell.examples import EXAMPLES
@@ -104,7 +105,7 @@ def _loaded(name: str, command: Command, where: str) -> Any:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRAS:
             raise
-        raise UsageError(f"{name} needs {missing}", hint=f"pip install 'kafka-kfix[{_EXTRAS[missing]}]'") from None
+        raise UsageError(f"{name} needs {missing}", hint=install(_EXTRAS[missing])) from None
     if isinstance(found, typer.Typer):
         made = typer.main.get_command(found)
     else:

@@ -67,13 +67,23 @@ def variables() -> dict[str, str]:
     return dict(sorted({**options, **OTHER_VARIABLES}.items()))
 
 
-def _section(words: tuple[str, ...], command: Any) -> list[str]:
+def _params(command: Any) -> tuple[list[Any], list[Any]]:
+    """Returns the arguments and the options of a command."""
     params = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
-    arguments = [p for p in params if p.param_type_name == "argument"]
-    options = [p for p in params if p.param_type_name == "option"]
+    return tuple([p for p in params if p.param_type_name == kind] for kind in ("argument", "option"))  # type: ignore[return-value]
+
+
+def parameters(command: Any) -> list[tuple[str, str]]:
+    """Returns (argument or option, what it means) for each of a command."""
+    arguments, options = _params(command)
+    named = [(_metavar(p), p) for p in arguments] + [(_option(p), p) for p in options]
+    return [(_cell(name), f"{_cell(p.help)}{_default(p)}") for name, p in named]
+
+
+def _section(words: tuple[str, ...], command: Any) -> list[str]:
+    arguments, options = _params(command)
     usage = " ".join([*words, *(_metavar(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
-    table = [("argument", _metavar(p), p) for p in arguments] + [("option", _option(p), p) for p in options]
-    rows = [f"| `{_cell(name)}` | {_cell(p.help)}{_default(p)} |" for _, name, p in table]
+    rows = [f"| `{name}` | {text} |" for name, text in parameters(command)]
     header = ["", "| argument or option | meaning |", "|---|---|"] if rows else []
     return [
         "",

@@ -8,6 +8,7 @@ import yaml
 
 from tests import shipped
 from tests.catalogue.json_page import json_page
+from tests.catalogue.man_page import man_page
 from tests.catalogue.pages import commands_page, tables_page
 from tests.catalogue.snapshot_page import snapshot_page
 from tests.places import ROOT
@@ -40,6 +41,7 @@ def runbooks_page():
         ("runbooks/README.md", runbooks_page),
         ("docs/json.md", json_page),
         ("docs/commands.md", commands_page),
+        ("docs/man/kfix.1", man_page),
         ("docs/tables.md", tables_page),
         ("docs/snapshot-fields.md", snapshot_page),
         ("docs/security-matrix.md", security_matrix.page),

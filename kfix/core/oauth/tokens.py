@@ -19,6 +19,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from kfix.core.extras import install
 from kfix.core.documents.opening import read_file
 from kfix.core.endpoint import plain_reason
 from kfix.core.errors import UsageError
@@ -42,7 +43,7 @@ def aws_token(settings: Aws, where: str) -> tuple[str, float]:
     try:
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # noqa: PLC0415 - the extra aws
     except ImportError:
-        raise TokenError("AWS_MSK_IAM needs the extra aws: pip install 'kafka-kfix[aws]'") from None
+        raise TokenError(f"AWS_MSK_IAM needs the extra aws: {install('aws')}") from None
     region = region_of(where)
     try:
         if settings.role:

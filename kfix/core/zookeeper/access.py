@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Protocol
 
+from kfix.core.extras import install
 from kfix.core.endpoint import connected, plain_reason
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.snapshot import Endpoint
@@ -89,7 +90,7 @@ OPEN = ZooKeeperAccess()
 # scheme digest: a wrong one is another identity, which lacks the rights. With SASL it refuses, and ends the session.
 
 #: What kazoo and this reader need for SASL.
-EXTRA = "pip install 'kafka-kfix[zookeeper-sasl]'"
+EXTRA = install("zookeeper-sasl")
 MECHANISM = "DIGEST-MD5"
 _AUTH, _SASL = 100, 102
 _AUTH_XID = -4

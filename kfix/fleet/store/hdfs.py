@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pyarrow import fs
 
 from kfix.core.errors import UsageError
+from kfix.core.extras import install
 
 SCHEME: Final = "hdfs://"
 
@@ -27,7 +28,7 @@ def hdfs_of(url: str) -> tuple[Any, str]:
     except ImportError:
         raise UsageError(
             f"{url}: an hdfs:// store needs hdfs-native",
-            hint="pip install 'kafka-kfix[fleet,hdfs]', here and where the workers run",
+            hint=f"{install('fleet', 'hdfs')}, here and where the workers run",
         ) from None
     at = urlsplit(url)
     if at.query or at.username is not None:

@@ -13,7 +13,7 @@ from kfix.canary.librdkafka import client, settings_of
 from kfix.core.access import Access
 from kfix.core.errors import UsageError
 from kfix.core.kafka.security import Security
-from kfix.core.kerberos.settings import Kerberos
+from kfix.core.kerberos import Kerberos
 from kfix.core.oauth.settings import OAuth
 from kfix.core.target import Target, make_target
 from kfix.core.tls.settings import Tls
