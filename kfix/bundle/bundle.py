@@ -26,7 +26,7 @@ from kfix.core.harmless import for_json
 from kfix.core.kafka.security import Security
 from kfix.core.places import config_home, state_home
 from kfix.core.properties.parsing import read_properties
-from kfix.core.saved.format import encode
+from kfix.core.saved.files import encode
 from kfix.core.snapshot.snapshot import Endpoint, Snapshot
 from kfix.core.timing import TIMING
 from kfix.core.wording import utc_iso

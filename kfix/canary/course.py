@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from kfix.canary.model import NAME, NO_LEADER, CanaryOptions
-from kfix.core.timing import Deadline
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.core.kafka.connection import BrokerConnection
@@ -16,6 +15,7 @@ from kfix.core.kafka.metadata import MetadataResponse
 from kfix.core.kafka.requests import list_offsets, metadata
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.core.wording import brokers_named
 
 _REPLICAS: Final = 3

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from kfix.core.extras import install
 from kfix.core.errors import UnreachableError
+from kfix.core.extras import install
 
 # The source of GSSAPI's Kerberos ticket, as a frozen value: the options of Java's Krb5LoginModule.
 

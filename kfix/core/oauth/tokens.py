@@ -19,10 +19,10 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from kfix.core.extras import install
 from kfix.core.documents.opening import read_file
 from kfix.core.endpoint import plain_reason
 from kfix.core.errors import UsageError
+from kfix.core.extras import install
 from kfix.core.oauth.settings import Aws, OAuth, TokenError
 from kfix.core.tls.settings import context_of
 

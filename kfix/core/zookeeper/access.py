@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Protocol
 
-from kfix.core.extras import install
 from kfix.core.endpoint import connected, plain_reason
 from kfix.core.errors import UnreachableError
+from kfix.core.extras import install
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.timing import Deadline
 from kfix.core.tls.settings import Tls, context_of
