@@ -1,4 +1,4 @@
-"""Serves `/metrics` over HTTP, on loopback unless the address names another interface. It changes nothing."""
+"""Serves `/metrics` and `/healthz` over HTTP, on loopback unless the address names another interface."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MOST: Final = 16
 
 
 class Exporter:
-    """A server in its own threads; it calls `text` for each scrape.
+    """A server in its own threads; it calls `text` for each scrape, and `works` for `/healthz`: 200 or 503.
 
     Raises UsageError for an invalid address, or one that cannot be bound.
     """
 
-    def __init__(self, address: str, text: Callable[[], str]) -> None:
+    def __init__(self, address: str, text: Callable[[], str], works: Callable[[], bool] = lambda: True) -> None:
         host, port = parse_listen(address)
         try:
             server = _OverIPv6 if ":" in host else _Server
-            self._server = server((host, port), _handler(text))
+            self._server = server((host, port), _handler(text, works))
         except OSError as error:
             raise UsageError(f"--exporter {address}: {plain_reason(error)}") from None
         self._server.daemon_threads = True
@@ -94,18 +94,25 @@ def parse_listen(address: str) -> tuple[str, int]:
     return found.host, found.port
 
 
-def _handler(text: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
+def _handler(text: Callable[[], str], works: Callable[[], bool]) -> type[BaseHTTPRequestHandler]:
     class _Scrape(BaseHTTPRequestHandler):
         timeout = _SECONDS
         server_version = "kfix"
         sys_version = ""
 
         def do_GET(self) -> None:
-            if self.path.partition("?")[0] != "/metrics":
+            path = self.path.partition("?")[0]
+            if path == "/metrics":
+                self._send(200, text())
+            elif path == "/healthz":
+                alive = works()
+                self._send(200 if alive else 503, "ok\n" if alive else "no snapshot for too long\n")
+            else:
                 self.send_error(404)
-                return
-            body = text().encode()
-            self.send_response(200)
+
+        def _send(self, status: int, answer: str) -> None:
+            body = answer.encode()
+            self.send_response(status)
             self.send_header("Content-Type", _CONTENT)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kfix.watch.notify.settings import Receiver
 
 SMALLEST_RING = 1_000_000
+#: A watch that has shown no state, not even that the cluster does not answer, for longer than this is stuck.
+_LATE_ROUNDS, _LATE_SECONDS = 3, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,11 @@ def watch(
             from kfix.watch.exporter import Exporter  # noqa: PLC0415 - only who is scraped
             from kfix.watch.report.metrics import watch_metrics  # noqa: PLC0415
 
-            exporter = Exporter(request.exporter, lambda: watch_metrics(present(), app.clock.now()))
+            exporter = Exporter(
+                request.exporter,
+                lambda: watch_metrics(present(), app.clock.now()),
+                lambda: app.clock.now() - latest[0].at < _LATE_ROUNDS * latest[0].every + _LATE_SECONDS,
+            )
             opened.callback(exporter.close)
             url = exporter.url
 

@@ -122,3 +122,17 @@ def test_loopback_unless_an_address_names_another(text: str, wanted: tuple[str, 
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--exporter"):
         parse_listen(text)
+
+
+def test_a_watch_that_is_stuck_is_not_healthy() -> None:
+    works = [True]
+    exporter = Exporter(":0", str, lambda: works[0])
+    try:
+        url = exporter.url.replace("/metrics", "/healthz")
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            assert (answer.status, answer.read()) == (200, b"ok\n")
+        works[0] = False
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            urllib.request.urlopen(url, timeout=5)
+    finally:
+        exporter.close()
