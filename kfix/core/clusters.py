@@ -52,6 +52,7 @@ class DiagnoseOptions(Criteria):
 @dataclass(frozen=True, slots=True)
 class SnapshotOptions:
     """`vantage` names the place from which the cluster is read; `every_log_end` is for all partitions.
+    `fleet_facts` are what the questions of a fleet need (docs/fleet-questions.md).
 
     With `keep` False the snapshot is not stored for later diagnoses, only the names of its groups and brokers.
     """
@@ -60,6 +61,7 @@ class SnapshotOptions:
     vantage: str = ""
     every_log_end: bool = False
     keep: bool = True
+    fleet_facts: bool = False
 
 
 class Clusters(Protocol):

@@ -50,6 +50,7 @@ def read_cluster(
     vantage: str = "",
     every_log_end: bool = False,
     before: Sample | None = None,
+    fleet_facts: bool = False,
 ) -> Snapshot:
     """Returns a snapshot of a live cluster; the options are those of `CollectOptions`.
 
@@ -57,7 +58,7 @@ def read_cluster(
     that answers is not the one that its name stands for.
     """
     store = SnapshotStore(state_folder())
-    options = CollectOptions(_names(groups), vantage, every_log_end, before, store.recall)
+    options = CollectOptions(_names(groups), vantage, every_log_end, before, fleet_facts, store.recall)
     snapshot = _collect(target, options)
     if target.name:
         refuse_another(target, snapshot, state_folder(), pin=keep)
@@ -70,13 +71,15 @@ def _names(groups: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(utf8("--group", group) for group in groups)
 
 
-def read_noting(target: Target, groups: tuple[str, ...] = (), *, pin: bool = True) -> Snapshot:
+def read_noting(
+    target: Target, groups: tuple[str, ...] = (), *, pin: bool = True, fleet_facts: bool = False
+) -> Snapshot:
     """Returns a snapshot of a live cluster, and stores only the names of groups and brokers for later runs.
 
     With `pin`, the first use of a name stores the cluster's id. Raises as `read_cluster` does.
     """
     store = SnapshotStore(state_folder())
-    snapshot = _collect(target, CollectOptions(_names(groups), recall=store.recall))
+    snapshot = _collect(target, CollectOptions(_names(groups), fleet_facts=fleet_facts, recall=store.recall))
     if target.name:
         refuse_another(target, snapshot, state_folder(), pin=pin)
     store.note(snapshot)
@@ -160,7 +163,8 @@ def read_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
     target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout, controllers, trusted=entry.trusted)
     target = replace(target, name=entry.name, expected_id=entry.id)
     if remember:
-        return read_noting(target, pin=False)
-    snapshot = _collect(target, CollectOptions(recall=SnapshotStore(state_folder()).recall))
+        return read_noting(target, pin=False, fleet_facts=True)
+    recall = SnapshotStore(state_folder()).recall
+    snapshot = _collect(target, CollectOptions(fleet_facts=True, recall=recall))
     refuse_another(target, snapshot, state_folder(), pin=False)
     return snapshot

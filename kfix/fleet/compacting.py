@@ -1,4 +1,4 @@
-"""Merges the files of a run in `partitions`, one for each cluster, into few large ones. The rows stay the same."""
+"""Merges the files of a run that have a cluster each into few large ones. The rows stay the same."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import date
 import pyarrow.parquet as pq
 
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
+from kfix.fleet.store.fact_tables import LARGE
 from kfix.fleet.store.places import TABLE, StoreLocation, readable_errors, writing
 from kfix.fleet.store.staging import ROWS
 from kfix.fleet.store.tables import PARTITIONS
@@ -35,15 +36,25 @@ def compact(root: StoreLocation) -> Iterator[Compacted]:
     Readers that have opened a table before still find its files: they are deleted a day later, by a prune. Raises
     UsageError if a file is damaged; the runs before it are merged.
     """
-    table = StoreTable(root, PARTITIONS)
+    tables = [StoreTable(root, spec) for spec in (PARTITIONS, *LARGE)]
+    found = [(table, _by_run(table.files())) for table in tables]
+    for day, run in sorted({key for _, runs in found for key in runs}):
+        before = after = 0
+        for table, runs in found:
+            files = sorted(runs.get((day, run), ()), key=lambda f: f.clusters or ("", ""))
+            parts = list(_parts(files))
+            if len(parts) < len(files):
+                table.replace(day, run, [_merged(table, table.folder(day, run), part) for part in parts])
+                before, after = before + len(files), after + len(parts)
+        if before:
+            yield Compacted(day, run, before, after)
+
+
+def _by_run(files: Sequence[TableFile]) -> dict[tuple[date, str], list[TableFile]]:
     runs: dict[tuple[date, str], list[TableFile]] = {}
-    for file in table.files():
+    for file in files:
         runs.setdefault((file.day, file.run), []).append(file)
-    for (day, run), files in sorted(runs.items()):
-        parts = list(_parts(sorted(files, key=lambda f: f.clusters or ("", ""))))
-        if len(parts) < len(files):
-            table.replace(day, run, [_merged(table.folder(day, run), part) for part in parts])
-            yield Compacted(day, run, len(files), len(parts))
+    return runs
 
 
 def _parts(files: Sequence[TableFile]) -> Iterator[list[TableFile]]:
@@ -57,10 +68,10 @@ def _parts(files: Sequence[TableFile]) -> Iterator[list[TableFile]]:
         yield part
 
 
-def _merged(folder: StoreLocation, files: Sequence[TableFile]) -> NewFile:
+def _merged(table: StoreTable, folder: StoreLocation, files: Sequence[TableFile]) -> NewFile:
     """Writes one file with the row groups of all, a cluster at a time."""
-    place = folder / f"{PARTITIONS.name}-{secrets.token_hex(4)}{TABLE}"
-    schema = PARTITIONS.file_schema
+    place = folder / f"{table.spec.name}-{secrets.token_hex(4)}{TABLE}"
+    schema = table.spec.file_schema
     with writing(place) as out, pq.ParquetWriter(out, schema, compression="zstd", store_schema=False) as to:
         for file in files:
             with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:

@@ -70,6 +70,15 @@ _OWN_KEYS = (
     "min.cleanable.dirty.ratio",
     "min.compaction.lag.ms",
 )
+#: Settings of topics that the questions of a fleet use, too.
+FLEET_KEYS = (
+    "compression.type",
+    "max.message.bytes",
+    "message.format.version",
+    "remote.storage.enable",
+    "retention.bytes",
+    "retention.ms",
+)
 #: The source of a topic's own setting in DescribeConfigs.
 _OF_THE_TOPIC = 1
 
@@ -152,13 +161,13 @@ def topic_ids(answers: Iterable[BrokerAnswers]) -> dict[str, str]:
 
 
 def ask_topic_configs(
-    connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline
+    connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline, more: tuple[str, ...] = ()
 ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]], str]:
     """Returns the effective topic configs, the topics' own configs, and why some are missing.
 
-    A default is the broker's.
+    A default is the broker's. `more` are settings that are asked for besides those that checks use.
     """
-    request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, (*TOPIC_KEYS, *_OWN_KEYS))
+    request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, (*TOPIC_KEYS, *_OWN_KEYS, *more))
     described = connection.call(request, deadline)
     refused = _refused([c for c in described if c.error not in {0, _UNKNOWN_TOPIC}])
     described = [c for c in described if not c.error]

@@ -11,6 +11,7 @@ from kfix import __version__
 from kfix.core.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover, note_unread
 from kfix.core.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.core.collect.broker import BrokerAnswers, ask_broker, topic_ids
+from kfix.core.collect.fleet_facts import fleet_facts
 from kfix.core.collect.kraft import newest_of, offsets_of
 from kfix.core.collect.meant import meant
 from kfix.core.collect.options import CollectOptions
@@ -327,7 +328,7 @@ class _Collection:
             if b not in dead or (task.hung and self._lines[b].accepted)
         }
         bootstrap = self._target.bootstrap_text or ",".join(map(str, self._addresses.values()))
-        fields = read_all(SOURCES, known)
+        fields = read_all((*SOURCES, fleet_facts) if self._options.fleet_facts else SOURCES, known)
         return Snapshot(
             taken_at=known.taken_at,
             kfix=__version__,

@@ -22,6 +22,7 @@ class CollectOptions:
                    servers were unreachable, and reads the logs of partitions with a replica that is unreachable here
     every_log_end  reads the log end offsets of all partitions, so that a later snapshot can show lost records
     before         such an earlier snapshot
+    fleet_facts    reads what the questions of a fleet need, too
     recall         returns the groups and brokers of earlier snapshots, by cluster id
     """
 
@@ -29,4 +30,5 @@ class CollectOptions:
     vantage: str = ""
     every_log_end: bool = False
     before: Sample | None = None
+    fleet_facts: bool = False
     recall: Callable[[str], Memory] = _remember_nothing

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from kfix.core.collect.broker import TOPIC_KEYS, ask_topic_configs
+from kfix.core.collect.broker import FLEET_KEYS, TOPIC_KEYS, ask_topic_configs
 from kfix.core.collect.controller_settings import SOURCE as CONTROLLER_SETTINGS
 from kfix.core.collect.eligible import read_eligible
 from kfix.core.collect.group_details import MOST_GROUPS, MOST_REBALANCING, leaders_of, read_group, read_positions
@@ -261,8 +261,9 @@ def settings(known: Known) -> tuple[_Settings, _Settings | None]:
     if known.mode is not Mode.KRAFT:
         known.brokers.questions.failed(TOPIC_CONFIGS, _NOT_ASKED)
         return {}, None
+    ask = partial(ask_topic_configs, more=FLEET_KEYS if known.options.fleet_facts else ())
     for broker in known.brokers.lines:
-        found = known.brokers.each(f"{TOPIC_CONFIGS} broker", {broker: topics}, ask_topic_configs).found
+        found = known.brokers.each(f"{TOPIC_CONFIGS} broker", {broker: topics}, ask).found
         if broker in found:
             effective, described, refused = found[broker]
             if refused:

@@ -4,7 +4,7 @@ A declaration lists the fields of a struct in the order of the wire, as Kafka's 
 
     _throttle_ms:i32 error:i16 topics:[name:str partitions:[index:i32 voters:i32s _rack:str?@3]] cursor:{topic:str}?
 
-    bool i8 i16 u16 i32 i64 uuid str blob, i32s and strs (arrays), [...] (an array of structs), {...} (a struct)
+    bool i8 i16 u16 i32 i64 f64 uuid str blob, i32s and strs (arrays), [...] (an array of structs), {...} (a struct)
     ?     may be null; without it, null is read as an empty value
     =-1   the value of a field that is left out; if not given, it is null with `?`, else 0 or empty
     @3    from version 3 on; left out in older ones
@@ -31,7 +31,7 @@ from kfix.core.errors import UnreachableError
 _I16, _I32 = struct.Struct(">h"), struct.Struct(">i")
 _EARLY = "the response ends too early: not the requested version of the Kafka protocol"
 #: Types of a fixed size, as the module `struct` names them.
-_FIXED = {"bool": "?", "i8": "b", "i16": "h", "u16": "H", "i32": "i", "i64": "q", "uuid": "16s"}
+_FIXED = {"bool": "?", "i8": "b", "i16": "h", "u16": "H", "i32": "i", "i64": "q", "f64": "d", "uuid": "16s"}
 _STRUCTS = frozenset("[{")
 _EMPTY = {"bool": False, "str": "", "blob": b"", "i32s": (), "strs": (), "[": (), "{": (), "uuid": b""}
 _WORDS = re.compile(r"\w+:[\[{]|[\]}][^\s\]}]*|[^\s\]}]+")

@@ -10,7 +10,7 @@ import contextlib
 import socket
 import struct
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -22,8 +22,10 @@ from kfix.core.kafka.kraft_messages import API_VERSIONS, DESCRIBE_QUORUM, api_ve
 from kfix.core.kafka.requests import METADATA, metadata
 from kfix.core.kafka.security import Security
 from kfix.core.ledger import Ledger, LineCounts
+from kfix.core.snapshot.fleet_facts import Certificate
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.timing import Deadline
+from kfix.core.tls.peer import certificate_of
 
 T = TypeVar("T")
 #: The default of socket.request.max.bytes, and more than any response that kfix requests: the metadata of a million
@@ -68,6 +70,16 @@ class BrokerConnection:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
+
+    @property
+    def ranges(self) -> Mapping[int, tuple[int, int]]:
+        """{API: (oldest, newest version)} that the server reported when the connection was opened."""
+        return self._ranges
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """Returns the server's certificate; None without TLS, or if the connection is not open."""
+        return certificate_of(self._socket)
 
     @property
     def is_open(self) -> bool:

@@ -82,12 +82,13 @@ class DescribedConfig:
 
 @dataclass(frozen=True, slots=True)
 class LogDirUsage:
-    """One log directory. Sizes and `usable` are in bytes; `usable` is None if the broker does not report it."""
+    """One log directory. Sizes are in bytes; `usable` and `total` are None if the broker does not report them."""
 
     path: str
     error: int
     sizes: dict[TopicPartition, int]
     usable: int | None = None
+    total: int | None = None
 
 
 def by_topic(tps: Iterable[TopicPartition]) -> dict[str, list[int]]:
@@ -325,7 +326,7 @@ DESCRIBE_LOG_DIRS = Api(
     35,
     "topics:[name:str partitions:i32s]?",
     "_throttle_ms:i32 error:i16@3 dirs:[error:i16 path:str topics:[name:str partitions:[index:i32 size:i64 _lag:i64"
-    " _future:bool]] _total:i64@4 usable:i64=-1@4]",
+    " _future:bool]] total:i64=-1@4 usable:i64=-1@4]",
     reads=True,
     flexible=2,
 )
@@ -345,7 +346,8 @@ def describe_log_dirs(
 
 def _log_dirs(error: int, dirs: Rows) -> tuple[int, list[LogDirUsage]]:
     return error, [
-        LogDirUsage(path, bad, _sizes(topics), usable if usable >= 0 else None) for bad, path, topics, usable in dirs
+        LogDirUsage(path, bad, _sizes(topics), usable if usable >= 0 else None, total if total >= 0 else None)
+        for bad, path, topics, total, usable in dirs
     ]
 
 

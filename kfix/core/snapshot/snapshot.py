@@ -14,6 +14,7 @@ from typing import NamedTuple
 from kfix.core.declared import Int16, Int32, Moment, Shared, Unstored
 from kfix.core.snapshot.client_security import ClientSecurity
 from kfix.core.snapshot.coordinator_probe import CoordinatorProbe as CoordinatorProbe  # noqa: PLC0414
+from kfix.core.snapshot.fleet_facts import FleetFacts
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupReading
 from kfix.core.snapshot.log_ends import EpochEnd as EpochEnd  # noqa: PLC0414
 from kfix.core.snapshot.log_ends import LogEnd as LogEnd  # noqa: PLC0414
@@ -336,6 +337,7 @@ class Snapshot:
                        None: every partition was read
     topic_ids          the ids of topics, which are new if a topic is deleted and created again; brokers before 2.8
                        report none
+    fleet_facts        what only the questions of a fleet need; None if they were not asked for
 
     No file stores `origin`, the file of a snapshot that was not read live, `pasted`, what only a pasted text has,
     `reached_by`, `traffic`, {address: what it was asked}, `not_kept`, why this host did not store the snapshot, and
@@ -373,6 +375,7 @@ class Snapshot:
     seconds: float = 0.0
     stated_partitions: Mapping[str, Int32] | None = None
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    fleet_facts: FleetFacts | None = None
     origin: Unstored[str] = ""
     pasted: Unstored[PastedText | None] = None
     reached_by: Unstored[ReachedBy] = field(default_factory=ReachedBy)

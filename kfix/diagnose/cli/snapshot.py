@@ -32,6 +32,10 @@ def save(
         list[str] | None, typer.Option("--group", metavar="GROUP", help="Also probe the coordinator of this group.")
     ] = None,
     vantage: Vantage = None,
+    for_fleet: Annotated[
+        bool,
+        typer.Option("--for-fleet", help="Also read what the questions of a fleet need, for kfix fleet import."),
+    ] = False,
     force: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Read every source of a cluster once and write the answers to FILE. The cluster is not changed.
@@ -42,7 +46,7 @@ def save(
         raise UsageError(f"{file} already exists", hint="choose another name, or pass --overwrite")
     place = _here() if vantage is None else _checked(vantage)
     access = reach.access()
-    options = SnapshotOptions(tuple(group or ()), place, every_log_end=True)
+    options = SnapshotOptions(tuple(group or ()), place, every_log_end=True, fleet_facts=for_fleet)
     snapshot = the_app(ctx).clusters.snapshot(access, options)
     size = save_snapshot(snapshot, file)
     say(described(snapshot))

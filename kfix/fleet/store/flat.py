@@ -21,7 +21,7 @@ from kfix.fleet.store.spec import TableSpec
 
 Row = dict[str, Any]
 #: What the stored document of a cluster lacks: columns have it.
-_LEFT_OUT: Final = frozenset({"by_topic", "file", "size", "failures", "by_state", "offsets_states"})
+_LEFT_OUT: Final = frozenset({"by_topic", "file", "size", "failures", "by_state", "offsets_states", "facts", "large"})
 #: What the partitions of a topic lack, counted as the checks of `kfix diagnose` do.
 _LACKS: Final = {
     name: parse(text, f"topics.{name}")

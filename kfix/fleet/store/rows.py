@@ -114,7 +114,8 @@ def document_of(case: CaseFile, cluster: str) -> dict[str, Any]:
 
 
 def without_partitions(snapshot: Snapshot) -> Snapshot:
-    return with_partitions(snapshot, {}, {}, {})
+    """Returns the snapshot without what tables of their own have."""
+    return replace(with_partitions(snapshot, {}, {}, {}), fleet_facts=None)
 
 
 def with_partitions(

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from itertools import chain
 from typing import Any, Final, NoReturn
 
@@ -31,6 +32,8 @@ from kfix.core.errors import StoreError, UnreachableError, UsageError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.fleet.store import flat
 from kfix.fleet.store.delta import NewFile, StoreTable
+from kfix.fleet.store.fact_rows import large_tables, rows_of, small_rows
+from kfix.fleet.store.fact_tables import LARGE, SMALL
 from kfix.fleet.store.partition_states import state_rows
 from kfix.fleet.store.places import (
     BEGUN,
@@ -100,6 +103,7 @@ _SMALL: Final[Mapping[TableSpec, Callable[[Mapping[str, Any]], Iterable[Mapping[
     GROUPS: flat.group_rows,
     QUORUM: flat.quorum_rows,
     SOURCES: flat.source_rows,
+    **{spec: partial(rows_of, spec) for spec in SMALL},
 }
 
 
@@ -182,12 +186,13 @@ class RunWriter:
 
     def _commit(self, documents: list[dict[str, Any]], unread: Mapping[str, str], manifest: Mapping[str, Any]) -> None:
         day, run = self._day, self._id
-        partitions = [NewFile(d["file"], d["size"], d["partitions"], (d["cluster"],) * 2) for d in documents]
-        table, new = StoreTable(self._root, PARTITIONS), {file.name for file in partitions}
-        if self._to is not None:
-            there = ((f.place.path.rpartition("/")[2], f) for f in table.files(self._here))
-            partitions += [NewFile(name, f.size, f.rows, f.clusters) for name, f in there if name not in new]
-        table.replace(day, run, partitions)
+        self._commit_files(
+            PARTITIONS, [NewFile(d["file"], d["size"], d["partitions"], (d["cluster"],) * 2) for d in documents]
+        )
+        for spec in LARGE:
+            written = ((d["cluster"], d.get("large", {}).get(spec.name)) for d in documents)
+            files = [NewFile(str(of[0]), int(of[1]), int(of[2]), (c, c)) for c, of in written if of]
+            self._commit_files(spec, files)
         for spec, rows in _SMALL.items():
             self._replace(spec, (row for document in documents for row in rows(document)))
         taken = manifest.get("entries", {})
@@ -198,11 +203,22 @@ class RunWriter:
         self._replace(SNAPSHOTS, sorted(clusters, key=lambda row: row["cluster"]), group=_DOCUMENTS)
         replace_run(self._root, RUNS, day, run, flat.table_of(RUNS, [_run_row(manifest)]))
 
+    def _commit_files(self, spec: TableSpec, files: list[NewFile]) -> None:
+        """Commits files with a cluster each; clusters that were there before stay."""
+        table, new = StoreTable(self._root, spec), {file.name for file in files}
+        if self._to is not None:
+            there = ((f.place.path.rpartition("/")[2], f) for f in table.files(self._here))
+            files += [NewFile(name, f.size, f.rows, f.clusters) for name, f in there if name not in new]
+        if files or spec is PARTITIONS:
+            table.replace(self._day, self._id, files)
+
     def _here(self, day: date, run: str) -> bool:
         return (day, run) == (self._day, self._id)
 
     def _replace(self, spec: TableSpec, rows: Iterable[Mapping[str, Any]], *, group: int = _GROUP) -> None:
         table = flat.table_of(spec, rows)
+        if spec in SMALL and not table.num_rows and self._to is None:
+            return  # Snapshots without these facts: each commit costs time.
         if self._to is not None:
             # The rows of clusters that were there, without those of an attempt before this one, and of unread ones.
             kept = {*self._to.clusters} - {*self.there()}
@@ -309,17 +325,28 @@ def write_snapshot(run: StoreLocation, cluster: str, snapshot: Snapshot) -> int:
         table, document = stored(snapshot, cluster)
     except (pa.ArrowException, ValueError, OverflowError) as error:
         raise UsageError(f"{cluster}: cannot be stored: {str(error).splitlines()[0]}") from None
+    document["facts"] = small_rows(snapshot, cluster)
+    document["large"] = {}
+    for spec, rows in large_tables(snapshot, cluster).items():
+        if not rows.num_rows:
+            continue
+        file = write_file(_folder_of(run, spec), file_name(cluster), rows, group=ROWS)
+        document["large"][spec.name] = (file.name, file.size, file.rows)
     return write_cluster(run, cluster, table, document)
+
+
+def _folder_of(run: StoreLocation, spec: TableSpec) -> StoreLocation:
+    """Returns the folder for the rows of a run that is being written."""
+    day, name = run.path.rpartition("/date=")[2].split("/run=")
+    return StoreTable(run.parent.parent.parent, spec).folder(date.fromisoformat(day), name)
 
 
 def write_cluster(run: StoreLocation, cluster: str, table: Any, document: Mapping[str, Any]) -> int:
     """Writes partitions and document and returns the number of partitions. The document is last: it marks the cluster
     as stored.
     """
-    day, name = run.path.rpartition("/date=")[2].split("/run=")
-    folder = StoreTable(run.parent.parent.parent, PARTITIONS).folder(date.fromisoformat(day), name)
     rows = table.add_column(0, PARTITIONS.file_schema.field(0), pa.repeat(pa.scalar(cluster), table.num_rows))
-    file = write_file(folder, file_name(cluster), rows.cast(PARTITIONS.file_schema), group=ROWS)
+    file = write_file(_folder_of(run, PARTITIONS), file_name(cluster), rows.cast(PARTITIONS.file_schema), group=ROWS)
     whole = {**document, **flat.counted(table), "file": file.name, "size": file.size}
     raw = json.dumps(whole, separators=(",", ":"), allow_nan=False).encode()
     _write_bytes(run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}", gzip.compress(raw, compresslevel=1, mtime=0))

@@ -13,6 +13,7 @@ from kfix.core.failures.formulas import MIN_ISR, ORDER
 from kfix.core.failures.masks import MOST_BROKERS, MOST_REPLICAS
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.model.scenarios import ScenarioRow
+from kfix.fleet.store.fact_tables import LARGE, SMALL
 from kfix.fleet.store.history_tables import EPISODES, PARTITION_CHANGES, TRANSITIONS
 from kfix.fleet.store.schema import PARTITION_COLUMNS
 from kfix.fleet.store.spec import TIME, Column, TableSpec, columns_of
@@ -211,7 +212,7 @@ PARTITION_STATES: Final = TableSpec(
     ),
 )
 #: The tables that a collected run fills; `runs` is committed last.
-COLLECTED: Final = (PARTITIONS, PARTITION_STATES, TOPICS, BROKERS, GROUPS, QUORUM, SOURCES, SNAPSHOTS)
+COLLECTED: Final = (PARTITIONS, PARTITION_STATES, TOPICS, BROKERS, GROUPS, QUORUM, SOURCES, *LARGE, *SMALL, SNAPSHOTS)
 FINDINGS: Final = TableSpec("findings", "one row for each finding of an audit", columns_of(FindingRow))
 CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit, its score", columns_of(ClusterRow))
 SCENARIOS: Final = TableSpec(

@@ -121,7 +121,11 @@ class LiveClusters:
         if not options.keep:
             return read_noting(access.target(), options.groups)
         return read_cluster(
-            access.target(), groups=options.groups, vantage=options.vantage, every_log_end=options.every_log_end
+            access.target(),
+            groups=options.groups,
+            vantage=options.vantage,
+            every_log_end=options.every_log_end,
+            fleet_facts=options.fleet_facts,
         )
 
     def open(self, access: Access, snapshot: Snapshot | None = None) -> LiveCluster:

@@ -11,7 +11,7 @@ from kafka.protocol import admin, consumer, producer
 from kafka.protocol import metadata as meta
 from kafka.protocol.consumer import group
 
-from kfix.core.kafka import group_messages, kraft_messages, requests, sasl, transactions
+from kfix.core.kafka import access_messages, group_messages, kraft_messages, requests, sasl, transactions
 from kfix.core.kafka.api import Api
 from kfix.core.kafka.codec import ByteReader, ProtocolError
 from kfix.core.kafka.connection import _frame
@@ -451,6 +451,8 @@ every = [
     requests.alter_configs(requests.TOPIC_RESOURCE, "t", {}),
     requests.describe_log_dirs(with_room=False),
     requests.describe_log_dirs(with_room=True),
+    access_messages.describe_acls(access_messages.EVERYTHING),
+    access_messages.describe_quotas(),
     group_messages.find_coordinator("g"),
     group_messages.offset_fetch("g"),
     group_messages.stable_offset_fetch("g", ()),

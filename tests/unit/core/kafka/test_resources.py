@@ -103,7 +103,7 @@ def test_log_dirs_answers_of_both_versions_are_read_whole(name, size, usable, er
     room = usable if usable >= 0 else None
     assert requests.describe_log_dirs(with_room=True).decode(answer(message, 4)) == (
         error,
-        [LogDirUsage("/d", 0, held, room), LogDirUsage("/bad", error, {})],
+        [LogDirUsage("/d", 0, held, room, 9), LogDirUsage("/bad", error, {})],
     )
 
 
