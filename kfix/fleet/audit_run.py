@@ -19,6 +19,8 @@ from kfix.fleet.engine import Engine
 from kfix.fleet.engines import audit_engine, engine
 from kfix.fleet.model.audit import AuditReport
 from kfix.fleet.model.history import AuditHistory, HistoryChoice
+from kfix.fleet.questions.asking import Answer, ask, shown
+from kfix.fleet.questions.catalogue import question, questions
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import Run, newest_run
 from kfix.fleet.wiring import audit, locked, report, stored_history, stored_report
@@ -146,6 +148,30 @@ def history_of_store(place: str, on: EngineOptions, choice: HistoryChoice, *, da
     """Returns the history of the chosen clusters, owners and codes over `days` days, as `stored_history`."""
     with engine(on.spark, on.processes, on.settings) as used:
         return stored_history(place_of(place), used, choice, days=days)
+
+
+def ask_store(name: str, place: str, *, days: int, run: str, snapshots: int | None) -> Answer:
+    """Returns the answer to a question of the fleet, from the embedded engine.
+
+    It reads as many of the last runs as the question needs, or the last `snapshots`. Raises UsageError for a question
+    that there is not.
+    """
+    with engine() as used:
+        return ask(place_of(place), used, question(name), days=days, run=run, snapshots=snapshots)
+
+
+def with_answers(place: str, report: AuditReport, *, days: int) -> AuditReport:
+    """Returns the report with the answers to all questions that have one; unchanged if there is a newer run.
+
+    The questions are about the last runs.
+    """
+    root = place_of(place)
+    last = newest_run(root)
+    if (last.day, last.id) != (report.day, report.run):
+        return report
+    with engine(processes=1) as used:
+        every = (ask(root, used, each, days=days) for each in questions().values())
+        return replace(report, answers=tuple(shown(each) for each in every if each.rows.num_rows))
 
 
 def query_store(sql: str, place: str, *, days: int, run: str, snapshots: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -22,15 +22,19 @@ from kfix.fleet.stored import stored_rows
 VIEWS: Final = {"partition_history": (PARTITION_CHANGES.name, View(PARTITION_HISTORY))}
 
 
-def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1) -> Mapping[str, Any]:
+def tables(
+    root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1, only: Collection[str] | None = None
+) -> Mapping[str, Any]:
     """Returns the tables by name: audits of the last `days` days, what was collected by the last `snapshots` runs.
 
     `runs` has all runs, and `partition_changes` all changes: a state may have begun long ago. With `run` all others are
-    those of that run. Clusters have the names that the last audit knows. Raises UsageError if there is no such run.
+    those of that run. Clusters have the names that the last audit knows. With `only`, other tables are not opened.
+    Raises UsageError if there is no such run.
     """
-    there = {spec: [f for f in StoreTable(root, spec).files() if run in ("", f.run)] for spec in ALL}
-    judged = {(f.day, f.run) for spec in AUDITED if spec is not PARTITION_CHANGES for f in there[spec]}
-    if not there[RUNS] and not judged and not there[PARTITION_CHANGES]:
+    opened = [spec for spec in ALL if only is None or spec in (RUNS, AUDITS) or spec.name in only]
+    there = {spec: [f for f in StoreTable(root, spec).files() if run in ("", f.run)] for spec in opened}
+    judged = {(f.day, f.run) for spec in AUDITED if spec is not PARTITION_CHANGES for f in there.get(spec, ())}
+    if not there[RUNS] and not judged and not there.get(PARTITION_CHANGES):
         raise UsageError(
             f"{root}: no complete run{f' called {run!r}' if run else ''}",
             hint="kfix audit or kfix fleet collect creates one; kfix fleet runs lists the stored runs",

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from kfix.core.errors import UsageError
-from kfix.fleet.audit_run import AuditRunOptions, EngineOptions, Pending, report_of_store, run_audit
+from kfix.fleet.audit_run import AuditRunOptions, EngineOptions, Pending, report_of_store, run_audit, with_answers
 from kfix.fleet.chosen import chosen, the_day
 from kfix.fleet.cli.audit_history import history
 from kfix.fleet.cli.audit_outputs import (
@@ -156,7 +156,7 @@ def audit(
         if not observer.quiet:
             say(f"{place}: every run has been audited; nothing to judge", err=True)
         raise typer.Exit
-    raise typer.Exit(outputs.write(report))
+    raise typer.Exit(outputs.write(with_answers(place, report, days=days) if html is not None else report))
 
 
 def _wish(
@@ -215,4 +215,5 @@ def show(
     )  # fmt: skip
     outputs.check()
     place, of = the_store(store), the_day(day)
-    raise typer.Exit(outputs.write(report_of_store(place, run=run or "", day=of, days=days)))
+    report = report_of_store(place, run=run or "", day=of, days=days)
+    raise typer.Exit(outputs.write(with_answers(place, report, days=days) if html is not None else report))

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final
 
 from kfix.core.declared import OrNull, Unit
 from kfix.core.inventory.model import Criticality
+from kfix.fleet.model.answers import ShownAnswer
 from kfix.fleet.model.history import AuditHistory
 from kfix.fleet.model.scenarios import ClusterScenarios, Partitions, ScenarioRow, matrix_of
 
@@ -211,7 +212,7 @@ class AuditReport:
     durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each. `passed` are
     findings that began after the last delivery of a channel and were gone before this audit. `history` is what the
     audits up to this one show together. `scenarios` are the failures that were judged, worst first; empty for an audit
-    that judged none.
+    that judged none. `answers` are those of the fleet's questions that have rows; only a page has them.
     """
 
     day: date
@@ -234,6 +235,7 @@ class AuditReport:
     passed: tuple[FindingRow, ...] = ()
     history: AuditHistory = field(default_factory=AuditHistory)
     scenarios: tuple[ScenarioRow, ...] = ()
+    answers: tuple[ShownAnswer, ...] = ()
 
     @property
     def scenario_matrix(self) -> tuple[ClusterScenarios, ...]:

@@ -24,6 +24,20 @@ def rows_json(names: Sequence[str], rows: Iterable[Row]) -> str:
     return for_json(found, indent=1, default=str)
 
 
+def answer_json(
+    question: str,
+    names: Sequence[str],
+    rows: Iterable[Row],
+    not_read: Iterable[tuple[str, str, int | None, str]] = (),
+    unknown: str = "",
+) -> str:
+    """Returns the answer to a question of the fleet: its rows as in `rows_json`, and what they lack."""
+    found = [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
+    lacks = [dict(zip(("cluster", "fact", "broker", "why"), each, strict=True)) for each in not_read]
+    whole = {"question": question, "rows": found, "not_read": lacks, "unknown": unknown}
+    return for_json(whole, indent=1, default=str)
+
+
 def rows_csv(names: Sequence[str], rows: Iterable[Row]) -> str:
     """Returns CSV (RFC 4180) with a header; lists are joined by spaces."""
     out = io.StringIO()

@@ -96,6 +96,8 @@ def _settings(facts: FleetFacts, snapshot: Snapshot) -> Iterator[Row]:
         yield from (("broker", str(broker), *each) for each in settings)
         if newest is not None:
             yield "broker", str(broker), NEWEST_PROTOCOL, newest, "software"
+    for feature, level in sorted(({} if snapshot.quorum is None else snapshot.quorum.features).items()):
+        yield "cluster", "", feature, str(level), "feature"
     for topic, own in (_topic_settings(snapshot) or {}).items():
         yield from (("topic", topic, key, value, "topic") for key, value in sorted(own.items()))
 
@@ -175,6 +177,8 @@ def _read(facts: FleetFacts, snapshot: Snapshot) -> Iterator[Row]:
         yield fact, each.broker if each.broker >= 0 else None, False, each.why
         if fact == "settings":
             yield "listeners", each.broker, False, each.why
+    if not facts.certificates and not any(each.fact == "certificates" for each in facts.unread):
+        yield "certificates", None, False, "kfix read the brokers without TLS: no certificate was shown"
     if of_cluster["topic_settings"] is None:
         yield "topic_settings", None, False, "the settings of topics were not read"
     yield from _read_groups(snapshot)

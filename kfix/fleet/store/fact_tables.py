@@ -73,17 +73,18 @@ LOG_DIRS: Final = TableSpec(
 )
 SETTINGS: Final = TableSpec(
     "settings",
-    "one row for each setting of a broker or topic that is not the default, never a secret",
+    "one row for each setting of a broker or topic that is not the default, never a secret, and each feature level",
     (
         _CLUSTER,
-        Column("kind", _TEXT, "broker or topic"),
-        Column("name", _TEXT, "the broker id, or the topic"),
+        Column("kind", _TEXT, "broker, topic, or cluster"),
+        Column("name", _TEXT, "the broker id, or the topic; empty for the cluster"),
         Column("key", _TEXT, "the setting"),
         Column("value", _TEXT, "its value"),
         Column(
             "source",
             _TEXT,
-            "topic; file (server.properties), broker or cluster (dynamic settings); software: what it supports",
+            "topic; file (server.properties), broker or cluster (dynamic settings); software: what it supports; "
+            "feature: the level of a feature of KRaft",
         ),
     ),
 )

@@ -90,6 +90,7 @@ def _context(report: AuditReport) -> Mapping[str, Any]:
         "top": TOP_FIRST,
         "top_bars": TOP_BARS,
         "top_rows": TOP_ROWS,
+        "most_rows": FIRST,
         "unread": [line for line in unread(report) if line not in whole],
         "points": POINTS_IN_WORDS,
         "first": first[:FIRST],

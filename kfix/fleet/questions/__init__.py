@@ -1,0 +1,1 @@
+"""The questions of a fleet, a file of SQL each (docs/fleet-questions.md)."""
