@@ -27,6 +27,7 @@ from kfix.fleet.synthetic import fleet, snapshot_of
 from kfix_diagnostics.engine import diagnose
 from kfix_spark.engine import _fresh
 from tests.unit.diagnostics.all_cases import kraft_cases
+from tests.unit.fleet.asked.planted import PlantedFleet
 from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, entry
 from tests.unit.fleet.audit_runs import reported as reported_by
 from tests.unit.fleet.test_embedded import written
@@ -115,7 +116,7 @@ def test_files_are_the_same_table(spark, run, asked):
 def repeated(tmp_path_factory):
     """A store with two runs on each of two days, one of them repeated: what it replaced is in none of the tables."""
     root, engine = tmp_path_factory.mktemp("repeated"), EmbeddedEngine(1)
-    quorums = {name: kraft_cases()[name] for name in QUORUMS}
+    quorums = {name: kraft_cases()[name] for name in QUORUMS} | {"facts": PlantedFleet().beta(0).snapshot()}
     for number in range(2):
         clusters = [cluster("a/b", number, sick=0.02), cluster("x y+z%41", number, dead=number, deaths=number)]
         for run in ("n", "1e3"):

@@ -15,15 +15,13 @@ from kfix.core.collect.source import Known, source
 from kfix.core.collect.sources import hidden_topics, offsets_sizes, reassignments
 from kfix.core.collect.tasks import by_broker
 from kfix.core.collect.transactions import newest_leaders
-from kfix.core.deadline import Deadline
-from kfix.core.derive.views import distinct
+from kfix.core.derive.vantage import distinct
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import access_messages, requests
 from kfix.core.kafka.access_messages import EVERYTHING, NO_AUTHORIZER, OF_TOPICS, AclFilter
 from kfix.core.kafka.api import Api
-from kfix.core.kafka.codes import CLUSTER, name_of
+from kfix.core.kafka.codes import CLUSTER, name_of, with_right
 from kfix.core.kafka.connection import BrokerConnection
-from kfix.core.kafka.rights import with_right
 from kfix.core.snapshot.fleet_facts import (
     Acls,
     ApiRange,
@@ -37,6 +35,7 @@ from kfix.core.snapshot.fleet_facts import (
     Unread,
 )
 from kfix.core.snapshot.snapshot import Mode, TopicPartition
+from kfix.core.timing import Deadline
 
 T = TypeVar("T")
 Q = TypeVar("Q")

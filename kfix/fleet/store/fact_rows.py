@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.core.derive.views import topics_of
+from kfix.core.derive.vantage import topics_of
 from kfix.core.snapshot.fleet_facts import AclRule, Acls, FleetFacts, LeaderLog
-from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, Snapshot
+from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, PartitionView, Snapshot, TopicPartition
+from kfix.core.wording import several
 from kfix.fleet.store.fact_tables import EPOCHS, PARTITION_LOGS, REPLICA_SIZES
 from kfix.fleet.store.flat import column_of
 from kfix.fleet.store.spec import TableSpec
@@ -27,28 +28,52 @@ _EVERYONE: Final = "User:*"
 
 
 def large_tables(snapshot: Snapshot, cluster: str) -> Mapping[TableSpec, Any]:
-    """Returns the tables of facts with a row for each partition, sorted by topic and partition; {} without facts."""
-    facts = snapshot.fleet_facts
-    if facts is None:
-        return {}
-    taken = int(snapshot.taken_at * 1000)
+    """Returns the tables of facts with a row for each partition, sorted by topic and partition."""
+    facts, taken = snapshot.fleet_facts, int(snapshot.taken_at * 1000)
     logs = (
         (cluster, *tp, *_log(log), log.error or None, taken)
-        for tp, log in sorted(facts.leader_logs.items(), key=lambda each: each[0])
+        for tp, log in sorted(_logs_of(snapshot).items(), key=lambda each: each[0])
     )
     sizes = sorted(
         (cluster, *tp, broker, directory.path, size)
-        for broker, directories in facts.log_dirs.items()
+        for broker, directories in ({} if facts is None else facts.log_dirs).items()
         for directory in directories
         for tp, size in directory.sizes.items()
     )
     return {PARTITION_LOGS: _table(PARTITION_LOGS, logs), REPLICA_SIZES: _table(REPLICA_SIZES, sizes)}
 
 
+def _logs_of(snapshot: Snapshot) -> Mapping[TopicPartition, LeaderLog]:
+    """Returns the logs of leaders; without facts those that a snapshot file has if all log ends were read for it.
+
+    Such a file lacks the earlier epochs, which only the later one of two runs needs.
+    """
+    if snapshot.fleet_facts is not None:
+        return snapshot.fleet_facts.leader_logs
+    found = {}
+    newest: dict[TopicPartition, PartitionView] = {}
+    for view in snapshot.views.values():
+        for tp, seen in view.partitions.items():
+            if tp not in newest or newest[tp].leader_epoch < seen.leader_epoch:
+                newest[tp] = seen
+    for tp, seen in newest.items():
+        end = snapshot.log_ends.get(tp, {}).get(seen.leader)
+        if end is None and seen.leader in snapshot.views:
+            return {}  # Only those were read that a diagnosis was in doubt about.
+        if end is None or end.error:
+            error = "no leader" if seen.leader < 0 else "no answer" if end is None else end.error
+            found[tp] = LeaderLog(seen.leader, error=error)
+            continue
+        committed = snapshot.visible.get(tp, {}).get(seen.leader, -1)
+        found[tp] = LeaderLog(seen.leader, seen.leader_epoch, end.start, committed, end.end)
+    return found if any(not log.error for log in found.values()) else {}
+
+
 def _log(log: LeaderLog) -> tuple[int | None, ...]:
     known = None if log.error else log
     ends = [] if known is None else list(chain.from_iterable(log.earlier[:EPOCHS]))
-    numbers = (None,) * 4 if known is None else (log.epoch, log.start, log.high_watermark, log.end)
+    offsets = (log.epoch, log.start, log.high_watermark, log.end)
+    numbers = tuple(None if known is None or each < 0 else each for each in offsets)
     return (log.leader if log.leader >= 0 else None, *numbers, *ends, *(None,) * (2 * EPOCHS - len(ends)))
 
 
@@ -60,9 +85,11 @@ def _table(spec: TableSpec, rows: Any) -> Any:
 
 def small_rows(snapshot: Snapshot, cluster: str) -> dict[str, list[Row]]:
     """Returns {table: its rows}; {} without facts."""
-    facts = snapshot.fleet_facts
+    facts, logs = snapshot.fleet_facts, _logs_of(snapshot)
     if facts is None:
-        return {}
+        whole = {log.leader: not log.error for log in logs.values() if log.leader >= 0}
+        rows = [(b, read, None if read else "it did not answer") for b, read in sorted(whole.items())]
+        return {"facts": [(cluster, "partition_logs", *row) for row in rows]}
     taken = int(snapshot.taken_at * 1000)
     made = {
         "log_dirs": _log_dirs(facts, taken),
@@ -71,7 +98,7 @@ def small_rows(snapshot: Snapshot, cluster: str) -> dict[str, list[Row]]:
         "acls": () if facts.acls is None else _acls(facts.acls, facts, snapshot),
         "apis": ((b, *each) for b, ranges in facts.apis.items() for each in ranges),
         "group_lag": _group_lag(snapshot, taken),
-        "quotas": facts.quotas or (),
+        "quotas": ((q.user, q.client, q.ip, q.key, q.value) for q in facts.quotas or ()),
         "facts": _read(facts, snapshot),
     }
     return {name: [(cluster, *row) for row in rows] for name, rows in made.items()}
@@ -197,4 +224,4 @@ def _read_groups(snapshot: Snapshot) -> Iterator[Row]:
     for group, why in sorted(unread.items()):
         yield "group_lag", None, False, f"{group}: {'; '.join(why.values()) or 'not read'}"
     if lacks:
-        yield "group_lag", None, False, f"the offsets of {len(lacks)} groups were not asked for"
+        yield "group_lag", None, False, f"the offsets of {several(len(lacks), 'group')} were not asked for"

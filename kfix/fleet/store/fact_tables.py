@@ -144,7 +144,7 @@ GROUP_LAG: Final = TableSpec(
         Column("topic", _TEXT, "the topic", "", "the offsets of the group were not read, or it has none"),
         Column("partitions", _INT, "partitions with a committed offset", "partitions"),
         Column("unknown", _INT, "of them those whose lag is not known", "partitions"),
-        Column("lag", _INT, "records that the group has not committed, in the others", "records"),
+        Column("lag", _INT, "records that the group has not committed, in the others", "records", "as for `topic`"),
         Column("outside", _INT, "of them those whose committed offset is not in the log", "partitions"),
         Column("error", _TEXT, "why its offsets were not read", "", "they were read"),
         _TAKEN,

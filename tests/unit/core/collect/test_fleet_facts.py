@@ -9,7 +9,6 @@ from kfix.core.collect.broker import BrokerAnswers
 from kfix.core.collect.fleet_facts import Part, ask_logs, fleet_facts
 from kfix.core.collect.options import CollectOptions
 from kfix.core.collect.source import read_all
-from kfix.core.deadline import Deadline
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import access_messages, requests
 from kfix.core.kafka.requests import DescribedConfig, LogDirUsage, PartitionOffset
@@ -25,6 +24,7 @@ from kfix.core.snapshot.fleet_facts import (
     Unread,
 )
 from kfix.core.snapshot.snapshot import BrokerView, Endpoint, Mode, PartitionView, TopicPartition
+from kfix.core.timing import Deadline
 from tests.unit.core.collect.known import known
 
 TP = TopicPartition("orders", 0)

@@ -6,9 +6,10 @@ test_questions.py has the answer to each question; the numbers in it come from t
 import random
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.derive.views import topics_of
+from kfix.core.derive.vantage import topics_of
 from kfix.core.inventory.model import ClusterEntry, Inventory
 from kfix.core.snapshot.fleet_facts import (
     AclRule,
@@ -64,24 +65,26 @@ class Night:
 
     number: int
     paper: Paper
-    logs: dict = field(default_factory=dict)
-    sizes: dict = field(default_factory=dict)  # {(partition, broker): bytes}
-    disks: dict = field(default_factory=dict)  # {broker: (total, usable)}
-    settings: dict = field(default_factory=dict)
-    lags: dict = field(default_factory=dict)  # {group: {partition: (committed, end)}}
-    more: dict = field(default_factory=dict)  # other facts
-    changes: dict = field(default_factory=dict)  # of the snapshot
-    moved: dict = field(default_factory=dict)  # {partition: assignment in progress}
-    broken: dict = field(default_factory=dict)  # {broker: directories that have failed}
+    logs: dict[Any, Any] = field(default_factory=dict)
+    sizes: dict[Any, Any] = field(default_factory=dict)  # {(partition, broker): bytes}
+    disks: dict[Any, Any] = field(default_factory=dict)  # {broker: (total, usable)}
+    settings: dict[Any, Any] = field(default_factory=dict)
+    lags: dict[Any, Any] = field(default_factory=dict)  # {group: {partition: (committed, end)}}
+    more: dict[Any, Any] = field(default_factory=dict)  # other facts
+    changes: dict[Any, Any] = field(default_factory=dict)  # of the snapshot
+    moved: dict[Any, Any] = field(default_factory=dict)  # {partition: assignment in progress}
+    broken: dict[Any, Any] = field(default_factory=dict)  # {broker: directories that have failed}
+    unasked: tuple[str, ...] = ()  # groups whose offsets were not read
     taken: float = 0.0
 
     def __post_init__(self):
         self.taken = self.taken or at(self.number)
 
-    def log(self, topic, number, end, *, leader=1, epoch=5, start=0, earlier=(), error=""):
+    def log(self, topic, number, end, *, leader=1, epoch=5, start=0, earlier=(), ahead=0, error=""):
+        """`ahead` are records at the end that no follower has yet."""
         tp = TopicPartition(topic, number)
         ends = tuple(EarlierEpoch(*each) for each in earlier)
-        self.logs[tp] = LeaderLog(-1, error=error) if error else LeaderLog(leader, epoch, start, end, end, ends)
+        self.logs[tp] = LeaderLog(-1, error=error) if error else LeaderLog(leader, epoch, start, end - ahead, end, ends)
 
     def grows(self):
         """Gives every partition without one a log that grows by ten records each night, and replicas of 1 MB."""
@@ -122,7 +125,8 @@ class Night:
             )
             for group, positions in self.lags.items()
         )  # fmt: skip
-        groups = (*found.groups, *(Group(n, (self.home(n),), "Stable") for n in self.lags))
+        unasked = (Group(name, (2,), "Stable") for name in self.unasked)
+        groups = (*found.groups, *(Group(n, (self.home(n),), "Stable") for n in self.lags), *unasked)
         known = {each.group for each in readings}
         kept = tuple(each for each in found.group_readings if each.group not in known)
         zookeeper = found.zookeeper
@@ -157,14 +161,14 @@ class PlantedFleet:
         self.a, self.b, self.c = (self.rng.randrange(200, 900) for _ in range(3))
         self.lost = tuple(self.rng.randrange(5, 60) for _ in range(3))
 
-    def write(self, root, engine):
+    def write(self, root, engine, *, nights=NIGHTS):
         """Writes all nights, and audits them with an engine.
 
         `far` cannot be reached, and `older` was read without these facts.
         """
         owners = {"alpha": "team-a", "beta": "team-b", "skewed": "team-a", "dying": "team-d", "older": "team-o"}
         entries = {n: ClusterEntry(n, bootstrap=f"{n}.invalid:9092", owner=owner) for n, owner in owners.items()}
-        for number in range(NIGHTS):
+        for number in range(nights):
             writer = RunWriter(place_of(root), day(number), "n", at=at(number))
             for name, night in self.nights(number).items():
                 writer.write(name, night.snapshot())
@@ -179,7 +183,7 @@ class PlantedFleet:
 
     def alpha(self, n):
         """Losses beside retention, deletion, recreation and elections; disks, groups, settings, rules, moves."""
-        topics = dict.fromkeys(("retain", "again", "anew", "clean", "empty", "readonly"), (1, 3))
+        topics = dict.fromkeys(("retain", "again", "anew", "clean", "torn", "empty", "readonly"), (1, 3))
         topics |= {"orders": (3, 3), "idle": (2, 3), "late": (2, 3), "single": (1, 1)}
         topics |= {f"move{i}": (1, 3) for i in range(4)} | ({"gone": (1, 3)} if n < 2 else {})
         night = Night(n, paper_of(dict(sorted(topics.items()))))
@@ -220,15 +224,20 @@ class PlantedFleet:
         return night
 
     def _losses(self, night):
-        """An unclean election, a power failure, and a loss that a night without an answer hides until the next."""
+        """An unclean election, two power failures, and a loss that a night without an answer hides until the next.
+
+        Of `torn` only records are gone that were not committed, which the leader had acknowledged for acks=1.
+        """
         n, (x, y, z) = night.number, self.lost
         a, b, c = self.a, self.b, self.c
         if n < 2:
             night.log("orders", 0, a + 50 * n)
             night.log("orders", 1, b + 10 * n)
+            night.log("torn", 0, 120, ahead=8)
         else:
             night.log("orders", 0, a + 300 * n, epoch=6, leader=2, earlier=[(5, a + 50 - x)])
             night.log("orders", 1, b + 10 - y, epoch=6, leader=2, earlier=[(5, b + 10 - y)])
+            night.log("torn", 0, 150, epoch=6, earlier=[(5, 112)])
         if n == 2:
             night.log("orders", 2, 0, error="NOT_LEADER_OR_FOLLOWER")
         else:
@@ -287,6 +296,7 @@ class PlantedFleet:
             "quorum": QuorumView(leader=100, epoch=1, features={"metadata.version": 6}, topic_settings={}),
             "cluster": identity("beta", Mode.KRAFT),
         }
+        night.lags = {"app": {TopicPartition("events", 0): (5 + 10 * n, 10 + 10 * n)}}
         for broker in (1, 2, 3):
             night.sizes[TopicPartition("events", 0), broker] = 5 * MB * (n + 1)
             night.settings[broker] = (Setting("listeners", f"SSL://beta-{broker}:{9090 + broker}", "file"),)
@@ -316,6 +326,7 @@ class PlantedFleet:
         covered = (AclRule("User:app", "*", "allow", "read", "topic", "lea", prefixed=True),)
         night.more = {"acls": Acls(True, (), covered)}
         night.changes = {"cluster": identity("skewed")}
+        night.unasked = ("late",)
         if n == 2:
             night.paper.kill(4)
             night.more["unread"] = (Unread("log_dirs", 4, "broker 4 does not respond to kfix"),)

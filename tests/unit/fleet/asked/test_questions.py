@@ -3,22 +3,25 @@
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from typer.testing import CliRunner
 
 from kfix.core.errors import UsageError
+from kfix.core.snapshot.snapshot import LogEnd
 from kfix.fleet.cli.audit import app
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.questions.asking import ask
 from kfix.fleet.questions.catalogue import question, questions
 from kfix.fleet.store.places import place_of
+from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.store.tables import ALL
 from tests.each import for_each
 from tests.places import ROOT
 from tests.unit.fleet.asked.page import questions_page
-from tests.unit.fleet.asked.planted import MB, PlantedFleet, day
+from tests.unit.fleet.asked.planted import MB, Night, PlantedFleet, at, day, paper_of
 
 FLEET = PlantedFleet()
 X, Y, Z = FLEET.lost
@@ -27,18 +30,19 @@ NOWHERE = "no effect: Kafka 4 has no such setting"
 ACL, NO_ACL, OPEN = "acl", "authorizer.class.name", "allow.everyone.if.no.acl.found"
 ROOM = "the free space is not known: Kafka reports it from 3.3 on"
 ZK = ("alpha", "dying", "older", "skewed")
-TWO_LOSSES = [
+OF_NIGHT_2 = [
     (-X, "orders", 0, 1, 2, "another epoch begins earlier", FLEET.a + 50 - X, 2),
     (-Y, "orders", 1, 1, 2, "the log ends earlier", FLEET.b + 10 - Y, 2),
+    (-8, "torn", 0, 1, 2, "another epoch begins earlier", 112, 1),
 ]
-LOST = [*sorted(TWO_LOSSES), (-Z, "orders", 2, 1, 3, "another epoch begins earlier", FLEET.c + 1 - Z, 3)]
+LOST = [*sorted(OF_NIGHT_2), (-Z, "orders", 2, 1, 3, "another epoch begins earlier", FLEET.c + 1 - Z, 3)]
 OLD = "blocks: upgrade the software to 3.9 first"
 OLD_FORMAT = "changes: Kafka 4 writes records in format 2 only, which clients before 0.11 cannot read"
 #: {question: its rows}; of those whose rows have a text of a finding, without that.
 ANSWERS = {
     "lost-records": [
-        ("alpha", topic, number, day(before), day(now), how, first, -offsets, leader, "yes")
-        for offsets, topic, number, before, now, how, first, leader in LOST
+        ("alpha", topic, n, day(before), day(now), how, first, -lost, 0 if topic == "torn" else -lost, leader, "yes")
+        for lost, topic, n, before, now, how, first, leader in LOST
     ],
     # 10 to 20 MB a night, 40 MB in all; orders grew by 3 x 2 of 3 x 3 MB.
     "disk-full": [
@@ -128,6 +132,7 @@ ANSWERS = {
         ("far", "cluster", "connection refused"),
         ("older", "facts", "its snapshot was taken without the facts of a fleet"),
         ("skewed", "certificates", "kfix read the brokers without TLS: no certificate was shown"),
+        ("skewed", "group_lag", "the offsets of 1 group were not asked for"),
     ],
 }  # fmt: skip
 SIZED = ("biggest-topics", "topics-by-owner")
@@ -207,7 +212,7 @@ def test_one_run_has_nothing_to_compare_with_and_says_so(store):
 
 
 def test_a_question_about_findings_says_if_no_audit_has_judged_a_cluster(store, tmp_path):
-    FLEET.write(tmp_path, None)
+    FLEET.write(tmp_path, None, nights=1)
     answer = asked(tmp_path, "end-of-life")
     assert rows(answer) == []
     assert {each.cluster for each in answer.not_read if each.fact == "audit"} == {"alpha", "beta", *ZK}
@@ -264,3 +269,27 @@ def test_a_question_that_there_is_not_is_an_error_with_the_next_one():
 
 def test_days_of_the_fleet_are_what_the_tests_take_them_for():
     assert day(3) - day(0) == timedelta(days=3)
+
+
+def test_a_file_with_the_ends_of_all_logs_is_enough_for_the_earlier_of_two_runs(tmp_path):
+    """As `kfix snapshot save` writes it; that of a diagnosis has the ends of some logs, and shows nothing."""
+    paper = paper_of({"orders": (3, 3)})
+    seen = next(iter(paper.snapshot().views.values())).partitions
+    ends = {tp: {each.leader: LogEnd(0, 100)} for tp, each in seen.items()}
+    late = Night(1, paper_of({"orders": (3, 3)}))
+    late.log("orders", 0, 150, epoch=6, earlier=[(0, 93)])
+    late.log("orders", 1, 100, epoch=0)
+    late.log("orders", 2, 120, epoch=1, earlier=[(0, 100)])
+    for number, partly in enumerate((True, False)):
+        root = place_of(tmp_path / str(number))
+        logs = dict(list(ends.items())[:2]) if partly else ends
+        early = replace(paper.snapshot(log_ends=logs), visible={tp: dict.fromkeys(e, 98) for tp, e in logs.items()})
+        for night, snapshot in enumerate((early, late.snapshot())):
+            writer = RunWriter(root, day(night), "n", at=at(night))
+            writer.write("plant", snapshot)
+            writer.finish()
+        answer = asked(tmp_path / str(number), "lost-records")
+        assert [row[6:9] for row in rows(answer)] == ([] if partly else [(93, 7, 5)])
+        assert [each.why for each in answer.not_read] == (
+            ["one run alone has it: nothing to compare with"] if partly else []
+        )
