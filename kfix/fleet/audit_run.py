@@ -19,7 +19,7 @@ from kfix.fleet.engine import Engine
 from kfix.fleet.engines import audit_engine, engine
 from kfix.fleet.model.audit import AuditReport
 from kfix.fleet.model.history import AuditHistory, HistoryChoice
-from kfix.fleet.questions.asking import Answer, ask, shown
+from kfix.fleet.questions.asking import FleetAnswer, ask, shown
 from kfix.fleet.questions.catalogue import question, questions
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import Run, newest_run
@@ -150,7 +150,7 @@ def history_of_store(place: str, on: EngineOptions, choice: HistoryChoice, *, da
         return stored_history(place_of(place), used, choice, days=days)
 
 
-def ask_store(name: str, place: str, *, days: int, run: str, snapshots: int | None) -> Answer:
+def ask_store(name: str, place: str, *, days: int, run: str, snapshots: int | None) -> FleetAnswer:
     """Returns the answer to a question of the fleet, from the embedded engine.
 
     It reads as many of the last runs as the question needs, or the last `snapshots`. Raises UsageError for a question

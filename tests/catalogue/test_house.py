@@ -108,7 +108,10 @@ def wheel(tmp_path_factory):
 
 def test_the_wheel_holds_the_packages_and_nothing_else(wheel):
     tops = {name.split("/")[0] for name in wheel.namelist()}
-    assert {t for t in tops if not t.endswith(".dist-info")} == {"kfix", "kfix_diagnostics", "kfix_spark"}
+    packages = {"kfix", "kfix_diagnostics", "kfix_spark"}
+    assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == packages
+    pages = {name.rpartition(".data/data/")[2] for name in wheel.namelist() if ".data/" in name}
+    assert pages == {"share/man/man1/kfix.1"}
 
 
 def test_the_wheel_carries_runbooks_and_the_labs_pom(wheel):

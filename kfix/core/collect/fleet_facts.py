@@ -29,10 +29,10 @@ from kfix.core.snapshot.fleet_facts import (
     EarlierEpoch,
     FleetFacts,
     LeaderLog,
-    LogDir,
     Quota,
     Setting,
-    Unread,
+    StoredLogDir,
+    UnreadFact,
 )
 from kfix.core.snapshot.snapshot import Mode, TopicPartition
 from kfix.core.timing import Deadline
@@ -50,16 +50,16 @@ _BY_ZOOKEEPER: Final = (
 )
 
 
-class Part(NamedTuple, Generic[T]):
+class FactPart(NamedTuple, Generic[T]):
     """What one source has read, and what it has not."""
 
     value: T
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadFact, ...] = ()
 
 
 def _each(
     known: Known, fact: str, api: Api, asked: Mapping[int, Q], ask: Callable[[BrokerConnection, Q, Deadline], T]
-) -> Part[dict[int, T]]:
+) -> FactPart[dict[int, T]]:
     """Asks these brokers. Each without an answer is unread, with the right that was missing."""
     answers = known.brokers.aside().each(fact, asked, ask)
 
@@ -67,17 +67,21 @@ def _each(
         error = answers.errors.get(broker, f"broker {broker} does not respond to kfix")
         return with_right(error, api, known.target.security.principal)
 
-    return Part(answers.found, tuple(Unread(fact, b, why(b)) for b in sorted(asked.keys() - answers.found.keys())))
+    return FactPart(
+        answers.found, tuple(UnreadFact(fact, b, why(b)) for b in sorted(asked.keys() - answers.found.keys()))
+    )
 
 
-def _once(known: Known, fact: str, api: Api, ask: Callable[[BrokerConnection, None, Deadline], T]) -> Part[T | None]:
+def _once(
+    known: Known, fact: str, api: Api, ask: Callable[[BrokerConnection, None, Deadline], T]
+) -> FactPart[T | None]:
     """Asks one broker after the other, until one has answered."""
-    part: Part[dict[int, T]] = Part({}, (Unread(fact, -1, "no broker responds to kfix"),))
+    part: FactPart[dict[int, T]] = FactPart({}, (UnreadFact(fact, -1, "no broker responds to kfix"),))
     for broker in known.brokers.lines:
         part = _each(known, fact, api, {broker: None}, ask)
         if part.value:
-            return Part(part.value[broker])
-    return Part(None, tuple(each._replace(broker=-1) for each in part.unread))
+            return FactPart(part.value[broker])
+    return FactPart(None, tuple(each._replace(broker=-1) for each in part.unread))
 
 
 @source(needs=(hidden_topics, offsets_sizes, reassignments))
@@ -86,7 +90,7 @@ def others(_: Known) -> None:
 
 
 @source(needs=(others,))
-def leader_logs(known: Known) -> Part[dict[TopicPartition, LeaderLog]]:
+def leader_logs(known: Known) -> FactPart[dict[TopicPartition, LeaderLog]]:
     views = distinct(known.views)[0]
     leaders = newest_leaders(views)
     every = sorted({tp for view in views for tp in view})
@@ -95,8 +99,8 @@ def leader_logs(known: Known) -> Part[dict[TopicPartition, LeaderLog]]:
     part = _each(known, "leader_logs", requests.LIST_OFFSETS, led, ask_logs)
     found |= {tp: LeaderLog(b, *log[1:]) for b, logs in part.value.items() for tp, log in logs.items()}
     left_out = len(leaders) - MOST_OF_ALL
-    more = (Unread("leader_logs", -1, f"{left_out} partitions are beyond the limit of {MOST_OF_ALL}"),)
-    return Part(found, (*part.unread, *(more if left_out > 0 else ())))
+    more = (UnreadFact("leader_logs", -1, f"{left_out} partitions are beyond the limit of {MOST_OF_ALL}"),)
+    return FactPart(found, (*part.unread, *(more if left_out > 0 else ())))
 
 
 def ask_logs(
@@ -141,7 +145,7 @@ def _with_epochs(
 
 
 @source(needs=(others,))
-def broker_settings(known: Known) -> Part[dict[int, tuple[Setting, ...]]]:
+def broker_settings(known: Known) -> FactPart[dict[int, tuple[Setting, ...]]]:
     asked = {b: b for b in known.addresses}
     return _each(known, "settings", requests.DESCRIBE_CONFIGS, asked, _ask_settings)
 
@@ -157,33 +161,37 @@ def _ask_settings(line: BrokerConnection, broker: int, deadline: Deadline) -> tu
 
 
 @source(needs=(others,))
-def certificates(known: Known) -> Part[dict[int, Certificate]]:
+def certificates(known: Known) -> FactPart[dict[int, Certificate]]:
     """Returns the certificates of the sessions that are open anyway; sends no request."""
     if not known.target.security.protocol.endswith("SSL"):
-        return Part({})
+        return FactPart({})
     found = {b: line.certificate for b, line in known.brokers.lines.items()}
     missing = (b for b in known.addresses if found.get(b) is None)
     why = "the session is not open"
     shown = {b: each for b, each in found.items() if each is not None}
-    return Part(shown, tuple(Unread("certificates", b, why) for b in missing))
+    return FactPart(shown, tuple(UnreadFact("certificates", b, why) for b in missing))
 
 
 @source(needs=(others,))
-def apis(known: Known) -> Part[dict[int, tuple[ApiRange, ...]]]:
+def apis(known: Known) -> FactPart[dict[int, tuple[ApiRange, ...]]]:
     """Returns what each broker reported when its connection was opened; sends no request."""
     lines = known.brokers.lines
     found = {b: tuple(ApiRange(k, *versions) for k, versions in sorted(lines[b].ranges.items())) for b in lines}
     missing = (b for b in known.addresses if not found.get(b))
     shown = {b: each for b, each in found.items() if each}
-    return Part(shown, tuple(Unread("apis", b, f"broker {b} does not respond to kfix") for b in missing))
+    return FactPart(shown, tuple(UnreadFact("apis", b, f"broker {b} does not respond to kfix") for b in missing))
 
 
 @source(needs=(broker_settings,))
-def acls(known: Known) -> Part[Acls | None]:
+def acls(known: Known) -> FactPart[Acls | None]:
     """Asks for the rules of everyone and those that allow everything, never for all rules."""
     if not any(answer.configs.get(AUTHORIZER) for answer in known.answers.values()):
         seen = any(answer.configs for answer in known.answers.values())
-        return Part(Acls(authorizer=False)) if seen else Part(None, (Unread("acls", -1, "no settings of a broker"),))
+        return (
+            FactPart(Acls(authorizer=False))
+            if seen
+            else FactPart(None, (UnreadFact("acls", -1, "no settings of a broker"),))
+        )
     every = (setting for settings in known[broker_settings].value.values() for setting in settings)
     is_open = any(setting.key == _OPEN and setting.value.lower() == "true" for setting in every)
     filters = [*(AclFilter(principal=each) for each in ANYONE), EVERYTHING, *([OF_TOPICS] if is_open else [])]
@@ -205,10 +213,10 @@ def _allowed(error: int, found: tuple[T, ...]) -> tuple[T, ...]:
 
 
 @source(needs=(others,))
-def quotas(known: Known) -> Part[tuple[Quota, ...] | None]:
+def quotas(known: Known) -> FactPart[tuple[Quota, ...] | None]:
     """Asks a KRaft broker. With ZooKeeper a broker would read them from there, as the settings of topics."""
     if known.mode is not Mode.KRAFT:
-        return Part(None, (Unread("quotas", -1, _BY_ZOOKEEPER),))
+        return FactPart(None, (UnreadFact("quotas", -1, _BY_ZOOKEEPER),))
 
     def ask(line: BrokerConnection, _: None, deadline: Deadline) -> tuple[Quota, ...]:
         return _allowed(*line.call(access_messages.describe_quotas(), deadline))
@@ -217,18 +225,18 @@ def quotas(known: Known) -> Part[tuple[Quota, ...] | None]:
 
 
 @source(needs=(leader_logs, broker_settings, acls, quotas))
-def log_dirs(known: Known) -> Part[dict[int, tuple[LogDir, ...]]]:
+def log_dirs(known: Known) -> FactPart[dict[int, tuple[StoredLogDir, ...]]]:
     """Comes last, since a broker with a slow disk answers late."""
     return _each(known, "log_dirs", requests.DESCRIBE_LOG_DIRS, dict.fromkeys(known.addresses), _ask_dirs)
 
 
-def _ask_dirs(line: BrokerConnection, _: None, deadline: Deadline) -> tuple[LogDir, ...]:
+def _ask_dirs(line: BrokerConnection, _: None, deadline: Deadline) -> tuple[StoredLogDir, ...]:
     with_room = line.supports(requests.DESCRIBE_LOG_DIRS, requests.WITH_ROOM, deadline)
     error, found = line.call(requests.describe_log_dirs(with_room=with_room), deadline)
     if error or not found:  # Version 1 has no error field.
         raise UnreachableError(name_of(error or CLUSTER))
     return tuple(
-        LogDir(each.path, name_of(each.error) if each.error else "", each.total, each.usable, each.sizes)
+        StoredLogDir(each.path, name_of(each.error) if each.error else "", each.total, each.usable, each.sizes)
         for each in sorted(found, key=lambda each: each.path)
     )
 

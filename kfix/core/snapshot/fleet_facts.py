@@ -36,7 +36,7 @@ class LeaderLog(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LogDir:
+class StoredLogDir:
     """A log directory. `total` and `usable` are those of its disk, None if the broker does not report them (before
     3.3). `sizes` are those of its replicas; `error` is Kafka's, "" if the directory works.
     """
@@ -108,7 +108,7 @@ class Quota(NamedTuple):
     value: float
 
 
-class Unread(NamedTuple):
+class UnreadFact(NamedTuple):
     """Why a fact was not read, of one broker, or with -1 of the cluster. `fact` is the field of `FleetFacts`."""
 
     fact: str
@@ -131,10 +131,10 @@ class FleetFacts:
     """
 
     leader_logs: Mapping[TopicPartition, LeaderLog] = field(default_factory=dict)
-    log_dirs: Mapping[Int32, tuple[LogDir, ...]] = field(default_factory=dict)
+    log_dirs: Mapping[Int32, tuple[StoredLogDir, ...]] = field(default_factory=dict)
     settings: Mapping[Int32, tuple[Setting, ...]] = field(default_factory=dict)
     certificates: Mapping[Int32, Certificate] = field(default_factory=dict)
     acls: Acls | None = None
     apis: Mapping[Int32, tuple[ApiRange, ...]] = field(default_factory=dict)
     quotas: tuple[Quota, ...] | None = None
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadFact, ...] = ()

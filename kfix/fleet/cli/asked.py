@@ -8,7 +8,7 @@ from typing import Final
 
 from kfix.core.harmless import squeezed
 from kfix.core.wording import several
-from kfix.fleet.questions.asking import Answer
+from kfix.fleet.questions.asking import FleetAnswer
 from kfix.fleet.questions.catalogue import questions
 from kfix.fleet.report.rows import answer_json, print_rows, rows_csv
 from kfix.front.console import console_on
@@ -28,7 +28,7 @@ def list_questions(*, json_output: bool, csv: bool) -> None:
         print_rows(names, rows, console_on(sys.stdout), len(rows))
 
 
-def print_answer(answer: Answer, *, json_output: bool, csv: bool, limit: int) -> None:
+def print_answer(answer: FleetAnswer, *, json_output: bool, csv: bool, limit: int) -> None:
     """Prints an answer. What was not read goes to standard error beside CSV, whose columns are those of the answer."""
     names = answer.question.columns
     rows = list(zip(*(column.to_pylist() for column in answer.rows.columns), strict=True))
@@ -44,7 +44,7 @@ def print_answer(answer: Answer, *, json_output: bool, csv: bool, limit: int) ->
         say(line, err=csv)
 
 
-def notes(answer: Answer, limit: int) -> Iterable[str]:
+def notes(answer: FleetAnswer, limit: int) -> Iterable[str]:
     """Yields what the answer lacks, at most `limit` lines of what was not read."""
     if answer.question.unknown:
         yield f"still unknown: {answer.question.unknown}"

@@ -118,7 +118,7 @@ def ingest(
     """Add each change of a partition that kfix watch recorded to the history of the store, with its time.
 
     NAME is the cluster's name in the inventory; it is not needed where the inventory or the last audit knows the id. A
-    change is added once, so the command may be repeated while the watch goes on.
+    change is added once, so the command may be repeated while the watch runs.
     """
     loaded = chosen(inventory) if inventory else None
     found = ingest_rings(the_store(store), rings, loaded.inventory if loaded else Inventory())

@@ -152,7 +152,7 @@ FROM changed t JOIN chosen c ON c.cluster = t.cluster
 GROUP BY t.cluster, t.kind ORDER BY cluster, kind
 """  # noqa: S608 - no values of others
 
-#: The states among these rows that no later one of them replaces: what a night knows of all nights before it.
+#: The states among these rows that no later one of them replaces: what a run knows of all runs before it.
 LAST_STATES: Final = f"""
 SELECT * FROM (
   SELECT p.*, LEAD(p.valid_from) OVER w AS replaced FROM partition_changes p WINDOW w AS ({_IN_ORDER})

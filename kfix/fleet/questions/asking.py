@@ -73,7 +73,7 @@ class NotRead(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FleetAnswer:
     """The answer to a question: `rows` is a pyarrow table. Without rows it is an all-clear only if all was read."""
 
     question: Question
@@ -81,7 +81,7 @@ class Answer:
     not_read: tuple[NotRead, ...]
 
 
-def shown(answer: Answer) -> ShownAnswer:
+def shown(answer: FleetAnswer) -> ShownAnswer:
     """Returns an answer for a report."""
     rows = tuple(zip(*(column.to_pylist() for column in answer.rows.columns), strict=True))
     lacks = tuple(each.words for each in answer.not_read)
@@ -91,7 +91,7 @@ def shown(answer: Answer) -> ShownAnswer:
 
 def ask(
     root: StoreLocation, engine: Engine, asked: Question, *, days: int, run: str = "", snapshots: int | None = None
-) -> Answer:
+) -> FleetAnswer:
     """Answers over the last runs that the question reads, or the last `snapshots`, and the audits of `days` days.
 
     Raises UsageError if the store has no such run.
@@ -107,4 +107,4 @@ def ask(
         {"fact": pa.array([f for f, _ in wanted], pa.string()), "runs": pa.array([n for _, n in wanted], pa.int64())}
     )
     lacks = engine.query(_NOT_READ, {**{name: shown[name] for name in _ITS_TABLES}, "wanted": given})
-    return Answer(asked, rows, tuple(NotRead(*row.values()) for row in lacks.to_pylist()))
+    return FleetAnswer(asked, rows, tuple(NotRead(*row.values()) for row in lacks.to_pylist()))

@@ -13,9 +13,9 @@ from tests.places import ROOT
 @for_each(
     "prefix, command",
     [
-        ("/home/a/.local/share/pipx/venvs/kafka-kfix", "pipx install --force 'kafka-kfix[fleet,hdfs]'"),
-        ("/home/a/.local/share/uv/tools/kafka-kfix", "uv tool install 'kafka-kfix[fleet,hdfs]'"),
-        ("/home/a/work/uv/.venv", "pip install 'kafka-kfix[fleet,hdfs]'"),
+        ("/srv/a/.local/share/pipx/venvs/kafka-kfix", "pipx install --force 'kafka-kfix[fleet,hdfs]'"),
+        ("/srv/a/.local/share/uv/tools/kafka-kfix", "uv tool install 'kafka-kfix[fleet,hdfs]'"),
+        ("/srv/a/work/uv/.venv", "pip install 'kafka-kfix[fleet,hdfs]'"),
         ("/usr", "pip install 'kafka-kfix[fleet,hdfs]'"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from kfix.core.collect import fleet_facts as facts
 from kfix.core.collect.broker import BrokerAnswers
-from kfix.core.collect.fleet_facts import Part, ask_logs, fleet_facts
+from kfix.core.collect.fleet_facts import FactPart, ask_logs, fleet_facts
 from kfix.core.collect.options import CollectOptions
 from kfix.core.collect.source import read_all
 from kfix.core.errors import UnreachableError
@@ -18,10 +18,10 @@ from kfix.core.snapshot.fleet_facts import (
     ApiRange,
     EarlierEpoch,
     LeaderLog,
-    LogDir,
     Quota,
     Setting,
-    Unread,
+    StoredLogDir,
+    UnreadFact,
 )
 from kfix.core.snapshot.snapshot import BrokerView, Endpoint, Mode, PartitionView, TopicPartition
 from kfix.core.timing import Deadline
@@ -93,13 +93,13 @@ def test_all_facts_of_a_cluster_are_read_and_a_broker_that_is_down_is_named_in_e
     found = read({1: Line()})
     ends = (EarlierEpoch(4, 90), EarlierEpoch(3, 70), EarlierEpoch(0, 40))
     assert found.leader_logs == {TP: LeaderLog(1, 7, 0, 120, 120, ends)}
-    assert found.log_dirs == {1: (LogDir("/a", "", 100, 10, {TP: 5}), LogDir("/b", "KAFKA_STORAGE_ERROR"))}
+    assert found.log_dirs == {1: (StoredLogDir("/a", "", 100, 10, {TP: 5}), StoredLogDir("/b", "KAFKA_STORAGE_ERROR"))}
     assert found.settings == {1: (Setting("listeners", "SSL://:9093", "file"),)}
     assert found.apis == {1: (ApiRange(3, 0, 9), ApiRange(35, 0, 4))}
     assert found.acls == Acls(authorizer=False)
     assert found.quotas == (Quota("app", None, None, "request_percentage", 5.0),)
     assert found.unread == tuple(
-        Unread(fact, 2, "broker 2 does not respond to kfix") for fact in ("log_dirs", "settings", "apis")
+        UnreadFact(fact, 2, "broker 2 does not respond to kfix") for fact in ("log_dirs", "settings", "apis")
     )
 
 
@@ -165,5 +165,5 @@ def test_a_session_with_tls_shows_its_certificate():
     asked = asked_for({1: Line()})
     secure = replace(asked.target, security=replace(asked.target.security, protocol="SSL"))
     part = facts.certificates.read(replace(asked, target=secure))
-    assert part == Part({}, (Unread("certificates", 1, "the session is not open"), *part.unread[1:]))
+    assert part == FactPart({}, (UnreadFact("certificates", 1, "the session is not open"), *part.unread[1:]))
     assert access_messages.NO_AUTHORIZER == 54

@@ -21,7 +21,7 @@ list beside `rows`.
   and changes read the audits of the last `--days`.
 - Bytes are those of all replicas, and "mean" is that of the brokers of a cluster. Numbers are rounded down.
 
-## How a loss is told from what looks like it
+## How a loss differs from what looks like it
 `lost-records` compares where a log ended in a run with where the same epochs end later: at the log end, or where a
 later leader epoch begins. Both only move on, whatever retention, compaction and elections do; an unclean election or
 a power failure moves one of them back ([data-loss.md](facts/data-loss.md)). `offsets` are all that the leader had,

@@ -19,10 +19,10 @@ from kfix.core.snapshot.fleet_facts import (
     EarlierEpoch,
     FleetFacts,
     LeaderLog,
-    LogDir,
     Quota,
     Setting,
-    Unread,
+    StoredLogDir,
+    UnreadFact,
 )
 from kfix.core.snapshot.group_reading import GroupPartition, GroupReading
 from kfix.core.snapshot.quorum import QuorumView
@@ -104,7 +104,7 @@ class Night:
         dirs = {}
         for b in brokers:
             held = {tp: size for (tp, broker), size in self.sizes.items() if broker == b}
-            dirs[b] = (LogDir("/d", "", *self.disks.get(b, (None, None)), held), *self.broken.get(b, ()))
+            dirs[b] = (StoredLogDir("/d", "", *self.disks.get(b, (None, None)), held), *self.broken.get(b, ()))
         made = FleetFacts(
             leader_logs=self.logs,
             log_dirs=dirs,
@@ -219,7 +219,7 @@ class PlantedFleet:
             AclRule("User:admin", "*", "allow", "all", "topic", "*"),
         )
         apis = {b: (ApiRange(1, 0, 13 if b == 2 else 12), ApiRange(3, 0, 9)) for b in (1, 2, 3)}
-        unread = (Unread("quotas", -1, "not asked"),)
+        unread = (UnreadFact("quotas", -1, "not asked"),)
         night.more = {"acls": Acls(True, rules), "apis": apis, "quotas": None, "unread": unread}
         return night
 
@@ -329,7 +329,7 @@ class PlantedFleet:
         night.unasked = ("late",)
         if n == 2:
             night.paper.kill(4)
-            night.more["unread"] = (Unread("log_dirs", 4, "broker 4 does not respond to kfix"),)
+            night.more["unread"] = (UnreadFact("log_dirs", 4, "broker 4 does not respond to kfix"),)
         return night
 
     def dying(self, n):
@@ -339,11 +339,11 @@ class PlantedFleet:
         night.paper.topic("fragile", 2, replicas=[[3], [3]])
         night.changes = {"cluster": identity("dying")}
         night.paper.broker_settings = {b: {PROTOCOL: "3.9"} for b in (1, 2, 3)}
-        night.broken = {2: (LogDir("/broken", "KAFKA_STORAGE_ERROR"),)}
+        night.broken = {2: (StoredLogDir("/broken", "KAFKA_STORAGE_ERROR"),)}
         if n in {0, 2}:
             part = night.paper.part("thin", 0)
             part.isr, part.age = (part.leader,), 900.0
         if n in {1, 3}:
             night.paper.kill(3)
-            night.more["unread"] = (Unread("log_dirs", 3, "broker 3 does not respond to kfix"),)
+            night.more["unread"] = (UnreadFact("log_dirs", 3, "broker 3 does not respond to kfix"),)
         return night
