@@ -18,7 +18,7 @@ def skewed(folder):
     """Returns a function of seconds: the environment of a process whose wall clock is that much ahead."""
     shim = folder / "skewed.so"
     source = Path(__file__).with_name("skewed.c")
-    subprocess.run(["gcc", "-shared", "-fPIC", "--output-file", shim, source], check=True, timeout=seconds(60))
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source], check=True, timeout=seconds(60))
     return lambda seconds: {"LD_PRELOAD": str(shim), "KFIX_TEST_CLOCK": str(seconds)}
 
 
