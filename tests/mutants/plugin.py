@@ -66,6 +66,7 @@ class Forks:
         assert self._functions, f"no function of {ROOT} is imported: no fault could be put in"
         self._caches = caches_of(PACKAGES)
         gc.freeze()  # else each fork would copy all of this when it collects garbage
+        self._kills = {fault: now_called(by, self._items) for fault, by in self._killers.items()}
         sound = self._without_fault()
         with self._verdicts.open("w", encoding="utf-8") as out:
             for fault in self._faults:
@@ -76,7 +77,7 @@ class Forks:
 
     def _without_fault(self) -> set[str]:
         """Returns the recorded killers that pass without a fault: another one would prove nothing."""
-        wanted = sorted({by for by in self._killers.values() if by in self._items})
+        wanted = sorted({test for tests in self._kills.values() for test in tests})
         seen = forked(partial(self._run, wanted, each=True), PATIENCE)
         return {line["end"] for line in seen if "end" in line and not line["failed"]}
 
@@ -84,11 +85,11 @@ class Forks:
         """Returns killed, timeout or survived, and the test that decided it; one that fails anyway decides nothing."""
         path = ROOT / fault.file
         text = path.read_text(encoding="utf-8")
-        killer = self._killers.get(fault.id, "")
+        killers = [test for test in self._kills.get(fault.id, ()) if test in sound]
         while True:
             self._write(path, fault.put_into(text))
             try:
-                found = self._tried(fault, text, [killer]) if killer in sound else None
+                found = self._tried(fault, text, killers) if killers else None
                 found = found or self._tried(fault, text, self._tests_of(fault))
                 sure = found is None or found[1] in sound or self._fails_again(fault, text, found[1])
             finally:
@@ -181,6 +182,19 @@ class Forks:
         self._edits += 10
         time = int(path.stat().st_mtime) + self._edits
         os.utime(path, (time, time))
+
+
+def now_called(killer: str, tests: Iterable[str]) -> list[str]:
+    """Returns a test by its recorded id; where none has it any more, what has its name: it moved, or its copies did."""
+    function = _name(killer)
+    named = [test for test in tests if _name(test) == function]
+    if killer in named:
+        return [killer]
+    return [test for test in named if test.partition("[")[2] == killer.partition("[")[2]] or named
+
+
+def _name(test: str) -> str:
+    return function_of(test).rpartition("::")[2]
 
 
 def _chosen(tests: Sequence[str], words: re.Pattern[str]) -> list[str]:

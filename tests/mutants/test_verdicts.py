@@ -9,6 +9,7 @@ from tests.mutants.__main__ import chosen, lost, to_run
 from tests.mutants.faults import Fault, Result
 from tests.mutants.near import near
 from tests.mutants.page import page
+from tests.mutants.plugin import now_called
 from tests.places import ROOT
 
 
@@ -66,6 +67,14 @@ def test_a_slice_fails_if_a_fault_that_was_killed_survives_or_was_not_tried(monk
     monkeypatch.setattr(sys, "argv", ["mutants", "--slice", "1/2"])
     assert runner.main() == code
     assert (f"survived: {id_}, which test_a killed" in capsys.readouterr().out) is (verdict == "survived")
+
+
+def test_a_killer_is_found_again_where_its_file_or_its_copies_have_other_names():
+    tests = ["new/test_a.py::test_x[one]", "new/test_a.py::test_x[two]", "new/test_b.py::test_y"]
+    assert now_called(tests[0], tests) == tests[:1]
+    assert now_called("old/test_a.py::test_x[two]", tests) == tests[1:2]
+    assert now_called("new/test_a.py::test_x[three]", tests) == tests[:2]
+    assert now_called("new/test_a.py::test_gone", tests) == now_called("", tests) == []
 
 
 def test_the_score_leaves_out_what_cannot_be_seen():
