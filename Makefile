@@ -106,11 +106,11 @@ test-hadoop: setup-dev
 	@$(BIN)/python -m pytest -q tests/spark/on_hdfs.py
 	@$(BIN)/python -m pytest -q tests/spark/on_yarn.py
 
-# A slice of this is in every `make test`: hostile files, clusters and arguments, and a kill after every record of every
-# run. FUZZ cases of each kind of input: `python -m tests.proofs.fuzz KIND CASES [FIRST]` runs, or repeats, one kind.
+# A part of this is in every `make test`: hostile files, clusters, arguments and queries, and a kill after every record of
+# every run. New FUZZ cases of each kind of input: `python -m tests.proofs.fuzz KIND CASES [FIRST]` runs, or repeats, one kind.
 FUZZ ?= 100000
 fuzz: setup-dev
-	@KFIX_FUZZ=$(FUZZ) $(PYTEST) --timeout 14400 tests/proofs/test_*.py
+	@KFIX_FUZZ=$(FUZZ) $(PYTEST) --part all --timeout 14400 tests/proofs/test_*.py tests/proofs/fleet/test_queries_reach_nothing.py
 
 # Forecasts of `kfix whatif` against real brokers that are then killed: about 25 s a trial. A slice is in every `make test`.
 TRIALS ?= 100

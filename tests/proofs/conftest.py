@@ -35,6 +35,12 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def first(request: pytest.FixtureRequest) -> int:
+    """The number of the first made-up case: 0, or the seed of a slice or of `make fuzz`, which its header shows."""
+    return int(request.config.option.hypothesis_seed or 0)
+
+
+@pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "state" / "kfix"
 

@@ -1,6 +1,6 @@
 """Proof: whatever comes from outside, kfix gives a value or a refusal of its own, in time and in bounded memory.
 
-`make fuzz` runs KFIX_FUZZ cases of each kind (100 000), `make test` a slice. Each has a process of its own, so that its
+`make fuzz` runs KFIX_FUZZ new cases of each kind (100 000), `make test` a few, always the same. Each has a process of its own, so that its
 peak memory is its own: `python -m tests.proofs.fuzz KIND CASES [FIRST]` repeats it.
 """
 
@@ -24,9 +24,9 @@ SHARE = {"store": 5}
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_hostile_input_is_a_value_or_a_refusal(kind: str, record_property) -> None:
+def test_hostile_input_is_a_value_or_a_refusal(kind: str, first: int, record_property) -> None:
     cases = max(CASES // SHARE.get(kind, 1), 1)
-    words = [sys.executable, "-m", "tests.proofs.fuzz", kind, str(cases)]
+    words = [sys.executable, "-m", "tests.proofs.fuzz", kind, str(cases), str(first)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "PYTHONHASHSEED": "0"}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
