@@ -129,6 +129,7 @@ def test_no_statement_reaches_a_file_a_process_or_a_class(tmp_path: Path, events
     shown = {"findings": tables(place_of(STORE), days=3650)["findings"]}
     random_statements = statements(random, secret=secret, made=made, folder=tmp_path)
     answered = 0
+    assert answer("SELECT cluster FROM findings", shown)[0]
     for _ in range(CASES):
         sql = next(random_statements)
         del events[:]
@@ -137,7 +138,7 @@ def test_no_statement_reaches_a_file_a_process_or_a_class(tmp_path: Path, events
         assert SECRET not in said, sql
         assert events == [], sql
         assert [path.name for path in tmp_path.iterdir()] == ["secret.csv"], sql
-    assert 0 < answered < CASES / 2
+    assert answered < CASES / 2
 
 
 def test_a_query_has_no_option_for_spark() -> None:
