@@ -14,6 +14,7 @@ WAITING = {"check_call", "check_output", "communicate", "run", "spawn", "wait"}
 #: The loop that waits, whose deadline is no assertion about the product.
 WAITER = ROOT / "tests" / "waiting.py"
 
+CLOCK = r"\btime\.[mpt]|from time import|\.now\("
 #: What computes a time of other times.
 ARITHMETIC = {"abs", "float", "int", "max", "min", "round"}
 
@@ -26,7 +27,9 @@ def reads_clock(node: ast.AST, names: set[str]) -> bool:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="time"), attr=attr)):
             return attr in CLOCKS
         case ast.Call(func=ast.Name(id=function), args=args):
-            return function in ARITHMETIC and any(reads_clock(each, names) for each in args)
+            return function in CLOCKS or (function in ARITHMETIC and any(reads_clock(each, names) for each in args))
+        case ast.BinOp(op=ast.Sub(), left=ast.Call(func=ast.Attribute(value=owner, attr="now"))):
+            return ast.unparse(owner).endswith("datetime")
         case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.IfExp() | ast.NamedExpr():
             return any(reads_clock(each, names) for each in ast.iter_child_nodes(node))
     return False
@@ -59,6 +62,17 @@ def asserted_times(tree: ast.Module) -> Iterator[int]:
                 yield each.lineno
 
 
+def returned_times(tree: ast.Module) -> Iterator[int]:
+    """Lines that return how long something took: another function could compare it."""
+    for scope in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)):
+        names = given_time(scope)
+        for each in (n for n in ast.walk(scope) if isinstance(n, ast.Return | ast.Yield) and n.value):
+            parts = each.value.elts if isinstance(each.value, ast.Tuple) else [each.value]
+            spans = (part for part in parts if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub))
+            if any(reads_clock(span, names) for span in spans):
+                yield each.lineno
+
+
 def own_time_outs(tree: ast.Module) -> Iterator[int]:
     """Lines that give a process a time-out in numbers."""
     for each in ast.walk(tree):
@@ -80,7 +94,8 @@ def found(rule, words: str) -> list[str]:
 
 def test_no_assertion_compares_a_time_of_the_machine():
     """Compare what kfix reports, a count or time of the processor, or wait with `tests.waiting.wait_until`."""
-    assert found(asserted_times, r"\btime\.[mpt]") == []
+    assert found(asserted_times, CLOCK) == []
+    assert [line for line in found(returned_times, CLOCK) if "/test_" in line] == []
 
 
 def test_every_time_out_of_a_process_is_multiplied_by_the_patience_of_the_run():
@@ -94,11 +109,20 @@ def test_every_time_out_of_a_process_is_multiplied_by_the_patience_of_the_run():
         "assert time.monotonic() - began < 5",
         "began = time.perf_counter(); took = time.perf_counter() - began; assert took < 5",
         "while True:\n        ends = time.time() + 5\n        assert 1 < ends, 'late'",
+        "began = monotonic(); assert monotonic() - began < 5",
+        "began = datetime.now(UTC); assert datetime.now(UTC) - began < SOON",
     ],
 )
 def test_the_rule_finds_an_assertion_over_time(body):
     tree = ast.parse(f"def test():\n    {body}\n")
     assert len(list(asserted_times(tree))) == 1
+
+
+def test_the_rule_finds_a_function_that_returns_how_long_it_took():
+    """The lines of a helper and of a function in a test; the moment itself is no duration."""
+    text = "def took():\n    began = time.time()\n    return time.time() - began\ndef test():\n    def ask():\n"
+    text += "        return 1, time.monotonic() - began\n    def now():\n        return time.time()\n"
+    assert {*returned_times(ast.parse(text))} == {3, 6}
 
 
 def test_the_rule_finds_a_time_out_in_numbers():

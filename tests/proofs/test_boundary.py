@@ -1,7 +1,7 @@
 """Proof: whatever comes from outside, kfix gives a value or a refusal of its own, in time and in bounded memory.
 
-`make fuzz` runs KFIX_FUZZ new cases of each kind (100 000), `make test` a few, always the same. Each has a process of its own, so that its
-peak memory is its own: `python -m tests.proofs.fuzz KIND CASES [FIRST]` repeats it.
+`make fuzz` runs KFIX_FUZZ new cases of each kind (100 000), `make test` a few, always the same. Each kind has a process
+of its own, so that its peak memory is its own: `python -m tests.proofs.fuzz KIND CASES [FIRST]` repeats it.
 """
 
 from __future__ import annotations
