@@ -21,18 +21,23 @@ def function_of(nodeid: str) -> str:
 
 @cache
 def commits() -> int:
-    """How many commits lead to the one that is checked out: each of them rotates what a run takes. 0 without git."""
-    found = subprocess.run(
-        ["git", "rev-list", "--count", "--first-parent", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return int(found.stdout) if found.returncode == 0 else 0
+    """How many commits lead to the one that is checked out: each of them rotates what a run takes. 0 without git.
+
+    A shallow clone does not know how many: there the id of the commit stands for their number.
+    """
+    if _git("rev-parse", "--is-shallow-repository") == "true":
+        return int(_git("rev-parse", "HEAD")[:8], 16)
+    return int(_git("rev-list", "--count", "--first-parent", "HEAD") or 0)
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def since(commits_ago: int) -> str:
     """The commits since the slice of this commit was last due, as git names a range."""
-    command = ["git", "log", "--first-parent", "--format=%h", f"-{commits_ago + 1}"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
-    return f"git log {found[-1]}..{found[0]}" if len(found) > commits_ago else "never"
+    found = _git("log", "--first-parent", "--format=%h", f"-{commits_ago + 1}").split()
+    return f"git log {found[-1]}..{found[0]}" if len(found) > commits_ago else "not known: the clone has no older commits"
 
 
 def some(copies: Sequence[T], most: int, turn: int) -> list[T]:

@@ -88,7 +88,7 @@ class Selection:
             return suite.fast() - quarantine.names()
         if self._part == "slice":
             number, count, taken = suite.slice(with_examples)
-            self._slice = f"slice {number + 1} of {count}: {len(taken)} tests; since its last run: {since(count)}"
+            self._slice = f"slice {number + 1} of {count}: {len(taken)} tests; since it was last due: {since(count)}"
             return taken
         return set(self._some(suite.nodeids)) if self._copies else None
 
