@@ -37,7 +37,9 @@ def _git(*words: str) -> str:
 def since(commits_ago: int) -> str:
     """The commits since the slice of this commit was last due, as git names a range."""
     found = _git("log", "--first-parent", "--format=%h", f"-{commits_ago + 1}").split()
-    return f"git log {found[-1]}..{found[0]}" if len(found) > commits_ago else "not known: the clone has no older commits"
+    return (
+        f"git log {found[-1]}..{found[0]}" if len(found) > commits_ago else "not known: the clone has no older commits"
+    )
 
 
 def some(copies: Sequence[T], most: int, turn: int) -> list[T]:

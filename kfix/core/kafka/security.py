@@ -61,7 +61,7 @@ class Security:
         """Returns the reason of a failed connection in plain words."""
         ssl = sys.modules.get("ssl")  # Loaded by the users of TLS.
         if self.protocol.endswith("SSL") and ssl is not None and isinstance(error, ssl.SSLError):
-            from kfix.core.tls.reasons import expired_reason  # noqa: PLC0415 - brings cryptography
+            from kfix.core.tls.reasons import expired_reason, tls_reason  # noqa: PLC0415 - brings cryptography
 
-            return expired_reason(error, self.tls) or plain_reason(error)
+            return expired_reason(error, self.tls) or tls_reason(error, own=bool(self.tls.chain))
         return plain_reason(error)

@@ -41,5 +41,12 @@ def test_an_expired_client_certificate_is_named_whatever_the_alert(alert):
     assert "has expired" not in reason(error, chain=new.chain_pem)
 
 
+def test_a_certificate_that_the_client_does_not_have_is_required_and_one_that_it_has_is_another():
+    error = ssl.SSLError(1, "alert")
+    error.reason = "SSLV3_ALERT_BAD_CERTIFICATE"
+    assert reason(error) == "TLS failed: the server requires a client certificate: set ssl.keystore.*"
+    assert "requires another client certificate" in reason(error, chain=VALID.issue("kfix").chain_pem)
+
+
 def test_without_tls_an_error_is_in_plain_words():
     assert Security().reason(ConnectionRefusedError()) == "connection refused, nothing listens there"
