@@ -18,7 +18,8 @@ from kfix.fleet.store import deliveries
 from kfix.fleet.store.places import place_of
 from kfix.front.terminal import guarded, run_on
 from tests.places import ROOT
-from tests.unit.fleet.audit_runs import audited, cluster, day_of, reported
+from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
+from tests.unit.fleet.audit_runs import cluster, day_of, reported
 
 DEAD = "KFX401 a"
 CRON = Outputs(only_new=True, fail_on="never", records=True)

@@ -17,7 +17,8 @@ from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.tables import ALL, AUDITED
 from kfix.fleet.synthetic import snapshot_of
-from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, reported, statuses
+from tests.unit.fleet.audit_runs import AT, again, cluster, day_of, reported, statuses
+from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 
 LAGS = "KFX401:broker 6"
 

@@ -19,7 +19,8 @@ from kfix.front.lines import lines_text
 from kfix.shell.app import app
 from kfix_diagnostics.prevention.kfx611_many_partitions import PER_BROKER, PER_CLUSTER
 from tests.proofs.fleet.twenty import DAYS, DOWN, PART, UNREAD, deaths, twenty_days
-from tests.unit.fleet.audit_runs import audited, cluster, day_of
+from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
+from tests.unit.fleet.audit_runs import cluster, day_of
 
 # One worker makes the store of twenty days, which all these tests read.
 pytestmark = pytest.mark.xdist_group("twenty-days")

@@ -20,7 +20,8 @@ from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.store.tables import AUDITS, CLUSTERS, FINDINGS
 from kfix.fleet.synthetic import snapshot_of
 from kfix.fleet.wiring import locked
-from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, reported, statuses
+from tests.unit.fleet.audit_runs import AT, again, cluster, day_of, reported, statuses
+from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 
 LAGS = "KFX401:broker 6"
 

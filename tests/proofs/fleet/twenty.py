@@ -6,7 +6,8 @@ audited. Cluster `old` is named `new` from RENAMED on. The audit of REPEATED is 
 
 from kfix.core.inventory.model import Inventory
 from kfix.fleet.embedded import EmbeddedEngine
-from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
+from tests.unit.fleet.audit_runs import again, cluster, day_of, entry
+from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 
 DAYS = 20
 DOWN = frozenset({3, 4, 5, 9, 14, 15, 16, 19})

@@ -2,7 +2,10 @@
 
 from datetime import UTC, date, datetime, timedelta
 
+import pytest
+
 from kfix.core.inventory.model import ClusterEntry, Inventory
+from kfix.fleet.audit import running
 from kfix.fleet.shapes import SyntheticCluster
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
@@ -31,6 +34,13 @@ def audited(root, clusters, engine, *, number=0, failed=None, inventory=None, ru
         writer.write(name, snapshot)
     writer.finish(failed, synthetic=True)
     return again(root, engine, number=number, inventory=inventory, run=run)
+
+
+def audited_without_scenarios(*given, **options):
+    """The same for tests of something else: to judge what failures would do is half of what an audit costs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "write_scenarios", lambda *_: ((), {}))
+        return audited(*given, **options)
 
 
 def again(root, engine, *, number=0, inventory=None, run="n"):

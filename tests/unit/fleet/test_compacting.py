@@ -16,7 +16,8 @@ from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
 from kfix.fleet.store.tables import PARTITIONS
-from tests.unit.fleet.audit_runs import audited, cluster, day_of
+from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
+from tests.unit.fleet.audit_runs import cluster, day_of
 
 CLUSTERS = ("b-east", "a", "%c", "d 1", "é")
 

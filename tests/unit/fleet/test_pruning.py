@@ -19,7 +19,8 @@ from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.store.tables import ALL
 from kfix.fleet.synthetic import write
 from tests.each import for_each
-from tests.unit.fleet.audit_runs import audited, cluster, day_of
+from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
+from tests.unit.fleet.audit_runs import cluster, day_of
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from kfix.fleet.model.audit import Status
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import read_run
-from tests.unit.fleet.audit_runs import audited, cluster
+from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
+from tests.unit.fleet.audit_runs import cluster
 
 
 def past_before(audit, names):

@@ -13,7 +13,8 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.model.audit import OPEN
 from kfix.fleet.store.places import place_of
 from kfix.fleet.synthetic import write_fleet
-from tests.unit.fleet.audit_runs import AT, FIRST, audited, cluster, entry, reported
+from tests.unit.fleet.audit_runs import AT, FIRST, cluster, entry, reported
+from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 
 POINTS = {"critical": 40, "warning": 10}
 
