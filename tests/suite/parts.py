@@ -51,8 +51,8 @@ IN_TURN = {
     "tests/proofs/docs/test_examples.py::test_each_command_of_the_readme_runs": 2,
     "tests/proofs/test_kills.py::test_killed_and_killed_again_in_the_resume": 1,
     "tests/proofs/test_two_at_once.py::test_two_runs_at_once_and_exactly_one_acts": 1,
-    "tests/cluster/test_lines.py::test_a_rolling_restart_is_no_alarm": 2,
-    "tests/cluster/test_lines.py::test_a_run_that_dies_after_its_change_is_resumed_and_does_not_change_again": 3,
+    "tests/cluster/test_lines.py::test_a_rolling_restart_is_no_alarm": 1,
+    "tests/cluster/test_lines.py::test_a_run_that_dies_after_its_change_is_resumed_and_does_not_change_again": 2,
 }
 
 
