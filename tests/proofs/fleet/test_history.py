@@ -17,6 +17,7 @@ from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.tables import ALL, AUDITED
 from kfix.fleet.synthetic import snapshot_of
+from tests.unit.fleet import audit_runs
 from tests.unit.fleet.audit_runs import AT, again, cluster, day_of, reported, statuses
 from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 
@@ -40,7 +41,7 @@ def test_a_cluster_that_left_the_fleet_leaves_the_report(tmp_path, engine):
 
 def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, engine):
     for number in range(3):
-        audited(tmp_path, [cluster("a", number, dead=number % 2)], engine, number=number)
+        audit_runs.audited(tmp_path, [cluster("a", number, dead=number % 2)], engine, number=number)
     before, runs = files_of(tmp_path), nights_of(tmp_path)
     first = reported(tmp_path, find_audit(place_of(tmp_path), day=day_of(1)), engine)
     second = reported(tmp_path, again(tmp_path, engine, number=1), engine)
