@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.fact_tables import LARGE
+from kfix.fleet.store.footers import WRITTEN, read_table
 from kfix.fleet.store.places import TABLE, StoreLocation, readable_errors, writing
 from kfix.fleet.store.staging import ROWS
 from kfix.fleet.store.tables import PARTITIONS
@@ -72,10 +73,10 @@ def _merged(table: StoreTable, folder: StoreLocation, files: Sequence[TableFile]
     """Writes one file with the row groups of all, a cluster at a time."""
     place = folder / f"{table.spec.name}-{secrets.token_hex(4)}{TABLE}"
     schema = table.spec.file_schema
-    with writing(place) as out, pq.ParquetWriter(out, schema, compression="zstd", store_schema=False) as to:
+    with writing(place) as out, pq.ParquetWriter(out, schema, **WRITTEN) as to:
         for file in files:
-            with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
-                to.write_table(pq.read_table(opened, schema=schema), row_group_size=ROWS)
+            with readable_errors(file.place):
+                to.write_table(read_table(file.place, schema=schema), row_group_size=ROWS)
     size = place.system.get_file_info(place.path).size
     ends = [name for file in files if file.clusters is not None for name in file.clusters]
     return NewFile(

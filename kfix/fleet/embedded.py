@@ -14,12 +14,12 @@ from typing import Any, Final, TypeVar
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 
 from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
 from kfix.fleet.engine import ClusterJob, StoredRows, View
 from kfix.fleet.pool import Done, each
+from kfix.fleet.store.footers import read_table
 from kfix.fleet.store.places import place_of
 
 A = TypeVar("A")
@@ -102,7 +102,6 @@ def _one_select(db: Any, sql: str) -> None:
 
 def _show(db: Any, tables: Mapping[str, Any]) -> None:
     """Registers the tables by name, then forbids DuckDB every other file, the network and Python variables."""
-    local: list[str] = []
     views = []
     for name, given in tables.items():
         if isinstance(given, View):
@@ -110,9 +109,8 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
         elif isinstance(given, pa.Table):
             db.register(name, given)
         else:
-            views += _stored(db, name, given, local)
+            views += _stored(db, name, given)
     for setting in (
-        f"allowed_paths = [{', '.join(map(_text, local))}]",
         "python_enable_replacements = false",
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
@@ -124,10 +122,10 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
         db.execute(view)
 
 
-def _stored(db: Any, name: str, given: StoredRows, local: list[str]) -> Iterator[str]:
-    """Yields the views that show rows of the store; `local` takes the files that they read."""
+def _stored(db: Any, name: str, given: StoredRows) -> Iterator[str]:
+    """Registers rows of the store, and yields the views that show them."""
     if given.renames is not None:
-        yield from _stored(db, f"{name} as stored", replace(given, renames=None), local)
+        yield from _stored(db, f"{name} as stored", replace(given, renames=None))
         db.register(f"{name} renamed", given.renames)
         yield (
             f"CREATE VIEW {_name(name)} AS SELECT s.* REPLACE (COALESCE(r.name, s.cluster) AS cluster) "  # noqa: S608
@@ -136,37 +134,22 @@ def _stored(db: Any, name: str, given: StoredRows, local: list[str]) -> Iterator
         )
     elif not given.files:
         db.register(name, given.schema.empty_table())
-    elif not (folder := place_of(given.folder)).local or "=" in folder.path:
-        db.register(name, _dataset(given))
     else:
-        files = [(folder / file.path).path for file in given.files]
-        if gone := [f for f in files if not Path(f).is_file()]:
-            raise UsageError(f"{gone[0]}: does not exist, or is no file")
-        patterns = [re.sub(r"([\[\]*?])", r"[\1]", f) for f in files]
-        local += {*files, *patterns}
-        wanted = (
-            f"[{', '.join(map(_text, patterns))}], union_by_name = true, hive_partitioning = true, "
-            "hive_types = {'day': DATE, 'run': VARCHAR}"
-        )
-        columns = ", ".join(map(_name, given.schema.names))
-        # Columns that are newer than all of these files are null.
-        empty = db.from_arrow(given.schema.empty_table())
-        typed = zip(empty.columns, empty.types, strict=True)
-        none = ", ".join(f"CAST(NULL AS {kind}) AS {_name(column)}" for column, kind in typed)
-        rows = f"SELECT {none} WHERE false UNION ALL BY NAME SELECT * FROM read_parquet({wanted})"  # noqa: S608
-        yield f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM ({rows})"  # noqa: S608
+        db.register(name, _dataset(given))
 
 
 def _dataset(given: StoredRows) -> Any:
-    """Opens files with pyarrow, as the store does: DuckDB would need an extension from the network and its own keys.
-
-    A folder of the store's own path that looks like `name=value` would be a column for DuckDB.
+    """Opens files with pyarrow, as the store does: DuckDB verifies no checksum of a page, and would need an extension
+    from the network and its own keys for a URL. Columns that are newer than a file are null.
     """
     folder = place_of(given.folder)
+    files = [folder / file.path for file in given.files]
+    if folder.local and (gone := [file for file in files if not Path(file.path).is_file()]):
+        raise UsageError(f"{gone[0]}: does not exist, or is no file")
     return ds.FileSystemDataset.from_paths(
-        [(folder / file.path).path for file in given.files],
+        [file.path for file in files],
         schema=given.schema,
-        format=ds.ParquetFileFormat(),
+        format=ds.ParquetFileFormat(page_checksum_verification=True),
         filesystem=folder.system,
         partitions=[
             (ds.field("day") == pa.scalar(file.day)) & (ds.field("run") == pa.scalar(file.run)) for file in given.files
@@ -192,11 +175,8 @@ def _damaged(tables: Mapping[str, Any], error: Exception) -> str:
         for file in given.files if isinstance(given, StoredRows) else ():
             place = place_of(given.folder) / file.path
             try:
-                with place.system.open_input_file(place.path) as opened:
-                    pq.ParquetFile(opened).read()
-                if place.local:  # DuckDB refuses what pyarrow still reads
-                    duckdb.read_parquet(place.path, connection=duckdb.connect()).to_arrow_table()
-            except (pa.ArrowException, OSError, duckdb.Error) as why:
+                read_table(place)
+            except (pa.ArrowException, OSError) as why:
                 return f"{place}: is damaged: {_line(why)}"
     return ""
 

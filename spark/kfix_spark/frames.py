@@ -27,7 +27,9 @@ def files_frame(session: Any, given: StoredRows) -> Any:
     base = folder_of(given.folder)
     paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f"{base}/{file.path}") for file in given.files]
     columns = from_arrow_schema(given.schema)
-    rows = session.read.schema(columns).option("basePath", base).parquet(*paths).select(*columns.names)
+    # Spark verifies checksums of pages only if it is asked to.
+    options = {"basePath": base, "parquet.page.verify-checksum.enabled": "true"}
+    rows = session.read.schema(columns).options(**options).parquet(*paths).select(*columns.names)
     if given.renames is None:
         return rows
     # Names that no table has as a column.

@@ -21,6 +21,7 @@ from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.flat import column_of
 from kfix.fleet.store.flat import table_of as small_table
+from kfix.fleet.store.footers import read_table
 from kfix.fleet.store.places import StoreLocation, left_out, readable_errors
 from kfix.fleet.store.renames import Rename, names_at, renames_of
 from kfix.fleet.store.spec import TableSpec
@@ -122,8 +123,8 @@ def read_rows(kind: type[Row], audit: Audit) -> tuple[Row, ...]:
     _check_names(audit, kind, there)
     lists = (tuple[str, ...], tuple[int, ...])
     for file in there:
-        with readable_errors(file.place, _REPEAT), file.place.system.open_input_file(file.place.path) as opened:
-            table = pq.ParquetFile(opened).read()
+        with readable_errors(file.place, _REPEAT):
+            table = read_table(file.place)
         check_columns(table.schema, wanted, str(file.place))
         columns = []
         for f in fields(kind):  # type: ignore[arg-type]
@@ -229,8 +230,8 @@ def audits(root: StoreLocation, since: date | None = None, *, damaged: list[str]
 
 def read_audit(root: StoreLocation, file: TableFile) -> Audit:
     """Raises UsageError if the row of `audits` is damaged."""
-    with readable_errors(file.place, _REPEAT), file.place.system.open_input_file(file.place.path) as opened:
-        texts = pq.ParquetFile(opened).read(columns=["manifest"]).column(0).to_pylist()
+    with readable_errors(file.place, _REPEAT):
+        texts = read_table(file.place, columns=["manifest"]).column(0).to_pylist()
     try:
         return _audit(root, file.day, file.run, json.loads(texts[0]))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:

@@ -1,4 +1,7 @@
-"""Opens Parquet files of the store. The footer of a file that many clusters share is parsed once a process."""
+"""Reads Parquet files of the store. The footer of a file that many clusters share is parsed once a process.
+
+Pages have checksums, which each reader verifies: a byte that the disk changed is an error, and no other value.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,14 @@ from kfix.fleet.store.places import StoreLocation, place_of
 
 #: A merged file has a footer of about 1 MB in memory.
 _KEPT: Final = 32
+#: How all files are written.
+WRITTEN: Final = {"compression": "zstd", "store_schema": False, "write_page_checksum": True}
+
+
+def read_table(place: StoreLocation, **options: Any) -> Any:
+    """Reads a file as a pyarrow.Table; `options` are those of pyarrow. Raises what pyarrow and the store raise."""
+    with place.system.open_input_file(place.path) as opened:
+        return pq.read_table(opened, page_checksum_verification=True, **options)
 
 
 def parquet_file(place: StoreLocation, **options: Any) -> Any:
@@ -19,7 +30,7 @@ def parquet_file(place: StoreLocation, **options: Any) -> Any:
     opened = place.system.open_input_file(place.path)
     try:
         footer = _footer(str(place), info.size, info.mtime_ns)
-        return pq.ParquetFile(opened, metadata=footer, **options)
+        return pq.ParquetFile(opened, metadata=footer, page_checksum_verification=True, **options)
     except BaseException:
         opened.close()
         raise

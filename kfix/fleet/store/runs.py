@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from kfix.core.errors import UsageError
 from kfix.core.harmless import lines
 from kfix.fleet.store.delta import StoreTable, TableFile
-from kfix.fleet.store.footers import parquet_file
+from kfix.fleet.store.footers import parquet_file, read_table
 from kfix.fleet.store.places import (
     StoreLocation,
     left_out,
@@ -105,8 +105,8 @@ def _parts(file: TableFile) -> Mapping[str, tuple[int, ...] | None]:
 
 
 def _snapshot_columns(place: StoreLocation, *more: str) -> list[dict[str, Any]]:
-    with readable_errors(place), place.system.open_input_file(place.path) as opened:
-        found: list[dict[str, Any]] = pq.read_table(opened, columns=["cluster", *more]).to_pylist()
+    with readable_errors(place):
+        found: list[dict[str, Any]] = read_table(place, columns=["cluster", *more]).to_pylist()
         return found
 
 
@@ -151,8 +151,8 @@ def read_run(root: StoreLocation, day: date, run: str) -> Run:
 
 def read_row(root: StoreLocation, file: TableFile) -> Run:
     """Reads a file of the table `runs`. Raises UsageError if it is damaged."""
-    with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
-        texts = pq.read_table(opened, columns=["manifest"]).column(0).to_pylist()
+    with readable_errors(file.place):
+        texts = read_table(file.place, columns=["manifest"]).column(0).to_pylist()
     try:
         return run_of(root, file.day, file.run, json.loads(texts[0]))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:

@@ -34,6 +34,7 @@ from kfix.fleet.store import flat
 from kfix.fleet.store.delta import NewFile, StoreTable
 from kfix.fleet.store.fact_rows import large_tables, rows_of, small_rows
 from kfix.fleet.store.fact_tables import LARGE, SMALL
+from kfix.fleet.store.footers import WRITTEN, read_table
 from kfix.fleet.store.partition_states import state_rows
 from kfix.fleet.store.places import (
     BEGUN,
@@ -223,8 +224,8 @@ class RunWriter:
             # The rows of clusters that were there, without those of an attempt before this one, and of unread ones.
             kept = {*self._to.clusters} - {*self.there()}
             for file in StoreTable(self._root, spec).files(self._here):
-                with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
-                    old = pq.read_table(opened, schema=spec.file_schema)
+                with readable_errors(file.place):
+                    old = read_table(file.place, schema=spec.file_schema)
                 old = old.filter(pc.is_in(old["cluster"], pa.array([*kept], pa.string())))
                 table = pa.concat_tables([table, old])
             table = table.sort_by("cluster")
@@ -282,7 +283,7 @@ class RunTable:
         if first is None:
             return ()
         last, rows = first, 0
-        with writing(place) as out, pq.ParquetWriter(out, schema, compression="zstd", store_schema=False) as file:
+        with writing(place) as out, pq.ParquetWriter(out, schema, **WRITTEN) as file:
             for last in chain([first], filled):
                 file.write_table(last)
                 rows += last.num_rows
@@ -299,7 +300,7 @@ def write_file(folder: StoreLocation, name: str, rows: Any, *, group: int | None
     """Writes one file under a name that is used only once; no reader sees it before it is committed."""
     place = folder / _new_name(name)
     with writing(place) as out:
-        pq.write_table(rows, out, compression="zstd", store_schema=False, row_group_size=group)
+        pq.write_table(rows, out, row_group_size=group, **WRITTEN)
     size = place.system.get_file_info(place.path).size
     clusters = None
     if rows.num_rows and "cluster" in rows.column_names:
