@@ -16,7 +16,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from kfix.core.errors import UsageError
 from kfix.core.inventory.model import Inventory
@@ -29,6 +28,7 @@ from kfix.fleet.history.recording import last_reading
 from kfix.fleet.importing import name_of, named_path, names_by_id
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
+from kfix.fleet.store.footers import read_table
 from kfix.fleet.store.history_tables import BY_WATCH, FIRST, PARTITION_CHANGES
 from kfix.fleet.store.places import StoreLocation, place_of, readable_errors
 from kfix.fleet.store.rows import states_of_partitions
@@ -151,8 +151,8 @@ def _keys(rows: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _read(file: TableFile) -> Any:
-    with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
-        return pq.read_table(opened, schema=PARTITION_CHANGES.file_schema)
+    with readable_errors(file.place):
+        return read_table(file.place, schema=PARTITION_CHANGES.file_schema)
 
 
 def observed(snapshot: Snapshot, at_ms: int) -> Observed:

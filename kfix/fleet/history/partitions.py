@@ -181,7 +181,7 @@ def _topics(places: Iterable[str], cluster: str) -> Any:
     found = schema.empty_table()
     for place in map(place_of, places):
         with readable_errors(place), place.system.open_input_file(place.path) as opened:
-            file = pq.ParquetFile(opened)
+            file = pq.ParquetFile(opened, page_checksum_verification=True)
             rows = file.read_row_groups(
                 _groups_of(file.metadata, cluster), columns=["cluster", *IDENTITY], use_threads=False
             )
