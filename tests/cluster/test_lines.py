@@ -59,7 +59,6 @@ def test_a_rolling_restart_is_no_alarm(lab, kfix):
     settled(kfix)
     with diagnosed(kfix) as found:
         for node in lab.broker_ids:
-            found.restarting = node
             lab.restart(node)
             settled(kfix)
             found.wait_for_the_next()
