@@ -63,6 +63,8 @@ def settle_seconds(snapshot: Snapshot | Examination, criteria: Criteria = CRITER
     debounce = seen.case.criteria.debounce
     alarms = ((check, f) for check, findings in seen.cluster for f in findings if f.severity > Severity.INFO)
     in_doubt = any(reading.needs_second for reading in seen.case.snapshot.group_readings)
+    # A broker that is about to leave closes its connections first, and one may register after the brokers were asked.
+    in_doubt = in_doubt or bool(seen.case.views and _unanswered(seen.case))
     if in_doubt or any(check.debounce is not Debounce.NONE and f.lasted < debounce for check, f in alarms):
         return debounce
     ages = [row.stable_for for check, rows in seen.hits if check.debounce is not Debounce.NONE for row in rows]
@@ -134,7 +136,12 @@ def _could_not_read(case: CaseFile) -> Iterator[str]:
 def _lost_answers(case: CaseFile) -> list[int]:
     """Returns the live brokers of which the snapshot has neither an answer nor an error: its file was changed."""
     named = {broker_of(source.name) for source in case.failed_sources}
-    return sorted((case.live or frozenset()) - case.views.keys() - case.silent.keys() - named)
+    return sorted(_unanswered(case) - case.silent.keys() - named)
+
+
+def _unanswered(case: CaseFile) -> frozenset[int]:
+    """Returns the live brokers of which the snapshot has no answer; a pasted text has none of any."""
+    return frozenset() if case.snapshot.pasted is not None else (case.live or frozenset()) - case.views.keys()
 
 
 def _examined(snapshot: Snapshot | Examination, criteria: Criteria) -> Examination:

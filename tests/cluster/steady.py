@@ -3,21 +3,36 @@
 import threading
 from contextlib import contextmanager
 
-from tests.waiting import seconds
+from tests.waiting import seconds, wait_until
 
 #: Seconds until a fault that lasts would be above INFO; the lab's machine may need longer to start a process.
 GRACE = "90"
 
 
+class Alarms(list[tuple[int, list[str], list[str]]]):
+    """What the diagnoses found above INFO, or did not read."""
+
+    def __init__(self):
+        super().__init__()
+        self.begun = self.ended = 0
+
+    def wait_for_the_next(self):
+        """Returns when a diagnosis has begun and ended: none has its first snapshot from before this moment."""
+        last = self.begun + 1
+        wait_until(lambda: self.ended >= last, "a diagnosis begins and ends", 60)
+
+
 @contextmanager
 def diagnosed(kfix):
     """Diagnoses over and over, and returns what was above INFO or not read."""
-    found, count, over = [], [], threading.Event()
+    found, over = Alarms(), threading.Event()
 
     def work():
         while not over.is_set():
-            said = kfix.diagnose("--restart-grace", GRACE)
-            count.append(said.code)
+            found.begun += 1
+            # Longer than the shutdown of a broker, which closes its connections and is registered until its end.
+            said = kfix.diagnose("--restart-grace", GRACE, "--debounce", "6")
+            found.ended += 1
             worse = [f"{f['code']} {f['summary']}" for f in said.json["findings"] if f["severity"] != "info"]
             if said.code != 0 or worse:
                 found.append((said.code, worse, said.json["could_not_read"]))
@@ -30,7 +45,7 @@ def diagnosed(kfix):
     finally:
         over.set()
         thread.join(seconds(60))
-    assert len(count) >= 3
+    assert found.ended >= 3
 
 
 def settled(kfix):

@@ -61,6 +61,7 @@ def test_a_rolling_restart_is_no_alarm(lab, kfix):
         for node in lab.broker_ids:
             lab.restart(node)
             settled(kfix)
+            found.wait_for_the_next()
     assert found == []
 
 

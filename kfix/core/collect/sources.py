@@ -52,7 +52,7 @@ from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.group_reading import REBALANCING, GroupReading
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
-from kfix.core.snapshot.quorum import EligibleLeaders, OldLeader, QuorumView
+from kfix.core.snapshot.quorum import ELR_FEATURE, EligibleLeaders, OldLeader, QuorumView
 from kfix.core.snapshot.snapshot import (
     HIDDEN_TOPICS,
     NO_LEADER,
@@ -323,10 +323,14 @@ def eligible(known: Known) -> Mapping[TopicPartition, EligibleLeaders]:
     partitions = known.answers[newest].view.partitions
     doubted = {tp for tp, each in partitions.items() if each.leader == NO_LEADER}
     # Half of the time remains for later requests.
-    found = read_eligible(known.brokers.within(known.brokers.deadline.left / 2), newest, doubted)
+    brokers = known.brokers.within(known.brokers.deadline.left / 2)
+    found = read_eligible(brokers, newest, doubted)
+    features = known.answers[newest].features
+    if features is None or features.finalized.get(ELR_FEATURE, 0) < 1:
+        return found
     # For a forecast only: no failure of a source.
     last = {tp for tp, each in partitions.items() if each.leader >= 0 and len(each.isr) == 1 < len(each.replicas)}
-    return {**found, **read_eligible(known.brokers.aside(), newest, last)}
+    return {**found, **read_eligible(brokers.aside(), newest, last)}
 
 
 @source(needs=(hidden_topics,))

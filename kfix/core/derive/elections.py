@@ -7,6 +7,7 @@ ones of its node id, and the cluster-wide dynamic ones. A broker reports its own
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from kfix.core.snapshot.snapshot import Snapshot
@@ -33,10 +34,7 @@ def controller_settings(snapshot: Snapshot) -> dict[int, Mapping[str, str]]:
 def unclean_by_default(snapshot: Snapshot) -> bool | None:
     """Returns whether the active controller elects uncleanly for topics without their own value; None if unknown."""
     quorum = snapshot.quorum
-    if quorum is None or not quorum.read:
-        return None
-    value = controller_settings(snapshot).get(quorum.leader, {}).get(UNCLEAN)
-    return None if value is None else value.lower() == "true"
+    return None if quorum is None or not quorum.read else _unclean_at({quorum.leader}, snapshot)
 
 
 def unclean_elsewhere(snapshot: Snapshot) -> bool | None:
@@ -44,9 +42,14 @@ def unclean_elsewhere(snapshot: Snapshot) -> bool | None:
     quorum = snapshot.quorum
     if quorum is None or not quorum.read:
         return None
+    return _unclean_at({each.node for each in quorum.voters} - {quorum.leader}, snapshot)
+
+
+def _unclean_at(controllers: AbstractSet[int], snapshot: Snapshot) -> bool | None:
     settings = controller_settings(snapshot)
-    values = {settings.get(each.node, {}).get(UNCLEAN) for each in quorum.voters if each.node != quorum.leader}
-    return values.pop() == "true" if len(values) == 1 and None not in values else None
+    values = {settings.get(node, {}).get(UNCLEAN) for node in controllers}
+    value = values.pop() if len(values) == 1 else None
+    return None if value is None else value.lower() == "true"
 
 
 def unclean_of(topic: str, default: bool | None, snapshot: Snapshot) -> bool | None:

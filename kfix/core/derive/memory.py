@@ -74,9 +74,9 @@ def _short(snapshot: Snapshot, record: ClusterRecord) -> Iterator[tuple[TopicPar
 
 def _seen(tp: TopicPartition, state: PartitionState, snapshot: Snapshot) -> AtRisk:
     was = snapshot.memory.at_risk.get(tp)
+    quorum = snapshot.quorum
     # A partition that is led may have eligible replicas, too; they lack what its leader has taken since.
-    led = snapshot.quorum is None or state.leader >= 0
-    eligible = () if led else snapshot.quorum.eligible.get(tp, ())  # type: ignore[union-attr]
+    eligible = quorum.eligible.get(tp, ()) if quorum is not None and state.leader < 0 else ()
     holders = tuple(dict.fromkeys((*state.isr, *(b for each in eligible for b in each))))
     row = AtRisk(snapshot.taken_at, state.leader, state.leader_epoch, state.version, holders)
     if state.leader >= 0:

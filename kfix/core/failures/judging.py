@@ -236,8 +236,9 @@ class Judge:
     def _controller_moves(self, failure: Failure) -> bool | None:
         if self.case.kraft:
             quorum = self.case.snapshot.quorum
-            known = quorum is not None and quorum.read
-            return quorum.leader in controllers_in(failure, self.case) if known and quorum is not None else None
+            if quorum is None or not quorum.read:
+                return None
+            return quorum.leader in controllers_in(failure, self.case)
         controller = self.masks.controller
         return None if controller is None else controller in failure.brokers
 

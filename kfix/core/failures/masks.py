@@ -82,6 +82,8 @@ class _Maker:
         #: In a migration it is unknown who elects, and by which setting.
         self.unclean: _Setting = unclean if self.zookeeper else _unread
         self.quorum = None if snapshot.zookeeper is not None else snapshot.quorum
+        #: Of the active controller, and of its successor.
+        self.unclean_defaults = (unclean_by_default(snapshot), unclean_elsewhere(snapshot))
         self.in_office = tuple(sorted(live)) if self.controller is None else (self.controller,)
         self.later = tuple(sorted(others))
         self.settings: dict[str, tuple[Mapping[int, int], int, int]] = {}
@@ -128,9 +130,7 @@ class _Maker:
         if topic not in self.settings:
             now, later = (_agreed(self.unclean(topic, b) for b in each) for each in (self.in_office, self.later))
             if self.quorum is not None:
-                snapshot = self.case.snapshot
-                defaults = (unclean_by_default(snapshot), unclean_elsewhere(snapshot))
-                now, later = (_FLAGS[unclean_of(topic, default, snapshot)] for default in defaults)
+                now, later = (_FLAGS[unclean_of(topic, each, self.case.snapshot)] for each in self.unclean_defaults)
             self.settings[topic] = {b: self.min_isr(topic, b) for b in self.bits}, now, later
         return self.settings[topic]
 

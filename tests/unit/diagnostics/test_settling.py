@@ -6,6 +6,7 @@ from dataclasses import replace
 from kfix.core.criteria import Criteria
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Severity
+from kfix.core.snapshot.snapshot import Source
 from kfix_diagnostics.engine import diagnose, examine, settle_seconds
 from tests.each import for_each
 from tests.unit.diagnostics.build import Paper
@@ -45,6 +46,14 @@ def just_stuck(age: float) -> Paper:
 )
 def test_the_wait_is_no_longer_than_the_evidence_is_young(make: Callable[[], Paper], seconds: float) -> None:
     assert settle_seconds(make().snapshot()) == seconds
+
+
+def test_a_live_broker_without_an_answer_may_be_leaving_or_have_come_meanwhile() -> None:
+    whole = base().snapshot()
+    views = {broker: view for broker, view in whole.views.items() if broker != 3}
+    assert settle_seconds(replace(whole, views=views)) == 10
+    closed = Source("broker 3", ok=False, error="closed the connection")
+    assert settle_seconds(replace(whole, views=views, sources=(*whole.sources, closed))) == 10
 
 
 def test_an_old_record_is_no_old_fault_where_the_recorded_leader_has_just_left() -> None:
