@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kfix.api.calls import carry_out, diagnose, judge, load_snapshot, named, plan, snapshot, whatif
+    from kfix.api.calls import carry_out, diagnose, judge, load_snapshot, named, plan, preflight, snapshot, whatif
     from kfix.core.access import Access
     from kfix.core.application import App
     from kfix.core.clusters import Clusters, DiagnoseOptions, OpenCluster
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kfix.heal.model.plan import Plan
     from kfix.heal.session.request import Nothing
     from kfix.heal.session.session import Approval
+    from kfix.preflight.model import Preflight
 
 _HOMES = {
     "Access": "kfix.core.access",
@@ -50,6 +51,7 @@ _HOMES = {
     "Nothing": "kfix.heal.session.request",
     "OpenCluster": "kfix.core.clusters",
     "Plan": "kfix.heal.model.plan",
+    "Preflight": "kfix.preflight.model",
     "RunResult": "kfix.heal.execution.context",
     "Snapshot": "kfix.core.snapshot.snapshot",
     "carry_out": "kfix.api.calls",
@@ -60,6 +62,7 @@ _HOMES = {
     "load_snapshot": "kfix.api.calls",
     "named": "kfix.api.calls",
     "plan": "kfix.api.calls",
+    "preflight": "kfix.api.calls",
     "save_snapshot": "kfix.diagnose.snapshots",
     "snapshot": "kfix.api.calls",
     "whatif": "kfix.api.calls",
@@ -80,6 +83,7 @@ __all__ = [
     "Nothing",
     "OpenCluster",
     "Plan",
+    "Preflight",
     "RunResult",
     "Snapshot",
     "carry_out",
@@ -90,6 +94,7 @@ __all__ = [
     "load_snapshot",
     "named",
     "plan",
+    "preflight",
     "save_snapshot",
     "snapshot",
     "whatif",

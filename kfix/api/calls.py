@@ -24,6 +24,9 @@ from kfix.heal.model.plan import Plan
 from kfix.heal.session.request import Nothing, read_request
 from kfix.heal.session.session import Approval, Attendance, diagnosed_for, for_plan, healing
 from kfix.heal.session.site import Site
+from kfix.preflight.model import Preflight
+from kfix.preflight.preflight import preflight_live
+from kfix.preflight.words import act_of
 from kfix.whatif.forecast import forecast_live
 
 _USUAL = DiagnoseOptions()
@@ -82,6 +85,17 @@ def whatif(
     Raises UsageError for an unknown broker or rack, and UnreachableError where no source answers.
     """
     return forecast_live(app or live(), access, down, options)
+
+
+def preflight(act: str, access: Access, options: DiagnoseOptions = _USUAL, *, app: App | None = None) -> Preflight:
+    """Returns whether an act is safe now, and the obstacles if not; the cluster is only read.
+
+    `act` is in the words of the command line: `restart broker=3`, `stop rack=b`, `remove controller=2`,
+    `reassign moves.json`, `config topic orders min.insync.replicas=2`, `upgrade 4.3.1`.
+
+    Raises UsageError for another act, node or topic, and UnreachableError where no source answers.
+    """
+    return preflight_live(app or live(), access, act_of(act), options)
 
 
 def plan(

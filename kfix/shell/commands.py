@@ -36,6 +36,37 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         "kfix.whatif.cli:whatif",
         "Forecast what would stop if brokers went down: every broker, every rack and every pair, or one failure.",
     ),
+    "preflight": CommandGroup(
+        "Judge an act before it is done: a restart, a stop, a removal, moves, a setting, an upgrade. Is it safe now? "
+        "If not, why, and what has to happen first?",
+        {
+            "restart": Command(
+                "kfix.preflight.cli:restart",
+                "Judge a restart: what would stop while these nodes are down, and what has to happen first.",
+            ),
+            "stop": Command(
+                "kfix.preflight.cli:stop",
+                "Judge stopping nodes or a rack for longer: what would stop, and what has to happen first.",
+            ),
+            "remove": Command(
+                "kfix.preflight.cli:remove",
+                "Judge taking a broker out of the cluster, or a controller out of the quorum, for good.",
+            ),
+            "reassign": Command(
+                "kfix.preflight.cli:reassign",
+                "Judge the moves of a file: which ones Kafka refuses, would not end, or leave too few replicas.",
+            ),
+            "config": Command(
+                "kfix.preflight.cli:config",
+                "Judge a setting of a topic: whether producers would stop, or records be lost, once it is in force.",
+            ),
+            "upgrade": Command(
+                "kfix.preflight.cli:upgrade",
+                "Judge an upgrade of all nodes, one after the other: versions, each restart, and clients that Kafka 4 "
+                "refuses.",
+            ),
+        },
+    ),
     "snapshot": CommandGroup(
         "Save the state of a cluster in a file, and show what a file holds.",
         {

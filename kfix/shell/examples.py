@@ -27,6 +27,15 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "whatif -b broker1:9092 --down rack=b",
         "whatif --from examples/snapshots/healthy.json.gz --down broker=1001",
     ),
+    "preflight restart": (
+        "preflight restart broker=3 -c orders-eu --wait 10m",
+        "preflight restart broker=1001 --from examples/snapshots/healthy.json.gz",
+    ),
+    "preflight stop": ("preflight stop rack=b -b broker1:9092",),
+    "preflight remove": ("preflight remove broker=3 -b broker1:9092",),
+    "preflight reassign": ("preflight reassign moves.json -c orders-eu",),
+    "preflight config": ("preflight config topic orders min.insync.replicas=2 -b broker1:9092",),
+    "preflight upgrade": ("preflight upgrade 4.3.1 -b broker1:9092 --request-log kafka-request.log",),
     "snapshot save": (
         "snapshot save -b broker1:9092 now.json.gz",
         "snapshot save -c orders-eu --vantage office now.json.gz",

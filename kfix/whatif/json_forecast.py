@@ -10,7 +10,7 @@ from kfix.core.diagnosis.finding import Remedy
 from kfix.core.diagnosis.forecast import FailureForecast, Forecast, PartitionForecast
 from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
-from kfix.whatif.advice import remedies_of
+from kfix.diagnose.advice import remedies_of
 from kfix.whatif.table import exit_code, failure_name
 
 

@@ -13,9 +13,9 @@ from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.core.diagnosis.forecast import Failure, FailureForecast, Fate, Forecast, PartitionForecast
 from kfix.core.failures.scenarios import MOST_FOR_PAIRS
 from kfix.core.wording import brokers_named, several
+from kfix.diagnose.advice import remedies_of
 from kfix.diagnose.report.table import GROUPS_SHOWN, STEP, remedy_lines
 from kfix.front.lines import Line, lines_text, print_lines
-from kfix.whatif.advice import remedies_of
 
 ROWS_SHOWN: Final = 12
 PARTITIONS_SHOWN: Final = 12

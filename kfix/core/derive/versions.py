@@ -48,12 +48,40 @@ CAPS_MIN_ISR: Final = VersionRule(
     ),
 )
 RULES: Final = (CAPS_MIN_ISR,)
+#: {line: its lowest level of metadata.version}, from `MetadataVersion` of Kafka 4.4.0, and of 3.9.2 for those below 7.
+LEVELS: Final[Mapping[Line, int]] = MappingProxyType(
+    {
+        (3, 0): 1,
+        (3, 1): 2,
+        (3, 2): 3,
+        (3, 3): 4,
+        (3, 4): 8,
+        (3, 5): 9,
+        (3, 6): 12,
+        (3, 7): 15,
+        (3, 8): 20,
+        (3, 9): 21,
+        (4, 0): 22,
+        (4, 1): 26,
+        (4, 2): 28,
+        (4, 3): 30,
+        (4, 4): 31,
+        (4, 5): 34,
+    }
+)
 
 
 def line_of(version: str) -> Line | None:
     """Returns the release line of a version, (2, 7) of `2.7-IV2`; None if it is not a version."""
     found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})", version)
     return None if found is None else (int(found[1]), int(found[2]))
+
+
+def line_of_level(level: int) -> Line | None:
+    """Returns the release line that a level of metadata.version belongs to; None below 1 and for one not known here."""
+    if not 1 <= level <= max(LEVELS.values()):
+        return None
+    return max(line for line, lowest in LEVELS.items() if lowest <= level)
 
 
 class Releases:
@@ -66,6 +94,22 @@ class Releases:
         self._supported = {} if quorum is None else quorum.supported
         self._level = -1 if quorum is None else quorum.features.get(METADATA_FEATURE, -1)
         self._brokers = self._newest.keys() | self._spoken.keys() | self._supported.keys()
+
+    @property
+    def lines(self) -> Mapping[int, Line]:
+        """Returns {node: the line of its software}, of brokers and controllers that show it."""
+        levels = {node: line for node, level in self._supported.items() if (line := line_of_level(level))}
+        return {**levels, **self._newest}
+
+    @property
+    def spoken(self) -> Mapping[int, Line]:
+        """Returns {broker: the line of its inter.broker.protocol.version}; brokers of a KRaft cluster have none."""
+        return self._spoken
+
+    @property
+    def level(self) -> int:
+        """Returns the level of metadata.version in force, -1 if it is unknown or the cluster has none."""
+        return self._level
 
     def follows(self, rule: VersionRule, broker: int) -> bool | None:
         """Returns whether a broker follows the rule; None if nothing shows its release.

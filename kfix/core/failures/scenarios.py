@@ -28,8 +28,10 @@ def live_of(case: CaseFile) -> frozenset[int]:
     return case.live
 
 
-def failure_of(down: str, case: CaseFile) -> Failure:
+def failure_of(down: str, case: CaseFile, option: str = "--down ") -> Failure:
     """Returns the failure that `broker=3`, `broker=3,4`, `rack=b` or `controller=1` names.
+
+    `option` stands before it on the command line.
 
     Raises UsageError for anything else, and names the existing ones.
     """
@@ -37,29 +39,29 @@ def failure_of(down: str, case: CaseFile) -> Failure:
     kind, _, names = down.partition("=")
     members = tuple(dict.fromkeys(name.strip() for name in names.split(",")))
     if kind not in {"broker", "rack", "controller"} or not all(members):
-        raise UsageError(f"--down {down!r}: broker=ID, broker=ID,ID, rack=NAME or, on KRaft, controller=ID")
+        raise UsageError(f"{option}{down!r}: broker=ID, broker=ID,ID, rack=NAME or, on KRaft, controller=ID")
     if kind == "controller":
-        return _controllers_of(down, members, case)
+        return _controllers_of(f"{option}{down}", members, case)
     if kind == "rack":
         racks = racks_of(case)
         if unknown := [name for name in members if name not in racks]:
             known = (
                 f"the racks of live brokers are {', '.join(sorted(racks))}" if racks else "no live broker has a rack"
             )
-            raise UsageError(f"--down {down}: no rack {unknown[0]!r}; {known}")
+            raise UsageError(f"{option}{down}: no rack {unknown[0]!r}; {known}")
         return Failure(frozenset[int]().union(*(racks[name] for name in members)), tuple(sorted(members)))
     brokers = {str(broker): broker for broker in live}
     if unknown := [name for name in members if name not in brokers]:
         dead = " is already down" if unknown[0] in map(str, case.dead) else " does not exist"
-        raise UsageError(f"--down {down}: broker {unknown[0]}{dead}; alive: {brokers_named(live)}")
+        raise UsageError(f"{option}{down}: broker {unknown[0]}{dead}; alive: {brokers_named(live)}")
     return Failure(frozenset(brokers[name] for name in members))
 
 
-def _controllers_of(down: str, members: tuple[str, ...], case: CaseFile) -> Failure:
+def _controllers_of(given: str, members: tuple[str, ...], case: CaseFile) -> Failure:
     voters = {str(voter) for voter in voters_of(case)}
     if unknown := [name for name in members if name not in voters]:
         known = f"the voters are {', '.join(sorted(voters, key=int))}" if voters else "no KRaft quorum was read"
-        raise UsageError(f"--down {down}: no controller {unknown[0]!r}; {known}")
+        raise UsageError(f"{given}: no controller {unknown[0]!r}; {known}")
     chosen = frozenset(map(int, members))
     return Failure(chosen & live_of(case), controllers=chosen)
 
@@ -140,6 +142,19 @@ def _majority_lost(case: CaseFile, down: frozenset[int]) -> bool | None:
     if len(kept) >= needed:
         return False
     return True if len(voters_of(case) - silent - down) < needed else None
+
+
+def following(case: CaseFile) -> tuple[frozenset[int], frozenset[int]]:
+    """Returns the voters of the quorum that keep up with the active controller, itself included, and those of which
+    that is unknown.
+    """
+    quorum = case.snapshot.quorum
+    if quorum is None or not quorum.read:
+        return frozenset(), voters_of(case)
+    others = [each for each in quorum.voters if each.node != quorum.leader]
+    unknown = frozenset(each.node for each in others if each.fetched < 0)
+    keep_up = {each.node for each in others if 0 <= each.fetched <= _FOLLOWS and each.caught_up <= _FOLLOWS}
+    return frozenset({quorum.leader} | keep_up) & voters_of(case), unknown
 
 
 def unknown_of(case: CaseFile) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.core.args import ArgKind, Args
@@ -134,26 +134,31 @@ def place(kind: str, request: PlacementRequest) -> tuple[Move, ...]:
         raise RefusedError(f"placement {kind}: {error}") from error
 
 
-def world_of(snapshot: Snapshot, reader: ClusterReader) -> World:
-    """Returns what placements are computed from. Sizes that a broker does not report stay unknown, never 0.
-
-    Raises UnreachableError if the record of the cluster was not read.
-    """
-    record = record_to_plan_with(snapshot)
-    if record is None:
-        raise UnreachableError("the assignments of replicas could not be read, so no placement can be computed")
+def _sizes(brokers: Iterable[int], reader: ClusterReader) -> Mapping[TopicPartition, int]:
     sizes: dict[TopicPartition, int] = {}
-    for broker in record.registrations:
+    for broker in brokers:
         try:
             found = reader.log_dirs(broker).sizes
         except UnreachableError:
             continue
         for tp, size in found.items():
             sizes[tp] = max(size, sizes.get(tp, 0))
+    return sizes
+
+
+def world_of(snapshot: Snapshot, reader: ClusterReader | None) -> World:
+    """Returns what placements are computed from. Sizes that a broker does not report stay unknown, never 0,
+    as do all of them without a reader.
+
+    Raises UnreachableError if the record of the cluster was not read.
+    """
+    record = record_to_plan_with(snapshot)
+    if record is None:
+        raise UnreachableError("the assignments of replicas could not be read, so no placement can be computed")
     return World(
         live={b: r.rack for b, r in record.registrations.items()},
         assignments={tp: a.replicas for tp, a in record.assignments.items()},
         leaders={tp: s.leader for tp, s in record.states.items() if s.leader in record.registrations},
         isr={tp: s.isr for tp, s in record.states.items()},
-        sizes=sizes,
+        sizes={} if reader is None else _sizes(record.registrations, reader),
     )

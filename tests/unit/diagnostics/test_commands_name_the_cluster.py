@@ -7,7 +7,7 @@ from dataclasses import replace
 from kfix.core.derive.casefile import open_case
 from kfix.core.snapshot.snapshot import ReachedBy, Snapshot
 from kfix.core.target import make_target
-from kfix.whatif.advice import remedies_of
+from kfix.diagnose.advice import remedies_of
 from kfix.whatif.forecast import forecast_of
 from kfix_diagnostics._advice import cluster_options, servers
 from kfix_diagnostics.engine import diagnose

@@ -1,0 +1,188 @@
+"""`kfix preflight`: is it safe to do this now? It only reads."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kfix.core.clusters import DiagnoseOptions
+from kfix.core.errors import UsageError
+from kfix.core.timing import TIMING
+from kfix.front.lines import print_lines
+from kfix.front.options import AsJson, Debounce, FromFiles, duration
+from kfix.front.pasting import ask_for_paste
+from kfix.front.plain import PlainConsole
+from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.seam import the_app
+from kfix.front.terminal import say, say_document
+from kfix.preflight import acts
+from kfix.preflight.model import Act, Preflight
+from kfix.preflight.moving import reassign as moved
+from kfix.preflight.preflight import preflight_live, preflight_saved, wait_until_safe
+from kfix.preflight.report import preflight_json, preflight_lines
+from kfix.preflight.upgrading import upgrade as upgraded
+
+_LONGEST = 86_400
+
+Nodes = Annotated[
+    str,
+    typer.Argument(metavar="NODES", help="broker=3, broker=3,4, rack=b, or controller=2 on KRaft; several go at once."),
+]
+Node = Annotated[str, typer.Argument(metavar="NODE", help="broker=3, or controller=2 on KRaft.")]
+Wait = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        parser=duration,
+        metavar="TIME",
+        help="Wait as long as this until it is safe; ends at once if only an operator can make it so.",
+    ),
+]
+
+
+@reaches
+def restart(
+    ctx: typer.Context,
+    nodes: Nodes,
+    reach: ClusterOptions,
+    wait: Wait = 0.0,
+    from_files: FromFiles = None,
+    debounce: Debounce = TIMING.debounce,
+    json_output: AsJson = False,
+) -> None:
+    """Judge a restart: what would stop while these nodes are down, and what has to happen first.
+
+    Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read.
+    """
+    _judge(ctx, reach, acts.restart(nodes), wait, from_files, debounce, json_output)
+
+
+@reaches
+def stop(
+    ctx: typer.Context,
+    nodes: Nodes,
+    reach: ClusterOptions,
+    wait: Wait = 0.0,
+    from_files: FromFiles = None,
+    debounce: Debounce = TIMING.debounce,
+    json_output: AsJson = False,
+) -> None:
+    """Judge stopping nodes or a rack for longer: what would stop, and what has to happen first.
+
+    Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read.
+    """
+    _judge(ctx, reach, acts.stop(nodes), wait, from_files, debounce, json_output)
+
+
+@reaches
+def remove(
+    ctx: typer.Context,
+    node: Node,
+    reach: ClusterOptions,
+    wait: Wait = 0.0,
+    from_files: FromFiles = None,
+    debounce: Debounce = TIMING.debounce,
+    json_output: AsJson = False,
+) -> None:
+    """Judge taking a broker out of the cluster, or a controller out of the quorum, for good.
+
+    Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read.
+    """
+    _judge(ctx, reach, acts.remove(node), wait, from_files, debounce, json_output)
+
+
+@reaches
+def reassign(
+    ctx: typer.Context,
+    moves: Annotated[Path, typer.Argument(metavar="FILE", help="Moves, in the JSON of kafka-reassign-partitions.")],
+    reach: ClusterOptions,
+    wait: Wait = 0.0,
+    from_files: FromFiles = None,
+    debounce: Debounce = TIMING.debounce,
+    json_output: AsJson = False,
+) -> None:
+    """Judge the moves of a file: which ones Kafka refuses, would not end, or leave too few replicas.
+
+    Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read.
+    """
+    _judge(ctx, reach, moved(moves), wait, from_files, debounce, json_output)
+
+
+@reaches
+def config(
+    ctx: typer.Context,
+    entity: Annotated[str, typer.Argument(metavar="topic", help="What the setting belongs to: topic.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The topic's name.")],
+    setting: Annotated[str, typer.Argument(metavar="KEY=VALUE", help="Such as min.insync.replicas=2.")],
+    reach: ClusterOptions,
+    wait: Wait = 0.0,
+    from_files: FromFiles = None,
+    debounce: Debounce = TIMING.debounce,
+    json_output: AsJson = False,
+) -> None:
+    """Judge a setting of a topic: whether producers would stop, or records be lost, once it is in force.
+
+    Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read, or kfix does not judge this setting.
+    """
+    _judge(ctx, reach, acts.config(entity, name, setting), wait, from_files, debounce, json_output)
+
+
+@reaches
+def upgrade(
+    ctx: typer.Context,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="The version of Kafka, such as 4.3.1.")],
+    reach: ClusterOptions,
+    request_log: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--request-log",
+            metavar="FILE",
+            help="A request log of a broker (repeatable), by which kfix names clients that Kafka 4 refuses.",
+        ),
+    ] = None,
+    wait: Wait = 0.0,
+    from_files: FromFiles = None,
+    debounce: Debounce = TIMING.debounce,
+    json_output: AsJson = False,
+) -> None:
+    """Judge an upgrade of all nodes, one after the other: versions, each restart, and clients that Kafka 4 refuses.
+
+    Exit code: 0 safe, 23 unsafe, 22 unknown: something that matters was not read.
+    """
+    _judge(ctx, reach, upgraded(version, request_log or ()), wait, from_files, debounce, json_output)
+
+
+def _judge(
+    ctx: typer.Context,
+    reach: ClusterOptions,
+    act: Act,
+    wait: float,
+    from_files: list[Path] | None,
+    debounce: float,
+    json_output: bool,
+) -> None:
+    if not 0 <= debounce <= _LONGEST or not 0 <= wait <= _LONGEST:
+        raise UsageError(f"--debounce and --wait must be 0 to {_LONGEST} seconds")
+    if from_files:
+        if reach.is_given or wait:
+            raise UsageError("--from reads a saved snapshot; leave out the address of a cluster, and --wait")
+        ask_for_paste(from_files)
+        found = preflight_saved(act, from_files, lambda sentence: say(sentence, err=True))
+    else:
+        app, access, options = the_app(ctx), reach.access(), DiagnoseOptions(debounce=debounce)
+        found = wait_until_safe(lambda: preflight_live(app, access, act, options), wait, app.clock, _still)
+    if json_output:
+        say_document(preflight_json(found))
+    else:
+        print_lines(preflight_lines(found), PlainConsole(sys.stdout))
+    raise typer.Exit(found.exit_code)
+
+
+def _still(found: Preflight) -> None:
+    """Says on standard error what the act waits for, whenever that changes."""
+    untils = dict.fromkeys(each.until for each in found.assessment.obstacles)
+    for text in untils or found.assessment.unknown:
+        say(f"waiting until {text}" if untils else f"waiting; unknown: {text}", err=True)
