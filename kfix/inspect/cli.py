@@ -12,11 +12,15 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.front.console import console_on
+from kfix.front.lines import print_lines
 from kfix.front.options import AsJson
+from kfix.front.plain import PlainConsole
 from kfix.front.terminal import say, say_document
 from kfix.inspect.inspect import Chosen, Depth, inspect_log_dirs
 from kfix.inspect.json_logdir import logdirs_json
 from kfix.inspect.logdir import names_lines, print_inspection
+from kfix.inspect.metadata import inspect_metadata
+from kfix.inspect.metadata_report import metadata_json, metadata_lines
 
 
 def log_dir(
@@ -74,6 +78,25 @@ def log_dir(
         say_document(logdirs_json(found, only_divergent=only_divergent))
     else:
         print_inspection(found, console_on(sys.stdout), only_divergent=only_divergent)
+    raise typer.Exit(found.exit_code)
+
+
+def metadata_log(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Log directories of controllers and brokers, or folders with some."),
+    ],
+    json_output: AsJson = False,
+) -> None:
+    """Compare copies of a KRaft cluster's metadata log: the longest, what the others lack, who votes.
+
+    Exit code: 0 no difference, 20 copies behind or unexpected files, 21 divergent, 22 could not be read.
+    """
+    found = inspect_metadata(paths)
+    if json_output:
+        say_document(metadata_json(found))
+    else:
+        print_lines(metadata_lines(found), PlainConsole(sys.stdout))
     raise typer.Exit(found.exit_code)
 
 

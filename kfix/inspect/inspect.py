@@ -49,7 +49,7 @@ def inspect_log_dirs(paths: Iterable[Path], chosen: Chosen, depth: Depth) -> Ins
     directories belong to different clusters.
     """
     folders = {shown(folder): folder for folder in find_log_dirs(paths)}
-    _require_one_cluster(folders)
+    require_one_cluster(folders)
     dirs = tuple(read_log_dir(folder, chosen.wants, depth) for folder in folders.values())
     compared = compare(dirs)
     _require_present(compared, chosen, folders)
@@ -62,7 +62,7 @@ def inspect_log_dirs(paths: Iterable[Path], chosen: Chosen, depth: Depth) -> Ins
     return Inspection(dirs, tuple(_measured(each, folders) for each in compared), groups, tuple(odd))
 
 
-def _require_one_cluster(folders: Mapping[str, Path]) -> None:
+def require_one_cluster(folders: Mapping[str, Path]) -> None:
     """Raises RefusedError if the directories belong to different clusters."""
     clusters: dict[str, str] = {}
     for name, folder in folders.items():

@@ -118,6 +118,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                     "what each would lose."
                 ),
             ),
+            "metadata-log": Command(
+                "kfix.inspect.cli:metadata_log",
+                "Compare copies of a KRaft cluster's metadata log: the longest, what the others lack, who votes.",
+            ),
         },
     ),
     "offsets": CommandGroup(

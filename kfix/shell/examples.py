@@ -52,6 +52,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "context trust": ("context trust fleet.yaml",),
     "context test": ("context test orders-eu",),
     "inspect log-dir": ("inspect log-dir examples/log-dirs --topic invoices",),
+    "inspect metadata-log": ("inspect metadata-log controller1/metadata broker11/data",),
     "offsets save": (
         "offsets save -b broker1:9092 --group billing --output-file billing.json",
         "offsets save --log-dir /var/lib/kafka --partition 3 --output-file offsets-3.json",

@@ -18,6 +18,7 @@ from kfix.fleet.report.whatif import FleetForecastJson
 from kfix.front.failure import FailureJson
 from kfix.incident.report.facts import IncidentJson
 from kfix.inspect.json_logdir import LogDirsJson
+from kfix.inspect.metadata_report import MetadataLogsJson
 from kfix.preflight.report import PreflightJson
 from kfix.watch.report.json_turn import TurnJson
 from kfix.whatif.json_forecast import ForecastJson
@@ -25,7 +26,7 @@ from tests.catalogue.snapshot_page import is_record, value_of
 
 OUTPUTS = (
     *(DiagnosisJson, GroupJson, FailureJson, LogDirsJson, TurnJson, ForecastJson, FleetForecastJson, AuditJson),
-    *(HistoryJson, IncidentJson, CanaryJson, PreflightJson, ManifestJson),
+    *(HistoryJson, IncidentJson, CanaryJson, PreflightJson, MetadataLogsJson, ManifestJson),
 )
 
 
