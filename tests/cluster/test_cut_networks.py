@@ -10,6 +10,9 @@ from kfix.lab.workload.recount import recount
 from tests.cluster.cutting import CUTS, cut_off, log_end, refused, told, wait_healed
 from tests.waiting import wait_until
 
+#: Records that a writer sends while a busy machine makes a cut.
+MEANWHILE = 30
+
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-zones")]
 
 
@@ -57,14 +60,14 @@ def test_two_leaders_and_the_loss_that_was_forecast(lab, kfix, tmp_path, inciden
     wait_healed(kfix)
     foretold = int(forecast["ledger-0"])
     assert foretold == cut_off(lab, inside, "ledger-0", end) > 0
-    # From outside one or two may have been acknowledged by the old leader in the moment of the cut (acks=1).
+    # From outside some may have been acknowledged by the old leader while the cut was made (acks=1).
     truth, beyond = (recount(lab, broken.details[writer]) for writer in ("writer_inside", "writer_outside"))
-    assert beyond.lost <= 5
+    assert beyond.lost <= MEANWHILE
     if options.get("acks") == "all":
         assert truth.lost == 0, "what acks=all acknowledged survives, though each try was appended and is cut off"
     else:
         # What was appended and not acknowledged any more is cut off too, and is no loss of a producer's.
-        assert 0 < truth.lost + beyond.lost <= foretold <= truth.lost + beyond.lost + 5
+        assert 0 < truth.lost + beyond.lost <= foretold <= truth.lost + beyond.lost + MEANWHILE
 
 
 @pytest.mark.parametrize(
