@@ -52,7 +52,7 @@ class MetadataVoter:
 
 
 @dataclass(frozen=True, slots=True)
-class QuorumState:
+class LastElection:
     """What a controller remembers of elections: the epoch that it has seen, its leader and its vote (-1: none)."""
 
     epoch: int
@@ -90,7 +90,7 @@ class MetadataCopy:
     clean: bool
     snapshot: tuple[int, int] | None
     voters: tuple[MetadataVoter, ...]
-    state: QuorumState | None
+    state: LastElection | None
     missing: Missing
     own: int = 0
 
@@ -253,12 +253,12 @@ def _newest_checkpoint(folder: Path) -> tuple[int, int] | None:
     return max(((int(each[1]), int(each[2])) for each in found if each), default=None)
 
 
-def _quorum_state(path: Path, report: Report) -> QuorumState | None:
+def _quorum_state(path: Path, report: Report) -> LastElection | None:
     if not path.exists():
         return None
     state = _state_of(path)
     try:
-        return QuorumState(int(state["leaderEpoch"]), int(state.get("leaderId", -1)), int(state.get("votedId", -1)))
+        return LastElection(int(state["leaderEpoch"]), int(state.get("leaderId", -1)), int(state.get("votedId", -1)))
     except (KeyError, TypeError, ValueError):
         report(Oddity(shown(path), None, "has no epoch: not read", Grade.UNREAD))
         return None

@@ -11,7 +11,7 @@ from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
 from kfix.core.wording import several, some
 from kfix.front.lines import Line
-from kfix.inspect.metadata import MetadataCopy, MetadataLogs, MetadataVoter, Missing, QuorumState
+from kfix.inspect.metadata import LastElection, MetadataCopy, MetadataLogs, MetadataVoter, Missing
 
 _STEP: Final = 2
 _ODD_SHOWN: Final = 20
@@ -36,7 +36,7 @@ class MetadataCopyJson:
     epochs: Annotated[tuple[Epoch, ...], "of the batches"]
     snapshot: Annotated[tuple[int, ...] | None, "end offset and epoch of the newest checkpoint; null: none"]
     voters: Annotated[tuple[MetadataVoter, ...], "by this copy"]
-    state: Annotated[QuorumState | None, "of quorum-state; null: none"]
+    state: Annotated[LastElection | None, "of quorum-state; null: none"]
     missing: MissingJson
     own: Annotated[int, "offsets that the longest copy does not have: the logs have diverged"]
 
