@@ -21,7 +21,7 @@ BUDGET = 1300
 #: Of these, what no test has: linting is not in it, but the start and the collection of each worker are.
 OVERHEAD = 60
 #: CPU seconds of a slice.
-SLICE = 700
+SLICE = 450
 #: CPU seconds for the copies of one function, and for one copy of a test that `fast` has.
 COPIES_COST = 0.5
 DEAR = 4.0
