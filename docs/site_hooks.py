@@ -12,10 +12,9 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
-from kfix.diagnose.rules import page as finding_page
-from kfix.diagnose.rules import pages
 from kfix.heal.runbook.catalogue import load_all
 from kfix.heal.session.runbooks import page_of
+from kfix_diagnostics.catalogue import pages
 
 DOCS = Path(__file__).parent
 REPOSITORY = "https://github.com/kfix-project/kfix/blob/main"
@@ -61,7 +60,7 @@ def _pages_in(entry: str) -> list[str]:
 
 def _findings() -> Iterator[tuple[str, str]]:
     for check in pages():
-        first, _, rest = finding_page(check).partition("\n")
+        first, _, rest = check.page.partition("\n")
         body = re.sub(r"^(?=\S)(.+)$", r"## \1", rest, flags=re.MULTILINE)
         body = re.sub(r"^ {4}", "", body, flags=re.MULTILINE)
         body = CITED.sub(lambda found: f"[{found[1]}](../{found[1]}{found[2] or ''})", body)

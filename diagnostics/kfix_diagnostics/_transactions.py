@@ -131,18 +131,14 @@ def hanging_in(case: CaseFile) -> dict[TopicPartition, Hanging]:
 
 def cause_of(found: TransactionHolder) -> Cause:
     if found.unfinished:
-        return Cause(
-            "its coordinator has decided the outcome, but has not yet written it to every partition",
-            Confidence.LIKELY,
-        )
+        return Cause("its coordinator has decided the outcome, but has not yet written it to every partition")
     if found.hanging:
         return Cause(
             f"a hanging transaction: for the coordinator of {found.called} it has ended, but the partition has no end "
-            "marker for it",
-            Confidence.LIKELY,
+            "marker for it"
         )
     if found.overdue:
-        return Cause("its coordinator has not aborted it, although its timeout has passed", Confidence.LIKELY)
+        return Cause("its coordinator has not aborted it, although its timeout has passed")
     early = found.timeout is not None and found.since is not None and found.since < found.timeout / 2
     more = "; or it commits only at long intervals, as some stream processors do (at checkpoints)" if early else ""
     if found.state is None:

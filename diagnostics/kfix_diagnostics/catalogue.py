@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
@@ -106,16 +105,6 @@ def find_page(name: str) -> Check | FleetCheck:
         f"unknown code {name!r}" + (f", did you mean {close[0]!r}?" if close else ""),
         hint="kfix explain lists all codes",
     )
-
-
-def page(check: Check | FleetCheck) -> str:
-    """Returns the module docstring of the check's file, which is its page of documentation."""
-    return (sys.modules[check.judge.__module__].__doc__ or "").strip()
-
-
-def subject(check: Check) -> str:
-    """Returns the folder of the check's file, such as "leadership"."""
-    return check.judge.__module__.split(".")[1]
 
 
 def table() -> str:

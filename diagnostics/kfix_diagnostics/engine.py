@@ -6,12 +6,12 @@ its evidence is older than the debounce, or a second snapshot shows it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.derive.casefile import CaseFile, open_case
-from kfix.core.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Rows
+from kfix.core.derive.checks import ClusterCheck, Debounce, PartitionCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import by_group
@@ -48,7 +48,9 @@ def examine_case(case: CaseFile) -> Examination:
     checks = partition_checks(prevention=prevention)
     matched = matcher(prevention=prevention)(case.partitions.candidates(predicates(checks)), case.criteria.expected)
     hits = tuple((check, tuple(rows)) for check, rows in zip(checks, matched, strict=True) if rows)
-    found = ((check, tuple(check.judge(_given(check, case), case))) for check in cluster_checks(prevention=prevention))
+    found = (
+        (check, tuple(check.findings(_given(check, case), case))) for check in cluster_checks(prevention=prevention)
+    )
     return Examination(case, hits, tuple((check, findings) for check, findings in found if findings))
 
 
@@ -155,9 +157,9 @@ def _of_partitions(seen: Examination, before: Examination | None) -> Iterator[Fi
             continue
         settled, fresh = _settled(check, rows, before)
         if settled:
-            yield from _marked(check, check.judge(settled, seen.case))
+            yield from check.findings(settled, seen.case)
         if fresh:
-            yield from map(_unsettled, check.judge(fresh, seen.case))
+            yield from map(_unsettled, check.findings(fresh, seen.case))
 
 
 def _of_replicas(check: PartitionCheck, rows: Rows, case: CaseFile, before: Examination) -> Iterator[Finding]:
@@ -173,14 +175,10 @@ def _of_replicas(check: PartitionCheck, rows: Rows, case: CaseFile, before: Exam
     for broker, found in sorted(by_broker.items()):
         lasting = tuple(row for row in found if (row.tp, broker) in then)
         fresh = tuple(row for row in found if (row.tp, broker) not in then)
-        settled = check.judge(lasting, case) if lasting else ()
-        yield from _marked(check, [f for f in settled if f.token == str(broker)])
-        begun = check.judge(fresh, case) if fresh else ()
+        settled = check.findings(lasting, case) if lasting else ()
+        yield from (f for f in settled if f.token == str(broker))
+        begun = check.findings(fresh, case) if fresh else ()
         yield from (_unsettled(f) for f in begun if f.token == str(broker))
-
-
-def _marked(check: Check, findings: Iterable[Finding]) -> Iterable[Finding]:
-    return (replace(f, prevention=True) for f in findings) if check.prevention else findings
 
 
 def _rows_of(check: PartitionCheck, seen: Examination) -> Rows:
@@ -204,7 +202,7 @@ def _token(check: PartitionCheck, row: PartitionFacts) -> object:
 def _of_cluster(seen: Examination, before: Examination | None) -> Iterator[Finding]:
     then = {(f.key, f.token) for _, findings in before.cluster for f in findings} if before is not None else None
     for check, findings in seen.cluster:
-        for finding in _marked(check, findings):
+        for finding in findings:
             lasts = then is None or check.debounce is Debounce.NONE or (finding.key, finding.token) in then
             yield finding if lasts else _unsettled(finding)
 

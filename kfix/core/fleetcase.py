@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from kfix.core.derive.checks import code_of, slug_of
+from kfix.core.derive.checks import Documented
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix.core.inventory.model import ClusterEntry
 
@@ -65,22 +65,18 @@ class FleetCase:
 FleetJudge = Callable[[FleetCase], Iterator[tuple[str, Finding]]]
 
 
-@dataclass(frozen=True, slots=True)
-class FleetCheck:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetCheck(Documented):
     """A check over a whole fleet. The function that it decorates yields (name of the cluster, finding)."""
 
-    title: str
-    severity: Severity
     judge: FleetJudge = lambda _: iter(())
+    severity: Severity = Severity.WARNING
     prevention: bool = False
 
     def __call__(self, judge: FleetJudge) -> FleetCheck:
         return replace(self, judge=judge)
 
-    @property
-    def code(self) -> str:
-        return code_of(self.judge)
-
-    @property
-    def slug(self) -> str:
-        return slug_of(self.judge)
+    def findings(self, case: FleetCase) -> Iterator[tuple[str, Finding]]:
+        """Yields what the judge finds, under the code of the check."""
+        for name, found in self.judge(case):
+            yield name, replace(found, code=self.code, prevention=self.prevention)

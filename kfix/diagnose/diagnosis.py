@@ -29,6 +29,7 @@ from kfix.diagnose.snapshots import load_merged, load_snapshot, read_cluster
 
 if TYPE_CHECKING:
     from kfix.core.access import Access
+    from kfix.core.derive.checks import Check
     from kfix.core.diagnosis.finding import GroupStory
 
 _USUAL = DiagnoseOptions()
@@ -195,6 +196,14 @@ def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, 
         codes = tuple(check.code for check in checks)
         prevention = prevention or any(check.prevention for check in checks)
     return Choice(codes, tuple(topics), SEVERITIES.index(min_severity), prevention)
+
+
+def judged_checks(choice: Choice = EVERYTHING) -> tuple[Check, ...]:
+    """Returns the checks of one cluster that this choice judges, by code; latent risks only with `prevention`."""
+    from kfix_diagnostics import ALL  # noqa: PLC0415 - only for formats that list the checks
+
+    wanted = (check for check in ALL if choice.prevention or not check.prevention)
+    return tuple(check for check in wanted if not choice.codes or check.code in choice.codes)
 
 
 def as_the_inventory_says(diagnosis: Diagnosis, access: Access) -> Diagnosis:

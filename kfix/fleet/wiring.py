@@ -102,4 +102,4 @@ def locked(store: str, *, creates: bool = False) -> Iterator[None]:
 
 
 def _over_fleets(case: FleetCase) -> tuple[tuple[str, Finding], ...]:
-    return tuple(found for check in FLEET for found in check.judge(case))
+    return tuple(found for check in FLEET for found in check.findings(case))

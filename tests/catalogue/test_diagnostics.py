@@ -72,7 +72,7 @@ def test_each_code_has_a_sick_and_a_nearly_sick_cluster(check: Check) -> None:
 
 @for_each("check", pages, ids=lambda c: c.code)
 def test_the_page_of_a_code_is_complete(check: Check | FleetCheck) -> None:
-    page = catalogue.page(check)
+    page = check.page
     assert page.startswith(f"{check.code} {check.slug}: ")
     headings = [line for line in page.splitlines()[1:] if line and not line.startswith(" ")]
     assert tuple(headings) == SECTIONS
@@ -180,7 +180,7 @@ def test_a_plan_is_refused_for_every_check_that_reports_a_cut() -> None:
 
 def test_a_mistake_in_a_condition_is_reported_with_file_and_line() -> None:
     first = catalogue.PARTITION_CHECKS[0]
-    wrong = PartitionCheck(title="x", severity=first.severity, rows="offsets and leaderles", judge=first.judge)
+    wrong = PartitionCheck(rows="offsets and leaderles", judge=first.judge)
     with pytest.raises(InvalidFileError, match=r"kfx101_coordinator_stuck\.py.*did you mean 'leaderless'"):
         catalogue.predicates([wrong])
     number = int(catalogue.where(first).rpartition(":")[2])

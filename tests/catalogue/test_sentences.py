@@ -42,7 +42,7 @@ def found(code: str) -> list[Finding]:
     """Returns the findings of one code, over all clusters and fleets of the tests that have it."""
     over_fleets = {check.code: check for check in FLEET}
     if code in over_fleets:
-        return [finding for _, finding in over_fleets[code].judge(_fleet())]
+        return [finding for _, finding in over_fleets[code].findings(_fleet())]
     options = Criteria(prevention=find(code).prevention)
     sick = [diagnose(case.make(), criteria=options) for case in SICK[code]]
     return [finding for diagnosis in sick for finding in diagnosis.walk() if finding.code == code]

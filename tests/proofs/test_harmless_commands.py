@@ -213,8 +213,7 @@ def test_the_boundary_prints_an_error_and_its_hint_as_one_line_each(
     def broken(*_args: object) -> None:
         raise bug
 
-    monkeypatch.setattr("kfix.diagnose.cli.explain.page", broken, raising=False)
-    monkeypatch.setattr("kfix_diagnostics.catalogue.page", broken)
+    monkeypatch.setattr("kfix.diagnose.cli.explain.find_page", broken)
     result = kfix("explain", "KFX101")
     assert result.exit_code in {1, 3}
     assert_harmless(result.stderr)

@@ -1,4 +1,4 @@
-"""KFX401 broker-dead: brokers to which replicas are assigned are not registered.
+"""KFX401 broker-dead: brokers that hold replicas are not registered.
 
 Why it matters
     This one cause may look like hundreds of faults, so everything that lacks exactly these brokers is folded under this
@@ -42,12 +42,8 @@ from kfix_diagnostics._bans import moves_from, starts
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are, been_gone, has, not_alive
 
-CODE = "KFX401"
-
 
 @ClusterCheck(
-    title="brokers that hold replicas are not registered",
-    severity=Severity.WARNING,
     rows="n_live_replicas < n_replicas",
     # The restart grace is its own debounce: a broker that has just left is advice.
     debounce=Debounce.NONE,
@@ -65,7 +61,6 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     # One broker at a time restarts; with several, a partition on its last replica is at the next failure.
     severity = Severity.INFO if calm and not (last and len(dead) > 1) else Severity.WARNING
     yield Finding(
-        code=CODE,
         severity=severity,
         obj=brokers_named(dead),
         about=f"broker {dead[0]}",
@@ -112,14 +107,12 @@ def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool)
     """Returns a finding of its own for each further broker: its key stays while others come back."""
     gone = been_gone((broker,), case, calm=calm)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"broker {broker}",
         summary=f"broker {broker} is {not_alive(case)}{f', and has {gone}' if gone else ''}{_frozen((broker,), case)}",
         cause=_cause((broker,) if broker in case.frozen or broker in case.strayed else dead, case, calm=calm),
         evidence=(_row(broker, case), *live_row(case)),
         remedies=tuple(_remedies((broker,), case, calm=calm)),
-        follows=(f"{CODE}:broker {dead[0]}",),
+        follows=(f"KFX401:broker {dead[0]}",),
     )
 
 
@@ -155,7 +148,7 @@ def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
     frozen = [b for b in dead if b in case.frozen]
     if frozen:
         its = "its session has" if len(frozen) == 1 else "their sessions have"
-        return Cause(f"{brokers_named(frozen)} {are(len(frozen))} frozen, and {its} ended", Confidence.LIKELY)
+        return Cause(f"{brokers_named(frozen)} {are(len(frozen))} frozen, and {its} ended")
     lost = [b for b in dead if b in case.lost]
     if lost:
         return Cause(f"{brokers_named(lost)} may no longer exist, see KFX105", Confidence.POSSIBLE)
@@ -164,7 +157,7 @@ def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
         return Cause("a restart", Confidence.POSSIBLE)
     if len(dead) > 1 and len(racks) == 1 and "" not in racks:
         rack = case.rack_named(racks.pop())
-        return Cause(f"all of them are in rack {rack}: the rack or its network failed", Confidence.LIKELY)
+        return Cause(f"all of them are in rack {rack}: the rack or its network failed")
     whom = "the controllers" if case.kraft else "ZooKeeper"
     return Cause(f"stopped, crashed, or cut off from {whom} and from kfix", Confidence.UNKNOWN)
 

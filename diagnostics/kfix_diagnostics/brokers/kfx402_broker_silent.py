@@ -1,4 +1,4 @@
-"""KFX402 broker-silent: a broker is registered but does not respond.
+"""KFX402 broker-silent: a registered broker does not respond.
 
 Why it matters
     No other leaders are elected while it is registered, so everything it leads and coordinates hangs, and no metric of
@@ -28,8 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import continued, several
 from kfix_diagnostics._advice import servers, start
@@ -38,14 +38,8 @@ from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._running import REFUSED, UNRESOLVED
 from kfix_diagnostics._words import are
 
-CODE = "KFX402"
 
-
-@ClusterCheck(
-    title="a registered broker does not respond",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # Where no broker answers, kfix is cut off itself, which KFX901 reports.
     if not case.views:
@@ -58,11 +52,10 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
     leads = case.leads.get(broker, 0)
     controls = case.controller is not None and case.controller.broker == broker
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL if leads or controls else Severity.WARNING,
         obj=f"broker {broker}",
         summary=_summary(broker, leads, controls=controls),
-        cause=Cause(_cause(why), Confidence.LIKELY),
+        cause=Cause(_cause(why)),
         evidence=(
             Evidence(f"broker {broker}", f"asked at {case.address(broker) or 'its address'}", why or "no answer"),
             *((Evidence(case.zookeeper_name, "/controller", f"broker {broker}"),) if controls else ()),

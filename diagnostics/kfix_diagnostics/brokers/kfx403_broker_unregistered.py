@@ -1,4 +1,4 @@
-"""KFX403 broker-unregistered: a broker responds, but is not registered.
+"""KFX403 broker-unregistered: a broker responds but is not registered.
 
 Why it matters
     It is cut off from ZooKeeper without noticing: it still acts as leader of partitions that other brokers have taken
@@ -26,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import several
 from kfix_diagnostics._bans import NO_MOVES, no_start, restart
@@ -35,14 +35,10 @@ from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_ro
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
 
-CODE = "KFX403"
-
 
 @ClusterCheck(
-    title="a broker responds but is not registered",
     severity=Severity.CRITICAL,
     rows="leader >= 0 and (not views_agree or not zk_agrees)",
-    debounce=Debounce.HELD,
     scope=Scope.ZOOKEEPER,
 )
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -68,11 +64,10 @@ def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
             )
         )
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL if twice else Severity.WARNING,
         obj=f"broker {broker}",
         summary=f"broker {broker} responds but is not registered{more}",
-        cause=Cause("it is cut off from ZooKeeper, or is starting or stopping", Confidence.LIKELY),
+        cause=Cause("it is cut off from ZooKeeper, or is starting or stopping"),
         evidence=(Evidence(f"broker {broker}", "metadata", "responds"), *live_row(case), *records),
         blocked=Blocked(f"clients that reach broker {broker} only" if twice else ""),
         remedies=tuple(remedies),

@@ -1,4 +1,4 @@
-"""KFX404 broker-missed: a broker of earlier snapshots is gone, and no replica is assigned to it.
+"""KFX404 broker-missed: a broker of earlier snapshots is gone; it holds no replica.
 
 Why it matters
     A broker without replicas can vanish without a trace: no partition misses it. Two of three brokers may be gone while
@@ -30,20 +30,13 @@ from kfix.core.wording import brokers_named
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are
 
-CODE = "KFX404"
 
-
-@ClusterCheck(
-    title="a broker of earlier snapshots is gone; it holds no replica",
-    severity=Severity.INFO,
-    debounce=Debounce.NONE,
-)
+@ClusterCheck(severity=Severity.INFO, debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     missed = case.missed
     if not missed:
         return
     yield Finding(
-        code=CODE,
         severity=Severity.INFO,
         obj=brokers_named(missed),
         about="brokers",

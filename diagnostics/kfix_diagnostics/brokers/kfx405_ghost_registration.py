@@ -33,15 +33,8 @@ from kfix.core.wording import ago
 from kfix_diagnostics._advice import runbook, servers
 from kfix_diagnostics._evidence import live_row
 
-CODE = "KFX405"
 
-
-@ClusterCheck(
-    title="a broker is registered with a KRaft cluster, but its process is gone",
-    severity=Severity.INFO,
-    debounce=Debounce.NONE,
-    scope=Scope.KRAFT,
-)
+@ClusterCheck(severity=Severity.INFO, debounce=Debounce.NONE, scope=Scope.KRAFT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for broker in case.ghosts:
         yield _finding(broker, case)
@@ -55,7 +48,6 @@ def _finding(broker: int, case: CaseFile) -> Finding:
     blocks = "it blocks upgrading metadata.version to a level that it does not support"
     tail = "it may be restarting" if young else blocks
     return Finding(
-        code=CODE,
         severity=Severity.INFO,
         obj=f"broker {broker}",
         summary=f"broker {broker} {f'has been gone{since}' if since else 'is gone'} and holds no replica, but "

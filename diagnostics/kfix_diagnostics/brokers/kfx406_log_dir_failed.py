@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
@@ -42,16 +42,10 @@ from kfix_diagnostics._evidence import assignment_row, live_row, state_row, view
 from kfix_diagnostics._failed_dirs import STORAGE_ERROR, waits_for_disk
 from kfix_diagnostics._words import has, per_topic, topics
 
-CODE = "KFX406"
 _SHOWN = 3
 
 
-@ClusterCheck(
-    title="a log directory of a live broker failed: its replicas there are offline",
-    severity=Severity.CRITICAL,
-    rows="n_failed_replicas > 0 and not deleting",
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL, rows="n_failed_replicas > 0 and not deleting")
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[int, list[TopicPartition]] = {}
     for row in rows:
@@ -77,7 +71,6 @@ def _failed(
     stuck = f". {per_topic(down)} {has(topics(down))} no leader: no in-sync replica is online" if down else ""
     shown = (*down, *(tp for tp in tps if tp not in down))[:_SHOWN]
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL if down else Severity.WARNING,
         obj=f"broker {broker}",
         summary=f"a log directory of broker {broker} failed, although the broker is alive: {offline}{stuck}",
@@ -100,7 +93,7 @@ def _cause(broker: int, offline: int, case: CaseFile, *, certain: bool) -> Cause
     if certain:
         return Cause(text, Confidence.CERTAIN)
     whole = offline >= case.holds.get(broker, 0)
-    return Cause(f"{text}; or the broker is shutting down" if whole else text, Confidence.LIKELY)
+    return Cause(f"{text}; or the broker is shutting down" if whole else text)
 
 
 def _rows(tp: TopicPartition, broker: int, case: CaseFile) -> Iterator[Evidence]:

@@ -111,11 +111,11 @@ def left_out_at(missing: Iterable[int], rows: Rows, case: CaseFile) -> Missing:
     return tuple(b for b, tps in lacking.items() if tps and all((tp, b) in found for tp in tps))
 
 
-def same_partitions(code: str, missing: Missing, groups: dict[Missing, Rows], case: CaseFile) -> tuple[str, ...]:
+def same_partitions(missing: Missing, groups: dict[Missing, Rows], case: CaseFile) -> tuple[str, ...]:
     """Returns the keys of findings about live brokers that the same partitions lack: they are reported once."""
     mine = {id(row) for row in groups[missing]}
     return tuple(
-        f"{code}:{object_of(other)}"
+        f"KFX302:{object_of(other)}"
         for other, rows in groups.items()
         if other < missing and len(mine) <= len(rows) and not explained(other, rows, case)
         and mine <= {id(row) for row in rows}
@@ -159,7 +159,7 @@ def _likely_cause(missing: Missing, case: CaseFile) -> Cause:
     """Returns what a text without a list of brokers suggests."""
     likely, who = case.background.likely, f"{brokers_named(missing)} {are(len(missing))}"
     if likely.dead.keys() >= set(missing):
-        return Cause(f"{who} likely dead: {because(missing, likely.dead)}", Confidence.LIKELY)
+        return Cause(f"{who} likely dead: {because(missing, likely.dead)}")
     if likely.alive.keys() >= set(missing):
         return Cause(f"{who} likely alive, but out of sync here: {because(missing, likely.alive)}", Confidence.POSSIBLE)
     return Cause(f"{who} dead or lagging; this text does not show which", Confidence.UNKNOWN)
@@ -168,19 +168,17 @@ def _likely_cause(missing: Missing, case: CaseFile) -> Cause:
 def _known_cause(lagging: list[int], rows: Rows, case: CaseFile) -> Cause | None:
     """Returns why live brokers are out of sync, where something else shows it: a disk, a hang, a cut, a fresh start."""
     if (failed := failed_at(lagging, rows, case)) and set(failed) == set(lagging):
-        return Cause(f"a log directory of {brokers_named(failed)} failed, {SEE}", Confidence.LIKELY)
+        return Cause(f"a log directory of {brokers_named(failed)} failed, {SEE}")
     if set(left_out_at(lagging, rows, case)) == set(lagging):
         text = f"{brokers_named(lagging)} {has(len(lagging))} all records, and the leader does not add"
-        return Cause(
-            f"{text} {'it' if len(lagging) == 1 else 'them'} to the ISR, see {LEFT_OUT_CODE}", Confidence.LIKELY
-        )
+        return Cause(f"{text} {'it' if len(lagging) == 1 else 'them'} to the ISR, see {LEFT_OUT_CODE}")
     if hanging := [b for b in lagging if b in case.silent]:
-        return Cause(f"{_hang(hanging)}, see KFX402", Confidence.LIKELY)
+        return Cause(f"{_hang(hanging)}, see KFX402")
     if case.cut is not None and case.cut.explains(lagging):
-        return Cause(f"the network is cut, see {code_of(case.cut)}", Confidence.LIKELY)
+        return Cause(f"the network is cut, see {code_of(case.cut)}")
     fresh = [b for b in lagging if case.restarting(b)]
     if fresh == lagging:
-        return Cause(f"{came_back(fresh, case)} and {are(len(fresh))} catching up", Confidence.LIKELY)
+        return Cause(f"{came_back(fresh, case)} and {are(len(fresh))} catching up")
     return None
 
 

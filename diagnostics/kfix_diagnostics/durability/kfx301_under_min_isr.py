@@ -1,4 +1,4 @@
-"""KFX301 under-min-isr: fewer replicas are in sync than min.insync.replicas requires.
+"""KFX301 under-min-isr: fewer replicas are in sync than min.insync.replicas requires, so acks=all fails.
 
 Why it matters
     Producers with acks=all fail (NOT_ENOUGH_REPLICAS); those with acks=1 continue, and so do consumers. Nothing is
@@ -49,15 +49,8 @@ from kfix_diagnostics.durability._missing import (
     object_of,
 )
 
-CODE = "KFX301"
 
-
-@PartitionCheck(
-    title="fewer replicas are in sync than min.insync.replicas requires: acks=all fails",
-    severity=Severity.CRITICAL,
-    rows=f"not internal and {UNDER_MIN_ISR}",
-    debounce=Debounce.HELD,
-)
+@PartitionCheck(severity=Severity.CRITICAL, rows=f"not internal and {UNDER_MIN_ISR}", debounce=Debounce.HELD)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for missing, found in all_missing(rows, case).items():
         yield _under(missing, found, case)
@@ -70,7 +63,6 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     unsure = may_be_capped(rows, case)
     fail = f"may fail for {per_topic(tps)}, {IF_OLD}" if unsure else f"fail for {per_topic(tps)}"
     return Finding(
-        code=CODE,
         severity=Severity.WARNING if unsure else Severity.CRITICAL,
         obj=object_of(missing),
         about=about(missing),

@@ -1,4 +1,4 @@
-"""KFX302 under-replicated: fewer replicas are in sync than the topic should have; no client is blocked yet.
+"""KFX302 under-replicated: fewer replicas are in sync than assigned.
 
 Why it matters
     One more failure makes producers fail or the partition unavailable. The count alone shows little: what matters is
@@ -51,21 +51,14 @@ from kfix_diagnostics.durability._missing import (
     same_partitions,
 )
 
-CODE = "KFX302"
 _NEVER = "Do not trigger an election"
 
 
-@PartitionCheck(
-    title="fewer replicas are in sync than assigned",
-    severity=Severity.WARNING,
-    rows=f"n_isr >= min_isr and {UNDER_REPLICATED}",
-    debounce=Debounce.HELD,
-    brokers=missing_from,
-)
+@PartitionCheck(rows=f"n_isr >= min_isr and {UNDER_REPLICATED}", debounce=Debounce.HELD, brokers=missing_from)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     groups = by_missing(rows, case)
     for missing, found in groups.items():
-        yield _under(missing, found, case, same_partitions(CODE, missing, groups, case))
+        yield _under(missing, found, case, same_partitions(missing, groups, case))
 
 
 def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]) -> Finding:
@@ -73,7 +66,6 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
     oldest = max(rows, key=lambda row: row.state_age)
     since, calm = _since(rows, oldest), _calm(missing, oldest, case)
     return Finding(
-        code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"without {brokers_named(missing)}",
         summary=f"{per_topic(tps)} {are(topics(tps))} under-replicated: {brokers_named(missing)} "

@@ -1,4 +1,4 @@
-"""KFX303 internal-topic-rf1: __consumer_offsets or another internal topic has too few replicas.
+"""KFX303 internal-topic-rf1: an internal topic (offsets, transactions, share groups) has too few replicas.
 
 Why it matters
     At replication factor 1 the death of one broker blocks every group, every transaction (__transaction_state), or
@@ -28,12 +28,11 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Severity
 from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import has
 
-CODE = "KFX303"
 SETTING = {
     "__consumer_offsets": "offsets.topic.replication.factor",
     "__transaction_state": "transaction.state.log.replication.factor",
@@ -42,8 +41,6 @@ SETTING = {
 
 
 @PartitionCheck(
-    title="an internal topic (offsets, transactions, share groups) has too few replicas",
-    severity=Severity.WARNING,
     rows="internal and n_replicas > 0 and n_replicas < advised_rf and replicas_agree "
     "and not reassigning and not deleting",
     debounce=Debounce.NONE,
@@ -64,13 +61,10 @@ def _few(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
     partitions = several(len(rows), "partition")
     how_many = f"{len(single)} of them {has(len(single))} only one{on}" if single else f"the smallest number is {least}"
     return Finding(
-        code=CODE,
         severity=Severity.WARNING if least == 1 else Severity.INFO,
         obj=f"topic {topic}",
         summary=f"{topic} has {partitions} with fewer than {rows[0].advised_rf} replicas; {how_many}",
-        cause=Cause(
-            f"{SETTING[topic]} was {least} when the topic was created; it takes effect only then", Confidence.LIKELY
-        ),
+        cause=Cause(f"{SETTING[topic]} was {least} when the topic was created; it takes effect only then"),
         evidence=tuple(_evidence(topic, rows, case)),
         remedies=(
             runbook(

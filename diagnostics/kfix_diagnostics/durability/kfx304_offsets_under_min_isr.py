@@ -1,4 +1,4 @@
-"""KFX304 offsets-under-min-isr: a partition of an internal topic has a leader, but rejects writes.
+"""KFX304 offsets-under-min-isr: a partition of an internal topic is below min.insync.replicas, so commits fail.
 
 Why it matters
     The coordinator writes with acks=all. Below min.insync.replicas every commit of the groups there fails, members
@@ -56,16 +56,10 @@ from kfix_diagnostics.durability._missing import (
     object_of,
 )
 
-CODE = "KFX304"
 _SHOWN = 3
 
 
-@PartitionCheck(
-    title="partition of an internal topic below min.insync.replicas: commits fail",
-    severity=Severity.CRITICAL,
-    rows=f"internal and {UNDER_MIN_ISR}",
-    debounce=Debounce.HELD,
-)
+@PartitionCheck(severity=Severity.CRITICAL, rows=f"internal and {UNDER_MIN_ISR}", debounce=Debounce.HELD)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for missing, found in all_missing(rows, case).items():
         yield _under(missing, found, case)
@@ -81,7 +75,6 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     ]
     unsure = may_be_capped(rows, case)
     return Finding(
-        code=CODE,
         severity=Severity.WARNING if unsure else Severity.CRITICAL,
         obj=object_of(missing),
         about=about(missing),

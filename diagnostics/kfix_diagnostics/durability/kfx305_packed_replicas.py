@@ -1,4 +1,4 @@
-"""KFX305 packed-replicas: the replicas of a partition could be spread over more racks or brokers.
+"""KFX305 packed-replicas: replicas could be spread over more racks or brokers.
 
 Why it matters
     The flaw is harmless until one rack or two brokers fail: then partitions have no live replica although most of the
@@ -27,18 +27,15 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Severity
 from kfix.core.wording import several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import has, ids, per_topic, topics
 
-CODE = "KFX305"
 NEVER = ("Do not move everything at once: throttle, move in batches, and remove the throttle afterwards",)
 
 
 @PartitionCheck(
-    title="replicas could be spread over more racks or brokers",
-    severity=Severity.WARNING,
     rows="not internal and n_replicas > 0 and replicas_agree and not reassigning and not deleting "
     "and (n_replicas < advised_rf or racks_known and n_racks == 1 and n_replicas > 1 and cluster_racks > 1)",
     debounce=Debounce.NONE,
@@ -61,12 +58,10 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _one_rack(rack: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"rack {rack}",
         summary=f"{per_topic(tps)} {has(topics(tps))} all replicas in rack {case.rack_named(rack)}, although there are "
         f"{rows[0].cluster_racks} racks",
-        cause=Cause("the topic was created or moved without regard to racks", Confidence.LIKELY),
+        cause=Cause("the topic was created or moved without regard to racks"),
         evidence=(_first(rows, case),),
         remedies=(runbook(case, "spread-replicas", "Reassign them over the racks, with as few moves as possible"),),
         never=NEVER,
@@ -80,12 +75,11 @@ def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
     bound = "at least " if case.live is None else ""
     lost = "one broker" if factor == 1 else f"{factor} brokers"
     return Finding(
-        code=CODE,
         severity=Severity.INFO,
         obj=f"replication factor {factor}",
         summary=f"{per_topic(tps)} {has(topics(tps))} {several(factor, 'replica')} although there are {bound}"
         f"{several(len(case.assigned | (case.live or frozenset())), 'broker')}: the loss of {lost} can leave none",
-        cause=Cause("the topic was created with this replication factor", Confidence.LIKELY),
+        cause=Cause("the topic was created with this replication factor"),
         evidence=(_first(rows, case),),
         remedies=(
             runbook(

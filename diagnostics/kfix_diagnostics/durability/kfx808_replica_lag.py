@@ -1,4 +1,4 @@
-"""KFX808 replica-lag: a live replica is out of sync; two snapshots show whether it is stuck, slow or catching up.
+"""KFX808 replica-lag: a live replica is out of sync, and is stuck, slow, or catching up.
 
 Why it matters
     Each of the three needs another remedy: a stuck replica never recovers by itself, a slow one never catches up, and
@@ -30,21 +30,15 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.derive.moves import Lag, Pace
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import ago, brokers_named, several
 from kfix_diagnostics._bans import no_election, no_restart, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.durability._missing import NO_RESTART
 
-CODE = "KFX808"
 
-
-@ClusterCheck(
-    title="a live replica is out of sync: stuck, slow, or catching up",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-)
+@ClusterCheck(debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.cut is not None:
         return
@@ -59,12 +53,11 @@ def _lagging(case: CaseFile, broker: int, pace: Pace, lags: list[Lag]) -> Findin
     worst = max(lags, key=lambda lag: lag.now)
     tps = tuple(sorted(lag.tp for lag in lags))
     return Finding(
-        code=CODE,
         severity=Severity.INFO if pace is Pace.CATCHING_UP else Severity.WARNING,
         obj=f"broker {broker} {pace}",
         summary=f"broker {broker} is {pace} on {per_topic(tps)}: {several(worst.now, 'record')} behind on {worst.tp}, "
         f"{worst.before} behind {worst.seconds:.0f} s earlier{_left(pace, worst)}",
-        cause=Cause(_cause(case, pace, broker, lags), Confidence.LIKELY),
+        cause=Cause(_cause(case, pace, broker, lags)),
         evidence=(*(row for lag in lags[:5] for row in _rows(lag)), *live_row(case)),
         remedies=tuple(_remedies(pace, broker)),
         never=(

@@ -1,4 +1,4 @@
-"""KFX809 records-lost: records that a leader had in an earlier snapshot are in no log any more.
+"""KFX809 records-lost: records of an earlier snapshot are no longer in any log.
 
 Why it matters
     Nothing else shows it: leaders are elected, replicas are in sync, consumers read. Records below the high watermark
@@ -37,15 +37,8 @@ from kfix.core.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG
 from kfix_diagnostics._words import are, per_topic
 
-CODE = "KFX809"
 
-
-@ClusterCheck(
-    title="records of an earlier snapshot are no longer in any log",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.NONE,
-    scope=Scope.EARLIER,
-)
+@ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE, scope=Scope.EARLIER)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     by_topic: dict[str, list[Lost]] = {}
     for lost in case.lost_records:
@@ -59,7 +52,6 @@ def _lost(case: CaseFile, topic: str, found: tuple[Lost, ...]) -> Finding:
     holders = tuple(sorted({broker for each in found for broker in each.holders}))
     lacking = tuple(sorted({each.lacking for each in found if each.lacking >= 0}))
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL if committed or (holders and lacking) else Severity.WARNING,
         obj=f"topic {topic}",
         summary=_summary(found, ago(case.taken_at - min(each.since for each in found))) + _only_copy(holders),
@@ -131,10 +123,9 @@ def _cause(found: tuple[Lost, ...], committed: int, lacking: tuple[int, ...]) ->
         sure = Confidence.CERTAIN if all(each.proven for each in found) else Confidence.LIKELY
         return Cause(f"{who} {verb} elected without being in sync: an unclean election", sure)
     if committed:
-        return Cause("a replica that lacked committed records became leader: an unclean election", Confidence.LIKELY)
+        return Cause("a replica that lacked committed records became leader: an unclean election")
     return Cause(
-        "the leader went down with records that no replica had yet (a power failure, a kill), and another took over",
-        Confidence.LIKELY,
+        "the leader went down with records that no replica had yet (a power failure, a kill), and another took over"
     )
 
 

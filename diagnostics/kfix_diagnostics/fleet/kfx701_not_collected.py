@@ -23,17 +23,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy
 from kfix.core.fleetcase import FleetCase, FleetCheck
 from kfix.core.inventory.model import ClusterEntry
 
-CODE = "KFX701"
 
-
-@FleetCheck(
-    title="a cluster of the inventory could not be read",
-    severity=Severity.WARNING,
-)
+@FleetCheck()
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     for name, why in sorted(case.failed.items()):
         read = case.last_read.get(name)
@@ -41,8 +36,6 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
         yield (
             name,
             Finding(
-                code=CODE,
-                severity=Severity.WARNING,
                 obj="cluster",
                 summary=f"could not be read, {last}; state unknown",
                 cause=Cause(why, Confidence.CERTAIN),

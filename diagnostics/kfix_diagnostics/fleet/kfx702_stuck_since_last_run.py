@@ -24,19 +24,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kfix.core.args import parse_partition
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.fleetcase import FleetCase, FleetCheck
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import several, some
 from kfix_diagnostics._words import has
 
-CODE = "KFX702"
 
-
-@FleetCheck(
-    title="partitions have the same finding as in the previous audit",
-    severity=Severity.WARNING,
-)
+@FleetCheck()
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     for name, all_stuck in sorted(case.stuck.items()):
         if not all_stuck:
@@ -47,12 +42,10 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
         yield (
             name,
             Finding(
-                code=CODE,
-                severity=Severity.WARNING,
                 obj="partitions",
                 summary=f"{several(len(partitions), 'partition')} {has(len(partitions))} the same finding as "
                 f"in the previous audit: {'; '.join(each)}",
-                cause=Cause("it was not repaired, and it does not resolve itself", Confidence.LIKELY),
+                cause=Cause("it was not repaired, and it does not resolve itself"),
                 evidence=tuple(
                     Evidence(f"audit of {s.since.isoformat()} and this one", s.code, some(_in_order(s.partitions)))
                     for s in all_stuck

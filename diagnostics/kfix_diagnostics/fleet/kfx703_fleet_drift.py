@@ -23,11 +23,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.fleetcase import FleetCase, FleetCheck
 from kfix.core.wording import several, some
 
-CODE = "KFX703"
 #: What clusters of one kind share; sizes and paths are each cluster's own.
 COMPARED = (
     "auto.create.topics.enable",
@@ -47,11 +46,7 @@ COMPARED = (
 )
 
 
-@FleetCheck(
-    title="a cluster has different broker settings from the other clusters with the same tag",
-    severity=Severity.WARNING,
-    prevention=True,
-)
+@FleetCheck(prevention=True)
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     tags: dict[str, list[str]] = {}
     for name in sorted(case.digests):
@@ -79,18 +74,15 @@ def _of(tag: str, names: list[str], case: FleetCase) -> Iterator[tuple[str, Find
         yield (
             name,
             Finding(
-                code=CODE,
-                severity=Severity.WARNING,
                 obj=f"tag {tag}",
                 summary=f"{several(len(rows), 'broker setting')} {'differs' if len(rows) == 1 else 'differ'} from the "
                 f"clusters tagged {tag}: {some([key for key, _, _ in rows])}",
-                cause=Cause("it was set up, or changed, separately", Confidence.LIKELY),
+                cause=Cause("it was set up, or changed, separately"),
                 evidence=tuple(
                     Evidence("brokers", key, f"{value or 'empty'}; {others}") for key, value, others in rows
                 ),
                 remedies=(Remedy("Give it the settings of the other clusters by a rolling change, or another tag"),),
                 never=("Do not change many clusters at once",),
-                prevention=True,
             ),
         )
 

@@ -1,4 +1,4 @@
-"""KFX704 cluster-identity: two names of the inventory are one cluster, or a name is another cluster than before.
+"""KFX704 cluster-identity: two names refer to one cluster, or a name refers to a different cluster than before.
 
 Why it matters
     A cluster that is counted twice hides one that is not counted at all: an address was copied, and the intended
@@ -24,17 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.fleetcase import FleetCase, FleetCheck
 from kfix.core.wording import some
 
-CODE = "KFX704"
 
-
-@FleetCheck(
-    title="two names refer to one cluster, or a name refers to a different cluster than before",
-    severity=Severity.WARNING,
-)
+@FleetCheck()
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     names: dict[str, list[str]] = {}
     for name, digest in sorted(case.digests.items()):
@@ -71,11 +66,9 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
 
 def _finding(obj: str, summary: str, cause: str, cluster: str, remedy: str) -> Finding:
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=obj,
         summary=summary,
-        cause=Cause(cause, Confidence.LIKELY),
+        cause=Cause(cause),
         evidence=(Evidence("cluster", "cluster id", cluster),),
         remedies=(Remedy(remedy),),
         never=("Do not carry out a plan for one of these names before it is clear which cluster it is",),

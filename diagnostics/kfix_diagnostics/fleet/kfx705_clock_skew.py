@@ -23,19 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.fleetcase import FleetCase, FleetCheck
 
-CODE = "KFX705"
 #: Seconds that a snapshot may be taken after its run ended, and before it began.
 LATE = 300.0
 EARLY = 6 * 3600.0
 
 
-@FleetCheck(
-    title="a snapshot was taken at a time outside its run",
-    severity=Severity.WARNING,
-)
+@FleetCheck()
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     for name, digest in sorted(case.digests.items()):
         early, late = case.began - digest.taken_at, digest.taken_at - case.ended
@@ -45,11 +41,9 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
         yield (
             name,
             Finding(
-                code=CODE,
-                severity=Severity.WARNING,
                 obj="snapshot",
                 summary=f"its snapshot was taken {_minutes(off)} {where}: ages in its findings cannot be trusted",
-                cause=Cause("the clock of the host that took the snapshot is wrong", Confidence.LIKELY),
+                cause=Cause("the clock of the host that took the snapshot is wrong"),
                 evidence=(Evidence("snapshot", "taken at, seconds since the epoch", f"{digest.taken_at:.0f}"),),
                 remedies=(Remedy("Synchronise the clocks of the collecting hosts by NTP"),),
                 never=("Do not act on ages of this snapshot",),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import RECONCILING, GroupMember, GroupReading, awaited, described_by
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
 from kfix.core.wording import ago, several, some
@@ -54,36 +54,32 @@ def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -
 _SHOWN = 5
 
 
-def not_reconciled(code: str, before: GroupReading, last: GroupReading, case: CaseFile) -> Iterator[Finding]:
+def not_reconciled(before: GroupReading, last: GroupReading, case: CaseFile) -> Iterator[Finding]:
     """Yields the finding if the same members stood at the same epochs, behind the group's, in both readings."""
     earlier = {member.id: member.epoch for member in _behind(before)}
     stood = tuple(member for member in _behind(last) if earlier.get(member.id) == member.epoch)
     if before.state == last.state == RECONCILING and stood:
-        yield _held(code, before, last, stood, case)
+        yield _held(before, last, stood, case)
 
 
 def _behind(reading: GroupReading) -> tuple[GroupMember, ...]:
     return awaited(reading.members or (), reading.state, (), reading.epoch)
 
 
-def _held(
-    code: str, before: GroupReading, last: GroupReading, stood: tuple[GroupMember, ...], case: CaseFile
-) -> Finding:
+def _held(before: GroupReading, last: GroupReading, stood: tuple[GroupMember, ...], case: CaseFile) -> Finding:
     lasted, source = ago(last.taken_at - before.taken_at), described_by(last.group_type)
     kept = _kept(stood)
     waiting = [m for m in last.members or () if not kept.isdisjoint(set(m.target or ()) - set(m.assigned))]
     names, verb = some([called(m) for m in stood], _SHOWN), "does" if len(stood) == 1 else "do"
     keeps = f", and {'keeps' if len(stood) == 1 else 'keep'} {per_topic(kept)} from the others" if kept else ""
     return Finding(
-        code=code,
         severity=Severity.CRITICAL,
         obj=f"group {last.group}",
         summary=f"group {last.group} has been rebalancing for {lasted} or longer: {names} {verb} not adopt the "
         f"assignment of epoch {last.epoch}{keeps}",
         cause=Cause(
             f"{'this member does' if len(stood) == 1 else 'these members do'} not poll: the process hangs, or takes "
-            "longer than max.poll.interval.ms between two polls",
-            Confidence.LIKELY,
+            "longer than max.poll.interval.ms between two polls"
         ),
         evidence=(
             Evidence(source, "state", f"{before.state}, and {lasted} later {last.state} at epoch {last.epoch}"),

@@ -1,4 +1,4 @@
-"""KFX108 pending-offsets: a consumer group waits for a transaction that does not end.
+"""KFX108 pending-offsets: a group waits for a transaction that does not end.
 
 Why it matters
     The group's consumers get neither records nor an error, not even from partitions whose offset is stable. Every
@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, OpenTransaction
 from kfix.core.wording import some
@@ -39,15 +39,10 @@ from kfix_diagnostics._evidence import log_source
 from kfix_diagnostics._transactions import age_of, cause_of, ending, holder, state_rows
 from kfix_diagnostics._words import per_topic
 
-CODE = "KFX108"
 _SHOWN = 3
 
 
-@ClusterCheck(
-    title="a group waits for a transaction that does not end",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[int, list[tuple[OffsetsLog, OpenTransaction]]] = {}
     for log in case.offsets_logs:
@@ -67,7 +62,6 @@ def _waiting(producer: int, parts: list[tuple[OffsetsLog, OpenTransaction]], cas
     named = f"{found.called} (producer id {producer})" if found.state is not None else found.called
     they = f"group {groups[0]} waits" if len(groups) == 1 else f"{len(groups)} groups wait"
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"producer id {producer}",
         summary=f"{they} for the transaction of {named} to end: until then the committed offsets of "

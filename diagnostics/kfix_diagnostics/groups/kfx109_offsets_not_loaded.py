@@ -1,4 +1,4 @@
-"""KFX109 offsets-not-loaded: a coordinator does not serve committed offsets that the log of its partition holds.
+"""KFX109 offsets-not-loaded: a coordinator does not serve offsets that the log of its partition holds.
 
 Why it matters
     The group's consumers join, work and commit, but start where auto.offset.reset points: they read everything again,
@@ -36,9 +36,9 @@ import shlex
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, TopicPartition
 from kfix.core.wording import several, some
 from kfix_diagnostics._advice import cluster_options, partition_options
@@ -46,15 +46,10 @@ from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import log_source
 from kfix_diagnostics._words import per_topic
 
-CODE = "KFX109"
 _SHOWN = 3
 
 
-@ClusterCheck(
-    title="a coordinator does not serve offsets that the log of its partition holds",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[int, list[tuple[OffsetsLog, LoggedGroup]]] = {}
     for log in case.offsets_logs:
@@ -69,15 +64,13 @@ def _not_loaded(broker: int, parts: list[tuple[OffsetsLog, LoggedGroup]], case: 
     tps = tuple(sorted({TopicPartition(OFFSETS_TOPIC, log.partition) for log, _ in parts}))
     groups = tuple(sorted(g.name for _, g in parts))
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"coordinator on broker {broker}",
         summary=f"the coordinator on broker {broker} serves no committed offset of {several(len(groups), 'group')}, "
         f"although the log of {per_topic(tps)} holds them",
         cause=Cause(
             f"broker {broker} could not read a record when it loaded the partition, and dropped the offsets of all "
-            "groups there",
-            Confidence.LIKELY,
+            "groups there"
         ),
         evidence=tuple(row for log, group in parts[:_SHOWN] for row in _rows(log, group)),
         blocked=Blocked("consumers of these groups lose their position: auto.offset.reset applies", groups),

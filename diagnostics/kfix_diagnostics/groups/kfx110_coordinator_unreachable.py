@@ -29,20 +29,13 @@ import shlex
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import GroupReading, by_group
 from kfix_diagnostics._advice import cluster_options, servers
 
-CODE = "KFX110"
 
-
-@ClusterCheck(
-    title="the address of a group's coordinator cannot be reached from here",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-    scope=Scope.GROUP,
-)
+@ClusterCheck(severity=Severity.CRITICAL, scope=Scope.GROUP)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[int, str], list[GroupReading]] = {}
     for readings in by_group(case.snapshot.group_readings).values():
@@ -56,15 +49,13 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 def _unreachable(broker: int, address: str, readings: list[GroupReading], case: CaseFile) -> Finding:
     groups = tuple(sorted(each.group for each in readings))
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"coordinator on broker {broker}",
         summary=f"the coordinator is broker {broker} at {address}, and it cannot be reached from here: "
         f"{readings[0].unconnected}",
         cause=Cause(
             f"advertised.listeners of broker {broker}, DNS or a firewall is wrong for clients here, or the broker "
-            "process has just ended",
-            Confidence.LIKELY,
+            "process has just ended"
         ),
         evidence=(Evidence("FindCoordinator", f"group {groups[0]}", f"broker {broker} at {address}"),),
         blocked=Blocked("clients of these groups that connect from here", groups),

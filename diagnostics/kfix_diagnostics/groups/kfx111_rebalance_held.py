@@ -1,4 +1,4 @@
-"""KFX111 rebalance-held: a group is stuck in a rebalance, with the same members all the time.
+"""KFX111 rebalance-held: a group is stuck in a rebalance.
 
 Why it matters
     While a group rebalances, its members receive no records. One member that does not rejoin holds up all others until
@@ -45,15 +45,10 @@ from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import cluster_options
 from kfix_diagnostics.groups._members import called, evictions, not_reconciled, restart_members
 
-CODE = "KFX111"
 _SHOWN = 5
 
 
-@ClusterCheck(
-    title="a group is stuck in a rebalance",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.NONE,
-)
+@ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     held = tuple(_stuck(case))
     yield from held
@@ -69,7 +64,7 @@ def _stuck(case: CaseFile) -> Iterator[Finding]:
             continue
         before, last = readings[-2:]
         if last.epoch is not None:
-            yield from not_reconciled(CODE, before, last, case)
+            yield from not_reconciled(before, last, case)
             continue
         if before.rebalances and last.rebalances and (moved := advanced(before, last)):
             yield _again(before, last, moved)
@@ -88,8 +83,6 @@ def _awaited(stayed: tuple[GroupMember, ...], last: GroupReading, case: CaseFile
 
 def _rebalancing(group: Group, case: CaseFile) -> Finding:
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"group {group.name}",
         summary=f"group {group.name} is rebalancing ({group.state}): its members get no records until it ends; this "
         "does not show for how long",
@@ -113,8 +106,6 @@ def _again(before: GroupReading, last: GroupReading, moved: int) -> Finding:
     who = sorted({called(member) for member in (*came, *went)})
     changed = f"; {several(len(came), 'member')} joined and {len(went)} left" if who else ""
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"group {last.group}",
         summary=f"group {last.group} rebalances again and again, and reads between: its committed offsets advanced by "
         f"{moved} in {lasted}{changed}",
@@ -146,7 +137,6 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
     new = len(last.members or ()) - len(members)
     one = len(members) == 1
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"group {last.group}",
         summary=f"group {last.group} has been rebalancing for {lasted} or longer, so its members get no records; "

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.predicate import LEADERLESS
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import by_group
@@ -35,19 +35,12 @@ from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._evidence import view_rows
 from kfix_diagnostics._words import has, per_topic
 
-CODE = "KFX112"
 _SHOWN = 3
 #: The findings that say why a partition has no leader.
 _CAUSES = ("KFX101", "KFX102", "KFX103", "KFX104", "KFX105", "KFX107")
 
 
-@ClusterCheck(
-    title="a group reads partitions that have no leader",
-    severity=Severity.CRITICAL,
-    rows=LEADERLESS,
-    debounce=Debounce.HELD,
-    scope=Scope.GROUP,
-)
+@ClusterCheck(severity=Severity.CRITICAL, rows=LEADERLESS, scope=Scope.GROUP)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     leaderless = {row.tp for row in rows}
     for group, readings in by_group(case.snapshot.group_readings).items():
@@ -58,7 +51,6 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _stuck(group: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Finding:
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"group {group}",
         summary=f"{several(len(tps), 'partition')} of group {group} {has(len(tps))} no leader, so the group gets no "

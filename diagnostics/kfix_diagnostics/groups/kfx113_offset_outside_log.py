@@ -1,4 +1,4 @@
-"""KFX113 offset-outside-log: a committed offset of a group is below the start of the log, or above its end.
+"""KFX113 offset-outside-log: a committed offset is below the start of the log or above its end.
 
 Why it matters
     A consumer that starts there gets OFFSET_OUT_OF_RANGE, and auto.offset.reset decides: `latest` skips every unread
@@ -28,24 +28,19 @@ import shlex
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import EMPTY, SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import several
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics._words import are, per_topic
 
-CODE = "KFX113"
 _SHOWN = 5
 _Outside = dict[TopicPartition, GroupPartition]
 
 
-@ClusterCheck(
-    title="a committed offset is below the start of the log or above its end",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for readings in by_group(case.snapshot.group_readings).values():
         last = readings[-1]
@@ -64,7 +59,6 @@ def _outside(reading: GroupReading, outside: _Outside, case: CaseFile) -> Findin
     parts = [f"{per_topic(side)} ({where})" for side, where in sides if side]
     n = len(outside)
     return Finding(
-        code=CODE,
         severity=_severity(reading, case, lost=bool(above)),
         obj=f"group {group}",
         summary=f"{several(n, 'committed offset')} of group {group} {are(n)} outside the log: {', '.join(parts)}; "
@@ -95,8 +89,8 @@ def _severity(reading: GroupReading, case: CaseFile, *, lost: bool) -> Severity:
 def _cause(above: _Outside, below: _Outside) -> Cause:
     if above:
         text = "the log has become shorter: after an unclean election, or because the topic was deleted and re-created"
-        return Cause(text + ("; retention removed unread records elsewhere" if below else ""), Confidence.LIKELY)
-    return Cause("retention or DeleteRecords removed records that the group had not read", Confidence.LIKELY)
+        return Cause(text + ("; retention removed unread records elsewhere" if below else ""))
+    return Cause("retention or DeleteRecords removed records that the group had not read")
 
 
 def _remedies(group: str, tp: TopicPartition, case: CaseFile, *, lost: bool) -> Iterator[Remedy]:

@@ -1,4 +1,4 @@
-"""KFX115 offsets-uncompacted: the log cleaner does not compact partitions of __consumer_offsets.
+"""KFX115 offsets-uncompacted: the log cleaner does not compact partitions of the offsets topic.
 
 Why it matters
     A coordinator reads its partition from the start before it serves a group. A compacted one has a record for each
@@ -37,9 +37,9 @@ import shlex
 from collections.abc import Collection, Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SECONDS
-from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy
 from kfix.core.numbers import whole_number
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -49,18 +49,12 @@ from kfix_diagnostics._bans import no_restart, restart
 from kfix_diagnostics._compaction import CLEANER, short_copies, size_rows, uncompacted
 from kfix_diagnostics._words import are, has, per_topic
 
-CODE = "KFX115"
 _POLICY, _RATIO, _LAG = "cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms"
 #: The default of the ratio. A higher one leaves a larger part of a log uncompacted.
 _USUAL_RATIO = 0.5
 
 
-@ClusterCheck(
-    title="the log cleaner does not compact partitions of the offsets topic",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster()
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     logs = uncompacted(case)
     if logs:
@@ -71,8 +65,6 @@ def _uncompacted(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Finding:
     tps = tuple(sorted(TopicPartition(OFFSETS_TOPIC, log.partition) for log in logs))
     n, leaders = len(tps), sorted({log.broker for log in logs})
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"topic {OFFSETS_TOPIC}",
         summary=f"{several(n, 'partition')} of {OFFSETS_TOPIC} {are(n)} not compacted: {per_topic(tps)}, up to "
         f"{known_size(logs[0].size)}; after the next leader change, its groups wait until it has been loaded",
@@ -139,12 +131,10 @@ def _cause(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Cause:
     if holders := _holders(logs, case):
         return Cause(
             f"{_ids(holders)} {has(len(holders))} an open transaction there, and the cleaner compacts nothing beyond "
-            "the last stable offset",
-            Confidence.LIKELY,
+            "the last stable offset"
         )
     return Cause(
-        f"the log cleaner of {brokers_named(sorted(leaders))} has died, or has marked the partitions as uncleanable",
-        Confidence.LIKELY,
+        f"the log cleaner of {brokers_named(sorted(leaders))} has died, or has marked the partitions as uncleanable"
     )
 
 

@@ -1,4 +1,4 @@
-"""KFX116 open-transaction: a transaction that does not end holds back the last stable offset of a partition.
+"""KFX116 open-transaction: a transaction that does not end holds back the last stable offset.
 
 Why it matters
     A consumer with isolation.level=read_committed gets no records beyond the last stable offset, and no error, although
@@ -44,7 +44,6 @@ from kfix.core.wording import ago, some
 from kfix_diagnostics._transactions import TransactionHolder, age_of, cause_of, ending, hanging_in, holder, state_rows
 from kfix_diagnostics._words import per_topic
 
-CODE = "KFX116"
 _SHOWN = 5
 _Held = dict[TopicPartition, tuple[GroupPartition, OpenBatch]]
 
@@ -65,11 +64,7 @@ class _Waiting(NamedTuple):
         return [tp for tp, (each, _) in self.held.items() if each.committed in (-1, each.stable)]
 
 
-@ClusterCheck(
-    title="a transaction that does not end holds back the last stable offset",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.NONE,
-)
+@ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     producers: dict[int, dict[str, _Waiting]] = {}
     hangs = hanging_in(case)
@@ -118,7 +113,6 @@ def _held(groups: Sequence[_Waiting], found: TransactionHolder, case: CaseFile) 
         then += f"; those of {_named(later)} once they get there" if stopped else " once they get there"
     first = groups[0].name
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL if stopped else Severity.WARNING,
         obj=f"producer id {found.producer}",
         summary=f"the transaction of {found.called} has been open for {found.age} and holds back the last stable "

@@ -40,7 +40,6 @@ from kfix_diagnostics._advice import blocked, cluster_options, diagnose_again, r
 from kfix_diagnostics._words import are, error_name, has, per_topic
 from kfix_diagnostics.sources._logged import MEANINGS, NO_LEADER, Meaning
 
-CODE = "KFX117"
 #: The default of offsets.topic.num.partitions.
 _USUAL_PARTITIONS = 50
 _SHOWN = 5
@@ -69,7 +68,6 @@ _EXPLAINED_BY = {
 
 
 @ClusterCheck(
-    title="a pasted text has errors of clients, brokers or controllers",
     severity=Severity.CRITICAL,
     rows="(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting",
     debounce=Debounce.NONE,
@@ -149,7 +147,6 @@ def _of_groups(found: list[Complaint], case: CaseFile) -> Finding:
     )
     who = f"group{'' if len(names) == 1 else 's'} {some(names)}" if names else "a group that the text does not name"
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=who,
         summary=f"{who} cannot work: {_errors(found)}{_where(names, case)}",
@@ -202,7 +199,6 @@ def _of_topics(found: list[Complaint], case: CaseFile, *, over: bool) -> Finding
         f"kafka-topics.sh {servers(case)} --describe --topic {shlex.quote(names[0])}" if names else "",
     )
     return Finding(
-        code=CODE,
         severity=Severity.WARNING if over else Severity.CRITICAL,
         obj=who,
         summary=f"clients of {who} report an error: {_errors(found)}{past}",

@@ -37,9 +37,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
 from kfix_diagnostics._advice import cluster_options, diagnose_again, partition_options, runbook
 from kfix_diagnostics._bans import no_election, no_restart
@@ -47,16 +47,10 @@ from kfix_diagnostics._evidence import group_rows, probe_rows
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.groups._members import gave_up
 
-CODE = "KFX118"
 _CLEANER = "log.cleaner.enable"
 
 
-@ClusterCheck(
-    title="a Kafka 4 coordinator failed to load its offsets partition, and refuses its groups",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)
+@ClusterCheck(severity=Severity.CRITICAL, scope=Scope.KRAFT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     by_leader: dict[int, list[CoordinatorProbe]] = {}
     for probe in gave_up(case):
@@ -69,14 +63,12 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _failed(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> Finding:
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"coordinator on broker {leader}",
         summary=f"the coordinator on broker {leader} failed to load {per_topic(tps)}, and refuses every group there",
         cause=Cause(
             "loading the partition failed on one of its records; another leader, or a restart, would fail on the same "
-            "record",
-            Confidence.LIKELY,
+            "record"
         ),
         evidence=(*probe_rows(case, tps), *_leads(leader, tps[0], case), *group_rows(case, tps[0])),
         blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=not case.all_named(tps)),
@@ -121,7 +113,7 @@ def _remedies(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> I
         f"{'If that is refused: search' if _compactable(tps, case) else 'Search'} the log of broker {leader} for "
         f"`Failed to load metadata from {tps[0]}`: the exception below it names the group and the record. Write a "
         "tombstone for its key, have every replica compacted, then move the leadership",
-        f"kfix explain {CODE}",
+        "kfix explain KFX118",
     )
     yield diagnose_again(case, "Diagnose again")
 

@@ -1,4 +1,4 @@
-"""KFX122 hanging-transaction: a transaction that its coordinator has ended or does not know is open in a partition.
+"""KFX122 hanging-transaction: a transaction that its coordinator has ended is still open in a partition.
 
 Why it matters
     No coordinator writes the marker that would end it, and no timeout applies. The last stable offset stands for good:
@@ -45,7 +45,7 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.core.derive.hanging import ABORT, COMMIT, UNKNOWN, Hanging
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import SHARE_GROUP
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import ago, some, utc_text
@@ -53,17 +53,12 @@ from kfix_diagnostics._advice import runbook, servers
 from kfix_diagnostics._transactions import age_of, hanging_in, lists_transactions
 from kfix_diagnostics._words import per_topic
 
-CODE = "KFX122"
 RUNBOOK = "end-hanging-transaction"
 _SHOWN = 5
 _Held = Mapping[TopicPartition, Hanging]
 
 
-@ClusterCheck(
-    title="a transaction that its coordinator has ended is still open in a partition",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.NONE,
-)
+@ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found = sorted(hanging_in(case).items(), key=lambda each: (each[1].batch.producer, each[0]))
     for producer, rows in groupby(found, key=lambda each: each[1].batch.producer):
@@ -78,7 +73,6 @@ def _found(producer: int, held: _Held, case: CaseFile) -> Finding:
     who = f"consumers of {'group' if len(groups) == 1 else 'groups'} {some(groups)}" if groups else "consumers"
     age = ago(age_of(case, oldest.batch.since_ms))
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL if groups else Severity.WARNING,
         obj=f"producer id {producer}",
         summary=f"a transaction of {name}, which its coordinator does not have open, has held back the last stable "
@@ -111,25 +105,17 @@ def _cause(name: str, held: _Held) -> Cause:
     if any(each.outcome == UNKNOWN and each.last is None for each in held.values()):
         return Cause(
             f"no coordinator has a record of it: an unclean election of {TRANSACTIONS_TOPIC} lost it, or {name} has "
-            "expired since",
-            Confidence.LIKELY,
+            "expired since"
         )
     if any(each.outcome == UNKNOWN for each in held.values()):
-        return Cause(
-            f"its coordinator has ended it, and the log does not show any more whether it committed {where}",
-            Confidence.LIKELY,
-        )
+        return Cause(f"its coordinator has ended it, and the log does not show any more whether it committed {where}")
     if any(each.outcome == COMMIT for each in held.values()):
         return Cause(
-            f"its coordinator committed it with {where}, which has lost the marker: an unclean election cut it off",
-            Confidence.LIKELY,
+            f"its coordinator committed it with {where}, which has lost the marker: an unclean election cut it off"
         )
     if all(each.belongs for each in held.values()):
-        return Cause(
-            f"its coordinator aborted it, and {where} has lost the marker, or its records came after it",
-            Confidence.LIKELY,
-        )
-    return Cause(f"its records came late: {where} does not belong to a transaction since then", Confidence.LIKELY)
+        return Cause(f"its coordinator aborted it, and {where} has lost the marker, or its records came after it")
+    return Cause(f"its records came late: {where} does not belong to a transaction since then")
 
 
 def _rows(held: _Held, case: CaseFile) -> Iterator[Evidence]:

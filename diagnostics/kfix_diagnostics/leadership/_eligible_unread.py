@@ -12,7 +12,7 @@ from dataclasses import replace
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Rows
 from kfix.core.derive.elections import UNCLEAN
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
@@ -35,26 +35,23 @@ _SHOWN = 3
 _AGAIN = "iagnose again, so that kfix reads which replicas are eligible"
 
 
-def describe_unread(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
+def describe_unread(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     """Yields one finding of the partitions that allow unclean elections, and one each of the others and the unknown."""
     for setting, tps in by_setting(rows, case).items():
         if unread := [tp for tp in tps if not_read(tp, case)]:
-            yield _finding(code, unread, case, setting)
+            yield _finding(unread, case, setting)
 
 
-def _finding(code: str, tps: list[TopicPartition], case: CaseFile, setting: str) -> Finding:
+def _finding(tps: list[TopicPartition], case: CaseFile, setting: str) -> Finding:
     replicas = sorted({b for tp in tps for b in case.assignment(tp).replicas})
     up, dead = running_and_dead(replicas, case)
     trapped = setting if dead or up else ""
     finding = Finding(
-        code=code,
         severity=Severity.CRITICAL,
         obj="eligible replicas not read",
         summary=f"{per_topic(tps)} {has(topics(tps))} no leader: the ISR is empty, and it was not read which replicas "
         f"may lead without a loss. {_who(dead, up, replicas, case)}",
-        cause=Cause(
-            "the ISR shrank below min.insync.replicas, and then the last in-sync replica left", Confidence.LIKELY
-        ),
+        cause=Cause("the ISR shrank below min.insync.replicas, and then the last in-sync replica left"),
         evidence=(*(row for tp in tps[:_SHOWN] for row in _rows(tp, case)), *live_row(case)),
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(dead, up, tps, case, trapped=trapped)),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Rows
 from kfix.core.derive.elections import UNCLEAN
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
@@ -54,8 +54,7 @@ def _finding(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
         f"eligible to lead. {_states(alive, dead, up, case)}",
         cause=Cause(
             "Kafka forgot the eligible replicas, as it does when min.insync.replicas is set on the topic, or "
-            "eligible.leader.replicas.version is lowered",
-            Confidence.LIKELY,
+            "eligible.leader.replicas.version is lowered"
         ),
         evidence=(*(row for tp in tps[:_SHOWN] for row in _rows(tp, case)), *live_row(case)),
         blocked=blocked(case, tps),

@@ -30,15 +30,15 @@ from kfix_diagnostics._evidence import partition_rows, probe_rows
 from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
 
-def describe(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if len(rows) > MANY:
-        yield _many(code, rows, case)
+        yield _many(rows, case)
         return
     for row in rows:
-        yield _one(code, row, case)
+        yield _one(row, case)
 
 
-def _one(code: str, row: PartitionFacts, case: CaseFile) -> Finding:
+def _one(row: PartitionFacts, case: CaseFile) -> Finding:
     tp = row.tp
     isr = case.isr(tp)
     live_isr = case.online(tp, isr)
@@ -47,7 +47,6 @@ def _one(code: str, row: PartitionFacts, case: CaseFile) -> Finding:
     verb = "has had" if since else "has"
     gone = f": the recorded leader {row.leader} is dead" if row.leader >= 0 else ""
     return Finding(
-        code=code,
         severity=Severity.CRITICAL,
         obj=str(tp),
         summary=f"{tp} {verb} no leader{since}{gone}, although in-sync {_replicas(live_isr)} "
@@ -98,21 +97,18 @@ def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
     if case.kraft:
         return Cause(
             "on KRaft this state does not last: no controller acts, the replica is fenced, or the brokers that "
-            "answered lag behind the controllers",
-            Confidence.LIKELY,
+            "answered lag behind the controllers"
         )
     if row.leader >= 0:
         return Cause(
-            f"the controller has not acted on the loss of broker {row.leader}: ZooKeeper still names it as leader",
-            Confidence.LIKELY,
+            f"the controller has not acted on the loss of broker {row.leader}: ZooKeeper still names it as leader"
         )
     if not row.zk_known:
         return Cause("no election followed the loss of the leader; ZooKeeper was not read", Confidence.POSSIBLE)
     return Cause(
         "ZooKeeper's record differed from the controller's memory when the recorded leader died: the controller "
         "removed that replica from the ISR, wrote leader -1 and still counts the partition as online, so it elects "
-        "no leader",
-        Confidence.LIKELY,
+        "no leader"
     )
 
 
@@ -188,7 +184,7 @@ def _never(case: CaseFile, live_isr: tuple[int, ...]) -> tuple[str, ...]:
     return restart, config, NEVER_EDIT, drop, "Do not reassign to the ISR alone: the other copies are deleted"
 
 
-def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
+def _many(rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     topics = sorted({tp.topic for tp in tps})
     live = sorted({b for tp in tps for b in case.online(tp, case.isr(tp))})
@@ -200,7 +196,6 @@ def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
             diagnose_again(case, "Diagnose again: after a broker start, elections may still be under way"),
         ]
     return Finding(
-        code=code,
         severity=Severity.CRITICAL,
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
         about="many partitions",

@@ -1,4 +1,4 @@
-"""KFX101 coordinator-stuck: a partition of __consumer_offsets has no leader although an in-sync replica is alive.
+"""KFX101 coordinator-stuck: an offsets partition has no leader although an in-sync replica is alive.
 
 Why it matters
     Every consumer group that hashes to this partition is blocked: no join, no commit, no read of committed offsets.
@@ -39,13 +39,10 @@ from kfix.core.derive.checks import PartitionCheck, Rows
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix_diagnostics.leadership import _leaderless
 
-CODE = "KFX101"
-
 
 @PartitionCheck(
-    title="offsets partition has no leader although an in-sync replica is alive",
     severity=Severity.CRITICAL,
     rows="offsets and leaderless and n_online_isr > 0 and not deleting and not zk_lacks",
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    yield from _leaderless.describe(CODE, rows, case)
+    yield from _leaderless.describe(rows, case)

@@ -33,13 +33,10 @@ from kfix.core.derive.checks import PartitionCheck, Rows
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix_diagnostics.leadership import _leaderless
 
-CODE = "KFX102"
-
 
 @PartitionCheck(
-    title="partition has no leader although an in-sync replica is alive",
     severity=Severity.CRITICAL,
     rows="not offsets and leaderless and n_online_isr > 0 and not deleting and not zk_lacks",
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    yield from _leaderless.describe(CODE, rows, case)
+    yield from _leaderless.describe(rows, case)

@@ -53,19 +53,17 @@ from kfix_diagnostics.leadership._eligible_unread import describe_unread
 from kfix_diagnostics.leadership._forgotten import describe_forgotten
 from kfix_diagnostics.leadership._unclean import allowed, soon_elected, unclean_runbook
 
-CODE = "KFX103"
 SHOWN = 3
 
 
 @PartitionCheck(
-    title="no leader: every in-sync replica is dead, only out-of-sync replicas are alive",
     severity=Severity.CRITICAL,
     rows="leaderless and n_live_isr == 0 and n_live_replicas > 0 and not deleting and not zk_lacks",
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_isr: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
-    yield from describe_unread(CODE, rows, case)
-    yield from describe_forgotten(CODE, forgotten(rows, case), case)
+    yield from describe_unread(rows, case)
+    yield from describe_forgotten("KFX103", forgotten(rows, case), case)
     for row in with_isr(rows, case):
         isr = tuple(sorted(case.isr(row.tp)))
         soon = allowed(row, case) if case.kraft and isr else ""
@@ -84,7 +82,6 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
         state = f"in-sync {runs_but(up, case)}"
         state += f"; {brokers_named(rest)} of the ISR {are(len(rest))} dead" if rest else ""
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"ISR on {brokers_named(isr)}" if isr else "empty ISR",
         summary=f"{per_topic(tps)} {has(topics(tps))} no leader: {state}. "

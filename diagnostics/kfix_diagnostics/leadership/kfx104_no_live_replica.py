@@ -1,4 +1,4 @@
-"""KFX104 no-live-replica: no leader, and none of the assigned replicas is alive.
+"""KFX104 no-live-replica: no leader and no live replica, so no election can help.
 
 Why it matters
     No election of any kind can help, not even an unclean one: there is no replica to elect. With __consumer_offsets at
@@ -47,19 +47,16 @@ from kfix_diagnostics.leadership._eligible_unread import describe_unread
 from kfix_diagnostics.leadership._forgotten import describe_forgotten
 from kfix_diagnostics.leadership._unclean import allowed, elected_at_start, outside
 
-CODE = "KFX104"
-
 
 @PartitionCheck(
-    title="no leader and no live replica: no election can help",
     severity=Severity.CRITICAL,
     rows="leaderless and n_live_replicas == 0 and n_live_isr == 0 and n_unknown_replicas < n_replicas and not deleting"
     " and not zk_lacks",
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
-    yield from describe_unread(CODE, rows, case)
-    yield from describe_forgotten(CODE, forgotten(rows, case), case)
+    yield from describe_unread(rows, case)
+    yield from describe_forgotten("KFX104", forgotten(rows, case), case)
     for row in with_isr(rows, case):
         risky = allowed(row, case) if case.isr(row.tp) and outside([row.tp], case) else ""
         found.setdefault((tuple(sorted(case.assignment(row.tp).replicas)), risky), []).append(row.tp)
@@ -71,7 +68,6 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Finding:
     stuck = blocked(case, tps)
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"replicas on {brokers_named(replicas)}",
         summary=f"{per_topic(tps)} {has(topics(tps))} no leader and no live replica: all replicas are on "

@@ -39,14 +39,8 @@ from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import either, has, per_topic, topics
 
-CODE = "KFX105"
 
-
-@PartitionCheck(
-    title="replicas are assigned to broker ids that no longer exist",
-    severity=Severity.CRITICAL,
-    rows="n_unknown_replicas > 0 and not deleting",
-)
+@PartitionCheck(severity=Severity.CRITICAL, rows="n_unknown_replicas > 0 and not deleting")
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     lost = sorted({b for row in rows for b in case.assignment(row.tp).replicas if b in case.lost})
     down = [row.tp for row in rows if row.leaderless and row.n_live_replicas == 0]
@@ -60,7 +54,6 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if down:
         summary += f". {per_topic(down)} {has(topics(down))} replicas only on lost broker ids, so no election can help"
     yield Finding(
-        code=CODE,
         severity=severity,
         obj=brokers_named(lost),
         about="brokers",

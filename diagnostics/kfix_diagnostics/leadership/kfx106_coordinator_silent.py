@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
@@ -45,7 +45,6 @@ from kfix_diagnostics._running import REFUSED, UNRESOLVED
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.groups._members import gave_up, new_coordinator
 
-CODE = "KFX106"
 NO_ANSWER = -1
 LOADING = 14
 UNCOMPACTED = "KFX115"
@@ -53,12 +52,7 @@ UNCOMPACTED = "KFX115"
 SICK = frozenset({NO_ANSWER, 5, 6, 7, LOADING, 15, 16})
 
 
-@ClusterCheck(
-    title="offsets partition has a leader, but its coordinator does not respond",
-    severity=Severity.CRITICAL,
-    rows="offsets and leader >= 0 and not leaderless",
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL, rows="offsets and leader >= 0 and not leaderless")
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     told = {probe.partition for probe in gave_up(case)}
     failed = [probe for probe in case.probes if _error(probe) in SICK and probe.partition not in told]
@@ -88,7 +82,6 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
         else f"does not respond{_at(leader, case)} for {per_topic(tps)}, although the broker leads {they}"
     )
     return Finding(
-        code=CODE,
         severity=severity,
         obj=f"coordinator on broker {leader}",
         about=f"coordinator on broker {leader}, loading" if loading else "",
@@ -129,17 +122,16 @@ def _row(probe: CoordinatorProbe) -> Evidence:
 def _cause(leader: int, case: CaseFile, *, loading: bool) -> Cause:
     if leader in case.silent:
         why = case.silent[leader] or "no answer"
-        return Cause(f"broker {leader} cannot be asked{_at(leader, case)}: {why} (KFX402)", Confidence.LIKELY)
+        return Cause(f"broker {leader} cannot be asked{_at(leader, case)}: {why} (KFX402)")
     if loading:
-        return Cause("a new coordinator reads the partition from its start before it serves groups", Confidence.LIKELY)
+        return Cause("a new coordinator reads the partition from its start before it serves groups")
     return Cause("loading failed, or the brokers disagree about which of them is the coordinator", Confidence.POSSIBLE)
 
 
 def _uncleaned(long: tuple[OffsetsLogSize, ...], leader: int) -> Cause:
     return Cause(
         f"it reads {known_size(sum(log.size for log in long))} from the start: the log cleaner has not compacted "
-        f"{per_topic([TopicPartition(OFFSETS_TOPIC, log.partition) for log in long])} on broker {leader} (KFX115)",
-        Confidence.LIKELY,
+        f"{per_topic([TopicPartition(OFFSETS_TOPIC, log.partition) for log in long])} on broker {leader} (KFX115)"
     )
 
 

@@ -1,4 +1,4 @@
-"""KFX107 leaderless-unjudged: no leader, and no source lists which brokers are alive.
+"""KFX107 leaderless-unjudged: no leader, and broker liveness is unknown.
 
 Why it matters
     A pasted description does not list the live brokers. Whether one harmless election helps (an in-sync replica is
@@ -38,7 +38,6 @@ from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._evidence import assignment_row, state_row, view_words
 from kfix_diagnostics._words import are, because, either, has, ids, per_topic, topics
 
-CODE = "KFX107"
 _STARTS_SHOWN = 5
 _SIGNS_SHOWN = 5
 _NEVER = "Do not trigger an unclean election: a broker with all records may be alive, or can be started"
@@ -52,11 +51,7 @@ class _Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
-@PartitionCheck(
-    title="no leader, and broker liveness is unknown",
-    severity=Severity.CRITICAL,
-    rows="leaderless and not liveness_known and not deleting",
-)
+@PartitionCheck(severity=Severity.CRITICAL, rows="leaderless and not liveness_known and not deleting")
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_kind: dict[_Kind, list[PartitionFacts]] = {}
     for row in rows:
@@ -91,7 +86,6 @@ def _finding(kind: _Kind, tps: tuple[TopicPartition, ...], case: CaseFile) -> Fi
         _Kind.UNKNOWN: isr,
     }
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=named[kind],
         about="" if kind is _Kind.UNKNOWN else kind.value,
@@ -116,7 +110,7 @@ def _said(kind: _Kind, able: tuple[int, ...], isr: str, case: CaseFile) -> tuple
         )
     if kind is _Kind.DEAD:
         said = f"{brokers_named(able).capitalize()} can lead without loss and {are(len(able))} likely dead"
-        return said, Cause(f"{brokers_named(able)} {are(len(able))} down", Confidence.LIKELY)
+        return said, Cause(f"{brokers_named(able)} {are(len(able))} down")
     said = f"Broker liveness is unknown: the text shows {isr} but not which brokers are alive"
     if able:
         return said, Cause(

@@ -1,4 +1,4 @@
-"""KFX119 eligible-waits: a partition of a KRaft cluster has no leader, and starting the right broker loses nothing.
+"""KFX119 eligible-waits: no leader, and a replica that is eligible to lead without data loss is dead.
 
 Why it matters
     Producers and consumers of the partition are blocked. Metadata shows an empty ISR, as if every copy were lost; but
@@ -56,17 +56,11 @@ from kfix_diagnostics.leadership._unclean import (
     unclean_runbook,
 )
 
-CODE = "KFX119"
 _SHOWN = 3
 _NO_OTHER = "no replica alive"
 
 
-@PartitionCheck(
-    title="no leader: a replica that is eligible to lead without data loss is dead",
-    severity=Severity.CRITICAL,
-    rows="leaderless and n_isr == 0 and not deleting",
-    scope=Scope.KRAFT,
-)
+@PartitionCheck(severity=Severity.CRITICAL, rows="leaderless and n_isr == 0 and not deleting", scope=Scope.KRAFT)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[EligibleLeaders, int | None, str], list[TopicPartition]] = {}
     for row in rows:
@@ -153,7 +147,6 @@ def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile)
     wanted = _wanted(eligible, case)
     _, dead = _split(wanted, case)
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"eligible {brokers_named(eligible.replicas or eligible.last_known)}",
         about=f"eligible {ids(eligible.replicas)}, last known leader {ids(eligible.last_known)}",
@@ -216,9 +209,7 @@ def _cause(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
         return Cause(
             f"{brokers_named(wanted)}, which left{when}, {has(len(wanted))} the only replica", Confidence.CERTAIN
         )
-    return Cause(
-        f"the ISR shrank below min.insync.replicas, and then {brokers_named(wanted)} left{when}", Confidence.LIKELY
-    )
+    return Cause(f"the ISR shrank below min.insync.replicas, and then {brokers_named(wanted)} left{when}")
 
 
 def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:

@@ -1,4 +1,4 @@
-"""KFX120 last-known-leader-gone: the last known leader of a leaderless partition is no longer a replica (Kafka 4).
+"""KFX120 last-known-leader-gone: the last known leader of a leaderless partition is no longer one of its replicas.
 
 Why it matters
     Producers and consumers of the partition are blocked. Worse, when the dead replica is started, the controller fails
@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import PartitionCheck, Rows, Scope
 from kfix.core.derive.predicate import LEADERLESS
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import blocked, diagnose_again, servers
@@ -41,17 +41,11 @@ from kfix_diagnostics._evidence import assignment_row, live_row
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.leadership._eligible import strayed, waits_for
 
-CODE = "KFX120"
 _FEATURE = "eligible.leader.replicas.version"
 _ELSEWHERE = "KFX119"
 
 
-@PartitionCheck(
-    title="the last known leader of a leaderless partition is no longer one of its replicas",
-    severity=Severity.CRITICAL,
-    rows=LEADERLESS,
-    scope=Scope.KRAFT,
-)
+@PartitionCheck(severity=Severity.CRITICAL, rows=LEADERLESS, scope=Scope.KRAFT)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     waiting = any(waits_for(row.tp, case) is not None for row in rows)
     found: dict[tuple[int, ...], list[TopicPartition]] = {}
@@ -66,14 +60,12 @@ def _gone(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, 
     who = tuple(sorted({b for tp in tps for b in strayed(tp, case)}))
     kept = brokers_named(replicas)
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"replicas on {kept}",
         summary=f"{per_topic(tps)} cannot get a leader: the last known leader, {brokers_named(who)}, is no longer a "
         f"replica. Starting {kept} now makes the controllers fail one after another",
         cause=Cause(
-            "a reassignment was cancelled while its original replicas were dead and unclean elections were allowed",
-            Confidence.LIKELY,
+            "a reassignment was cancelled while its original replicas were dead and unclean elections were allowed"
         ),
         evidence=(*(row for tp in tps[:3] for row in _rows(tp, case)), *live_row(case)),
         blocked=blocked(case, tps),

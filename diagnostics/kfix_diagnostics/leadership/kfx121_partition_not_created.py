@@ -1,4 +1,4 @@
-"""KFX121 partition-not-created: a partition is in ZooKeeper, and no broker knows it.
+"""KFX121 partition-not-created: a partition in ZooKeeper that no broker knows.
 
 Why it matters
     No client can write to it or read it, and no listing of Kafka's own tools calls it offline: clients see a topic with
@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
+from kfix.core.derive.checks import PartitionCheck, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
@@ -39,14 +39,10 @@ from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import are, has, per_topic, start_any, topics
 
-CODE = "KFX121"
-
 
 @PartitionCheck(
-    title="a partition in ZooKeeper that no broker knows",
     severity=Severity.CRITICAL,
     rows="n_views == 0 and not deleting and (leader == -2 or zk_leader >= 0 and not leaderless)",
-    debounce=Debounce.SAME,
     scope=Scope.ZOOKEEPER,
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -77,7 +73,6 @@ def _unreadable(tp: TopicPartition, case: CaseFile) -> bool:
 def _finding(dead: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Finding:
     why = f": all its replicas are on {brokers_named(dead)}, which {are(len(dead))} not alive" if dead else ""
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"replicas on {brokers_named(dead)}" if dead else "topics in ZooKeeper",
         summary=f"{per_topic(tps)} {has(topics(tps))} replicas in ZooKeeper, but the controller has never created "
@@ -102,14 +97,12 @@ def _untold(tps: list[TopicPartition], case: CaseFile) -> Finding:
     leaders = sorted({state.leader for tp in tps if (state := case.state(tp)) is not None})
     one = len(tps) == 1
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj="leaders in ZooKeeper",
         summary=f"{per_topic(tps)} {has(topics(tps))} {'a leader' if one else 'leaders'} in ZooKeeper "
         f"({brokers_named(leaders)}), but no broker knows {'it' if one else 'them'}: producers and consumers time out",
         cause=Cause(
-            "the controller has not told the brokers: it failed while it created the topic, or it does not act",
-            Confidence.LIKELY,
+            "the controller has not told the brokers: it failed while it created the topic, or it does not act"
         ),
         evidence=(
             *state_row(case, first),
@@ -134,7 +127,7 @@ def _untold(tps: list[TopicPartition], case: CaseFile) -> Finding:
 
 def _cause(dead: tuple[int, ...]) -> Cause:
     if dead:
-        return Cause("no replica was alive when the partition was to be created", Confidence.LIKELY)
+        return Cause("no replica was alive when the partition was to be created")
     return Cause("the controller did not process the change to the topic", Confidence.POSSIBLE)
 
 

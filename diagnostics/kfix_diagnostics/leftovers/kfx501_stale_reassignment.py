@@ -44,17 +44,11 @@ from kfix_diagnostics._running import find_out_why, running, which_runs
 from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leftovers._cancel import origin_in_sync
 
-CODE = "KFX501"
 #: Seconds without a record after which a reassignment stands still, and after which it does although others progress.
 _STILL, _LONG = 600.0, 3600.0
 
 
-@PartitionCheck(
-    title="a reassignment waits for a dead broker, or makes no progress",
-    severity=Severity.WARNING,
-    rows="reassigning and not deleting",
-    debounce=Debounce.HELD,
-)
+@PartitionCheck(rows="reassigning and not deleting", debounce=Debounce.HELD)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_dead: dict[tuple[int, ...], list[PartitionFacts]] = {}
     for row in rows:
@@ -103,7 +97,6 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
         else f"has made no progress for {at_least(oldest)}"
     )
     return Finding(
-        code=CODE,
         severity=Severity.INFO if case.calm(dead) else Severity.WARNING,
         obj=f"waits for {brokers_named(dead)}" if dead else "no progress",
         summary=f"the reassignment of {per_topic(tps)} {why}",

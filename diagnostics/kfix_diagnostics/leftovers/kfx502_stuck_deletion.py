@@ -1,4 +1,4 @@
-"""KFX502 stuck-deletion: a topic is being deleted, but a broker that holds a replica is dead.
+"""KFX502 stuck-deletion: the deletion of a topic waits for a dead broker.
 
 Why it matters
     The topic is gone from the metadata, but its name cannot be used again and its logs stay on the disks until every
@@ -33,12 +33,8 @@ from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, which_runs
 
-CODE = "KFX502"
-
 
 @PartitionCheck(
-    title="the deletion of a topic waits for a dead broker",
-    severity=Severity.WARNING,
     rows="deleting and n_live_replicas >= 0 and n_live_replicas < n_replicas",
     debounce=Debounce.HELD,
     scope=Scope.ZOOKEEPER,
@@ -51,7 +47,6 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         dead = tuple(sorted({b for row in found for b in case.away(case.assignment(row.tp).replicas)}))
         up = running(dead, case)
         yield Finding(
-            code=CODE,
             severity=Severity.INFO if case.calm(dead) else Severity.WARNING,
             obj=f"topic {topic}",
             summary=f"the deletion of {topic} waits for {brokers_named(dead)}{which_runs(dead, up, case)}: "

@@ -1,4 +1,4 @@
-"""KFX503 left-over-throttle: replication is throttled, and no reassignment is under way that needs it.
+"""KFX503 left-over-throttle: replication is throttled although no reassignment is under way.
 
 Why it matters
     A replica that falls behind, for example at the next restart, catches up at the throttled rate: it can stay out of
@@ -27,24 +27,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Severity
 from kfix.core.numbers import whole_number
 from kfix.core.wording import brokers_named, size_text, some
 from kfix_diagnostics._advice import runbook
 
-CODE = "KFX503"
 _SIDES = ("leader", "follower")
 #: What a broker reports where no rate was set: Long.MAX_VALUE.
 _NO_RATE = {"", str(2**63 - 1)}
 _SHOWN = 6
 
 
-@ClusterCheck(
-    title="replication is throttled although no reassignment is under way",
-    severity=Severity.WARNING,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck()
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.moving is not False:
         return
@@ -66,11 +61,10 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     brokers = tuple(dict.fromkeys(broker for broker, _ in sorted(rates)))
     topics = tuple(dict.fromkeys(topic for topic, _ in sorted(lists)))
     yield Finding(
-        code=CODE,
         severity=Severity.WARNING if rates and lists else Severity.INFO,
         obj="replication throttles",
         summary=f"{_what(brokers, topics)}, and no reassignment is under way",
-        cause=Cause("the tool that set the throttles was killed, or did not remove them", Confidence.LIKELY),
+        cause=Cause("the tool that set the throttles was killed, or did not remove them"),
         evidence=tuple(_rows(rates, lists, case)),
         remedies=(
             runbook(case, "sweep-throttles", "Remove the throttles. The runbook refuses while anything is being moved"),

@@ -1,4 +1,4 @@
-"""KFX504 move-never-ends: a reassignment adds and removes the same replica, so that it never ends.
+"""KFX504 move-never-ends: a reassignment adds and removes the same replica, and never ends.
 
 Why it matters
     All brokers may be alive and all replicas in sync, and it still does not end. Until it is changed or cancelled,
@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
-from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.core.wording import brokers_named, several, some
 from kfix_diagnostics._advice import runbook
@@ -39,17 +39,10 @@ from kfix_diagnostics._evidence import live_row, view_rows
 from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.leftovers._cancel import origin, origin_in_sync
 
-CODE = "KFX504"
 _SHOWN = 3
 
 
-@PartitionCheck(
-    title="a reassignment adds and removes the same replica, and never ends",
-    severity=Severity.WARNING,
-    rows="reassigning and not deleting",
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)
+@PartitionCheck(rows="reassigning and not deleting", debounce=Debounce.HELD, scope=Scope.KRAFT)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.kraft:
         return
@@ -64,8 +57,6 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _never_ends(topic: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Finding:
     both = brokers_named(b for tp in tps for b in case.assignment(tp).contradicted)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"topic {topic}",
         summary=f"the reassignment of {per_topic(tps)} never ends: it both adds and removes a replica on {both}",
         cause=Cause(

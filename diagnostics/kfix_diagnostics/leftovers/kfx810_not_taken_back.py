@@ -1,4 +1,4 @@
-"""KFX810 not-taken-back: a replica has all records of its leader, but the leader does not add it to the ISR again.
+"""KFX810 not-taken-back: a replica has all records but is not added to the ISR.
 
 Why it matters
     The partition stays under-replicated forever, although nothing is wrong with the replica, the disks or the network.
@@ -26,22 +26,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.moves import LeftOut
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding
 from kfix.core.wording import ago, brokers_named
 from kfix_diagnostics._bans import no_restart, no_unclean_election, restart
 from kfix_diagnostics._evidence import log_end_row, state_row
 from kfix_diagnostics._words import per_topic
 
-CODE = "KFX810"
 
-
-@ClusterCheck(
-    title="a replica has all records but is not added to the ISR",
-    severity=Severity.WARNING,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck()
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.cut is not None:
         return
@@ -58,15 +52,11 @@ def _left_out(case: CaseFile, leader: int, found: list[LeftOut]) -> Finding:
     alone = all(case.isr(tp) == (leader,) for tp in tps)
     then = "it leads again then, and computes" if alone else "a new leader computes"
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"broker {leader}",
         summary=f"leader {leader} has not added {brokers_named(brokers)} to the ISR of {per_topic(tps)} for "
         f"{ago(min(each.since for each in found))}, although {'it has' if len(brokers) == 1 else 'they have'} "
         "all records",
-        cause=Cause(
-            "its request to expand the ISR was lost with a controller, and it does not send another", Confidence.LIKELY
-        ),
+        cause=Cause("its request to expand the ISR was lost with a controller, and it does not send another"),
         evidence=(
             *state_row(case, tps[0]),
             *log_end_row(case, tps[0]),

@@ -57,11 +57,10 @@ class CutWords:
     unaffected: str = ""
 
 
-def cut_finding(code: str, case: CaseFile, cut: Cut, words: CutWords) -> Finding:
+def cut_finding(case: CaseFile, cut: Cut, words: CutWords) -> Finding:
     """Returns the finding: critical where a partition has two leaders that clients use, or takes no acks=all."""
     foretold = words.foretells_loss
     return Finding(
-        code=code,
         severity=Severity.CRITICAL if (foretold and cut.pairs) or cut.stuck else Severity.WARNING,
         obj=cut.obj,
         about=cut.about,
@@ -215,7 +214,7 @@ def gap_words(cut: Cut) -> str:
 # The finding of KFX803 and KFX804: brokers cut off from ZooKeeper's quorum, with or without partitions to lead.
 
 
-def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Finding:
+def isolated(case: CaseFile, cut: Cut, *, controllers: str) -> Finding:
     """Returns the finding; `controllers` states which broker names which controller, if that is part of it."""
     here = place_of(case, cut.brokers)
     clients = clients_of(case, cut.brokers)
@@ -238,7 +237,7 @@ def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Findin
         partitions=cut.pairs,
         facts={"zone": case.racks.get(cut.brokers[0], ""), "two_leaders": len(cut.pairs)},
     )
-    return cut_finding(code, case, cut, words)
+    return cut_finding(case, cut, words)
 
 
 def _servers_without_quorum(case: CaseFile, cut: Cut) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""KFX801 link-cut: two brokers cannot reach each other; every other broker reaches both.
+"""KFX801 link-cut: two brokers cannot reach each other.
 
 Why it matters
     Clients near one of the two are sent to the other as leader and cannot reach it: they can neither write nor read
@@ -28,20 +28,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.cuts import CutKind
-from kfix.core.diagnosis.finding import Confidence, Finding, Severity
+from kfix.core.diagnosis.finding import Confidence, Finding
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap_words, place_of
 
-CODE = "KFX801"
 
-
-@ClusterCheck(
-    title="two brokers cannot reach each other",
-    severity=Severity.WARNING,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck()
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is None or cut.kind is not CutKind.LINK:
@@ -75,4 +69,4 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         facts={"brokers": (*cut.brokers, *cut.peers), "topics": per_topic(tps)},
         foretells_loss=False,
     )
-    yield cut_finding(CODE, case, cut, words)
+    yield cut_finding(case, cut, words)

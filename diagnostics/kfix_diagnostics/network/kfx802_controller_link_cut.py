@@ -28,22 +28,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Confidence, Finding, Severity
 from kfix.core.wording import several
 from kfix_diagnostics._words import has, per_topic, topics
 from kfix_diagnostics.network._cut import CutWords, cut_finding, forecast, gap_words, place_of
 
-CODE = "KFX802"
 
-
-@ClusterCheck(
-    title="a broker does not receive the controller's updates",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)
+@ClusterCheck(severity=Severity.CRITICAL, scope=Scope.ZOOKEEPER)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is None or cut.kind is not CutKind.CONTROLLER_LINK:
@@ -78,4 +71,4 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         partitions=(*old, *cut.stuck),
         facts={"controller": cut.peers[0], "stuck": tuple(map(str, cut.stuck))},
     )
-    yield cut_finding(CODE, case, cut, words)
+    yield cut_finding(case, cut, words)

@@ -1,4 +1,4 @@
-"""KFX803 zone-isolated: a zone is cut off from the others; the controller is not in it.
+"""KFX803 zone-isolated: a zone is cut off from the others.
 
 Why it matters
     Partitions that the zone's broker led have two leaders now: it still accepts records of clients near it, and the
@@ -28,20 +28,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix_diagnostics.network._cut import isolated
 
-CODE = "KFX803"
 
-
-@ClusterCheck(
-    title="a zone is cut off from the others",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is not None and cut.kind is CutKind.ZONE:
-        yield isolated(CODE, case, cut, controllers="")
+        yield isolated(case, cut, controllers="")

@@ -1,4 +1,4 @@
-"""KFX804 two-controllers: the controller's zone is cut off; another was elected, and the old one has not noticed.
+"""KFX804 two-controllers: the controller's zone is cut off, and another controller was elected.
 
 Why it matters
     Two brokers act as controller, each for the brokers that reach it. The old one can write nothing: ZooKeeper is on
@@ -25,19 +25,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix_diagnostics.network._cut import isolated
 
-CODE = "KFX804"
 
-
-@ClusterCheck(
-    title="the controller's zone is cut off, and another controller was elected",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is None or cut.kind is not CutKind.CONTROLLER_ZONE:
@@ -45,4 +39,4 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     node = case.controller
     old = sorted({c for b, c in cut.controllers.items() if b in cut.brokers and c in cut.brokers})
     now = f"broker {node.broker} is, with epoch {node.epoch}" if node is not None else "another broker is"
-    yield isolated(CODE, case, cut, controllers=f". Broker {old[0]} still acts as controller, but {now}")
+    yield isolated(case, cut, controllers=f". Broker {old[0]} still acts as controller, but {now}")

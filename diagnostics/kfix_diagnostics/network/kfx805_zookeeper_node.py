@@ -1,4 +1,4 @@
-"""KFX805 zookeeper-node: a ZooKeeper server has no quorum or does not respond, while the others serve.
+"""KFX805 zookeeper-node: a ZooKeeper server has no quorum or does not respond.
 
 Why it matters
     Clients do not notice while the majority stands: they use the other servers. If one more server is lost, nothing in
@@ -23,23 +23,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy
 from kfix.core.snapshot.snapshot import ZooKeeperNode
 from kfix.core.wording import several
 from kfix_diagnostics._explained import key_of
 from kfix_diagnostics._words import are
 from kfix_diagnostics.network._cut import vantage_rows
 
-CODE = "KFX805"
 
-
-@ClusterCheck(
-    title="a ZooKeeper server has no quorum or does not respond",
-    severity=Severity.WARNING,
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)
+@ClusterCheck(scope=Scope.ZOOKEEPER)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     serving = [node for node in case.ensemble if node.serves]
     failed = [node for node in case.ensemble if not (node.serves or node.refuses)]
@@ -57,8 +50,6 @@ def _without_quorum(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tu
     what = "has no quorum" if quorum else "does not respond"
     left = "losing one more stops the ensemble" if spare <= 0 else f"the ensemble can lose {spare} more"
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"zookeeper {node.address}",
         summary=f"zookeeper {node.address} {what}; {len(serving)} of {voters} {are(len(serving))} serving; {left}",
         cause=Cause(

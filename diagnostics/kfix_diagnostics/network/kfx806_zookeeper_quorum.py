@@ -1,4 +1,4 @@
-"""KFX806 zookeeper-quorum: no ZooKeeper server has a quorum; nothing in Kafka can change.
+"""KFX806 zookeeper-quorum: ZooKeeper has lost its quorum.
 
 Why it matters
     Clients continue to work, but no leader is elected when a broker dies, no ISR shrinks or grows, no topic is created,
@@ -26,21 +26,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import several
 from kfix_diagnostics._bans import NOTHING_AT_ALL
 from kfix_diagnostics.network._cut import vantage_rows
 
-CODE = "KFX806"
 
-
-@ClusterCheck(
-    title="ZooKeeper has lost its quorum",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-    scope=Scope.ZOOKEEPER,
-)
+@ClusterCheck(severity=Severity.CRITICAL, scope=Scope.ZOOKEEPER)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     nodes = case.ensemble
     # A server that refuses `srvr` may serve; the one that kfix read through does.
@@ -51,14 +44,12 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     silent = [node.address for node in nodes if not node.without_quorum]
     dead = f", {several(len(silent), 'server')} {'does' if len(silent) == 1 else 'do'} not respond" if silent else ""
     yield Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj="zookeeper ensemble",
         summary=f"ZooKeeper has lost its quorum: none of {several(len(nodes), 'server')} serves{dead}. "
         "Clients continue to work, but no leader can be elected",
         cause=Cause(
-            "the servers do not reach each other" if not silent else "servers are dead, or do not reach each other",
-            Confidence.LIKELY,
+            "the servers do not reach each other" if not silent else "servers are dead, or do not reach each other"
         ),
         evidence=(
             *(Evidence(f"zookeeper {node.address}", "srvr", node.mode or node.error or "no answer") for node in nodes),

@@ -28,20 +28,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.cuts import Cut, CutKind
 from kfix.core.diagnosis.finding import Confidence, Finding, Severity
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap_words, place_of
 
-CODE = "KFX807"
 
-
-@ClusterCheck(
-    title="a broker reaches no other broker, but reaches ZooKeeper or the controllers",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is None or cut.kind is not CutKind.ALONE:
@@ -68,7 +62,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         facts={"zone": case.racks.get(broker, ""), "leads_alone": len(own), "controller": is_controller},
         foretells_loss=False,
     )
-    yield cut_finding(CODE, case, cut, words)
+    yield cut_finding(case, cut, words)
 
 
 def _signs(case: CaseFile, cut: Cut, is_controller: bool) -> Iterator[str]:

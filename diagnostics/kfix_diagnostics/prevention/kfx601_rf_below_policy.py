@@ -28,8 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import RiskOfPartitions, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix.core.wording import several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import has, per_topic
@@ -44,17 +44,12 @@ from kfix_diagnostics.prevention._prevention import (
     worst_rows,
 )
 
-CODE = "KFX601"
 DEFAULT = "default.replication.factor"
 
 
-@PartitionCheck(
-    title="topics have fewer replicas than the site requires",
-    severity=Severity.WARNING,
+@RiskOfPartitions(
     rows="not internal and n_replicas > 0 and n_replicas < expected_rf and replicas_agree "
     "and not reassigning and not deleting",
-    debounce=Debounce.NONE,
-    prevention=True,
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for factor in sorted({row.n_replicas for row in rows}):
@@ -65,14 +60,12 @@ def _few(factor: int, rows: Rows, case: CaseFile) -> Finding:
     tps = tps_of(rows)
     replicas, brokers = several(factor, "replica"), n_brokers(case)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"replication factor {factor}",
         summary=f"{how_many(rows)} {has(len(rows))} {replicas}, but {case.criteria.expected.rf} are expected: "
         f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the cluster has only {several(brokers, 'broker')}", Confidence.CERTAIN)
         if brokers <= factor
-        else Cause("the topics were created with this replication factor", Confidence.LIKELY),
+        else Cause("the topics were created with this replication factor"),
         evidence=(*worst_rows(rows, "assignment", replicas), *setting_rows(case.settings(DEFAULT), DEFAULT)),
         remedies=tuple(_remedies(factor, rows, case)),
         never=(NEVER_ALTER, NEVER_AT_ONCE),

@@ -29,9 +29,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.checks import RiskOfPartitions, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
-from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (
@@ -48,16 +48,8 @@ from kfix_diagnostics.prevention._prevention import (
     worst_rows,
 )
 
-CODE = "KFX602"
 
-
-@PartitionCheck(
-    title="min.insync.replicas lets acknowledged records exist in one copy",
-    severity=Severity.WARNING,
-    rows="min_isr >= 0 and min_isr < expected_min_isr and n_replicas > 1 and not deleting",
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfPartitions(rows="min_isr >= 0 and min_isr < expected_min_isr and n_replicas > 1 and not deleting")
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     kinds = {(row.topic, row.min_isr) for row in rows}
     defaults = {kind: inherits(kind[0], MIN_ISR, str(kind[1]), case) for kind in kinds}
@@ -71,14 +63,12 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _low(value: int, rows: Rows, case: CaseFile, *, default: bool) -> Finding:
     tps = tps_of(rows)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"{MIN_ISR} {value}{' by default' if default else ''}",
         summary=f"{MIN_ISR} is {value} for {how_many(rows)}, but {case.criteria.expected.min_isr} is expected: "
         f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the brokers' default of {MIN_ISR} is {value}", Confidence.CERTAIN)
         if default
-        else Cause("it is set on the topics themselves", Confidence.LIKELY),
+        else Cause("it is set on the topics themselves"),
         evidence=(
             *worst_rows(rows, "topic settings", f"{MIN_ISR} {value}"),
             *setting_rows(case.settings(MIN_ISR), MIN_ISR),

@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import RiskOfPartitions, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix.core.wording import several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import per_topic
@@ -42,16 +42,8 @@ from kfix_diagnostics.prevention._prevention import (
     worst_rows,
 )
 
-CODE = "KFX603"
 
-
-@PartitionCheck(
-    title="every replica must be in sync, so no broker can be taken down",
-    severity=Severity.WARNING,
-    rows="min_isr > 1 and min_isr == n_replicas and not reassigning and not deleting",
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfPartitions(rows="min_isr > 1 and min_isr == n_replicas and not reassigning and not deleting")
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for factor in sorted({row.n_replicas for row in rows}):
         yield _tight(factor, tuple(row for row in rows if row.n_replicas == factor), case)
@@ -60,8 +52,6 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
     tps = tps_of(rows)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"replication factor {factor}",
         summary=f"one broker down blocks producers with acks=all of {how_many(rows)}: {MIN_ISR} requires all "
         f"{several(factor, 'replica')} to be in sync: {per_topic(tps, counted=True)}",

@@ -1,4 +1,4 @@
-"""KFX604 unclean-election-on: a replica that lacks records may become leader without anyone's decision.
+"""KFX604 unclean-election-on: unclean elections are on, so a replica that lacks records may become leader.
 
 Why it matters
     When all in-sync replicas are gone the controller elects the first live replica, whatever it lacks. Records that
@@ -29,9 +29,9 @@ import shlex
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.checks import RiskOfPartitions, Rows
 from kfix.core.derive.elections import UNCLEAN
-from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, servers
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (
@@ -46,16 +46,8 @@ from kfix_diagnostics.prevention._prevention import (
     worst_rows,
 )
 
-CODE = "KFX604"
 
-
-@PartitionCheck(
-    title="unclean elections are on: a replica that lacks records may become leader",
-    severity=Severity.WARNING,
-    rows="unclean_known and unclean and n_replicas > 1 and not deleting",
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfPartitions(rows="unclean_known and unclean and n_replicas > 1 and not deleting")
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     defaults = {topic: inherits(topic, UNCLEAN, "true", case) for topic in sorted({row.topic for row in rows})}
     for default in (False, True):
@@ -71,14 +63,12 @@ def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
     min_isr = expected if most.n_replicas > expected else max(most.min_isr, 1)
     nodes = "controllers" if case.kraft else "brokers"
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj="topics by default" if default else "topics",
         summary=f"an unclean election may lose acknowledged records of {how_many(rows)}: "
         f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the {nodes}' default of {UNCLEAN} is true", Confidence.CERTAIN)
         if default
-        else Cause(f"{UNCLEAN} is set to true on the topics themselves", Confidence.LIKELY),
+        else Cause(f"{UNCLEAN} is set to true on the topics themselves"),
         evidence=(
             *worst_rows(rows, "topic settings", f"{UNCLEAN} true"),
             *default_rows(UNCLEAN, case),

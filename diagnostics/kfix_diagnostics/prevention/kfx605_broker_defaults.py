@@ -31,10 +31,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.derive.elections import UNCLEAN
-from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Finding, Remedy, Severity
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook, servers
 from kfix_diagnostics._bans import restart
@@ -48,7 +48,6 @@ from kfix_diagnostics.prevention._prevention import (
     number,
 )
 
-CODE = "KFX605"
 #: Setting -> the topic that it applies to, "" for all topics.
 FACTORS = {
     "default.replication.factor": "",
@@ -63,13 +62,7 @@ MINIMA = {
 }
 
 
-@ClusterCheck(
-    title="the brokers' defaults for new topics are weaker than the site requires",
-    severity=Severity.WARNING,
-    rows="internal or n_replicas <= expected_min_isr or n_isr < expected_min_isr",
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster(rows="internal or n_replicas <= expected_min_isr or n_isr < expected_min_isr")
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     brokers = n_brokers(case)
     for key in FACTORS:
@@ -92,14 +85,11 @@ def _finding(key: str, value: str, wanted: str, rows: Rows, case: CaseFile) -> F
     there = bool(topic) and any(row.topic == topic for row in rows)
     acts = f"It takes effect when {topic} is created" if topic else "It applies to every topic without its own value"
     return Finding(
-        code=CODE,
         severity=Severity.INFO if there else Severity.WARNING,
         obj=key,
         summary=f"{key} is {value}{_where(key, value, case)}, but {wanted} is expected. {acts}"
         + (": the topic exists, so only if it is created again" if there else ""),
-        cause=Cause(
-            f"{_who(key, case)} were set up this way, or with the settings that Kafka ships", Confidence.LIKELY
-        ),
+        cause=Cause(f"{_who(key, case)} were set up this way, or with the settings that Kafka ships"),
         evidence=tuple(default_rows(key, case)),
         remedies=tuple(_remedies(key, wanted, rows, case)),
         never=(_never(key),),

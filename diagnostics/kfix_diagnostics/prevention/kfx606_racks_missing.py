@@ -26,22 +26,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import brokers_named, some
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import restart
 from kfix_diagnostics._words import has
 
-CODE = "KFX606"
 
-
-@ClusterCheck(
-    title="brokers have no rack",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster()
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # A pasted text names brokers but not their racks.
     known = case.kraft or bool(case.registrations)
@@ -57,7 +50,6 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _none(live: list[int]) -> Finding:
     return Finding(
-        code=CODE,
         severity=Severity.INFO,
         obj="all brokers",
         about="racks",
@@ -72,8 +64,6 @@ def _none(live: list[int]) -> Finding:
 def _some(without: list[int], case: CaseFile) -> Finding:
     known = [f"{broker}: {case.rack_named(rack)}" for broker, rack in sorted(case.racks.items())]
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj="some brokers",
         about="racks",
         summary=f"topics cannot be created without an explicit assignment: {brokers_named(without)} "

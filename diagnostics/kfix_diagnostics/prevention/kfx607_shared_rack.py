@@ -26,23 +26,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.checks import RiskOfPartitions, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, how_many, largest, tps_of, worst_rows
 
-CODE = "KFX607"
 
-
-@PartitionCheck(
-    title="several replicas of a partition are in the same rack",
-    severity=Severity.WARNING,
+@RiskOfPartitions(
     rows="racks_known and cluster_racks > 1 and n_replicas > n_racks and (n_racks > 1 or internal)"
     " and not reassigning and not deleting",
-    debounce=Debounce.NONE,
-    prevention=True,
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     spreadable = tuple(row for row in rows if row.n_racks < min(row.n_replicas, row.cluster_racks))
@@ -56,12 +50,10 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _spread(rows: Rows, case: CaseFile) -> Finding:
     tps, topic = tps_of(rows), largest(rows, case)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj="avoidable",
         summary=f"replicas of {how_many(rows)} share a rack although there are {rows[0].cluster_racks} racks: "
         f"{per_topic(tps)}",
-        cause=Cause("the topics were created or moved without regard to racks", Confidence.LIKELY),
+        cause=Cause("the topics were created or moved without regard to racks"),
         evidence=(*worst_rows(rows, "assignment", "a shared rack"), _racks(case)),
         remedies=(
             runbook(
@@ -80,7 +72,6 @@ def _too_few(factor: int, rows: Rows, case: CaseFile) -> Finding:
     tps = tps_of(rows)
     racks = several(rows[0].cluster_racks, "rack")
     return Finding(
-        code=CODE,
         severity=Severity.INFO,
         obj=f"replication factor {factor}",
         summary=f"one rack holds several copies of {how_many(rows)}: {several(factor, 'replica')} over {racks}: "

@@ -27,24 +27,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy
 from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._advice import move_replicas, runbook
 from kfix_diagnostics.prevention._prevention import OTHER_LEADERS, overloaded, setting_rows, tps_of
 
-CODE = "KFX608"
 REBALANCE = "auto.leader.rebalance.enable"
 
 
-@ClusterCheck(
-    title="a broker leads more than twice its share",
-    severity=Severity.WARNING,
-    rows="leader != preferred and preferred_in_live_isr",
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster(rows="leader != preferred and preferred_in_live_isr")
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.steady:
         return
@@ -60,13 +53,11 @@ def _skewed(high: tuple[int, ...], rows: Rows, case: CaseFile) -> Finding:
     uneven = bool(overloaded(case.preferred, case))
     said = " and ".join(f"broker {broker} leads {case.leads[broker]}" for broker in high)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj="leaders",
         summary=f"{said} of {total} partitions; the fair share of each of {len(live)} brokers is {total // len(live)}",
         cause=Cause("the preferred leaders themselves are uneven", Confidence.CERTAIN)
         if uneven
-        else Cause(f"{brokers_named(high)} took over, and the leadership was not returned", Confidence.LIKELY),
+        else Cause(f"{brokers_named(high)} took over, and the leadership was not returned"),
         evidence=(
             _counts("leaders", case.leads, live),
             _counts("preferred leaders", case.preferred, live),

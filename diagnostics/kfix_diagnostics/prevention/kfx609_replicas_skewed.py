@@ -25,21 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.derive.checks import RiskOfCluster, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import move_replicas
 from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, overloaded
 
-CODE = "KFX609"
 
-
-@ClusterCheck(
-    title="a broker holds more than twice its share of the replicas",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster()
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.steady:
         return
@@ -54,14 +47,9 @@ def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
     empty = [broker for broker in live if not case.holds.get(broker, 0)]
     said = " and ".join(f"broker {broker} holds {case.holds[broker]}" for broker in high)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj="replicas",
         summary=f"{said} of {total} replicas; the fair share of each of {len(live)} brokers is {total // len(live)}",
-        cause=Cause(
-            f"Kafka moves nothing by itself to new brokers, such as {brokers_named(empty)}",
-            Confidence.LIKELY,
-        )
+        cause=Cause(f"Kafka moves nothing by itself to new brokers, such as {brokers_named(empty)}")
         if empty
         else Cause("topics were created or moved without regard to what the brokers hold", Confidence.POSSIBLE),
         evidence=(Evidence("assignment", "replicas", ", ".join(f"{b}: {case.holds.get(b, 0)}" for b in live)),),

@@ -27,24 +27,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import move_replicas, runbook
 from kfix_diagnostics._words import ids
 from kfix_diagnostics.prevention._prevention import OTHER_LEADERS, tps_of
 
-CODE = "KFX610"
 
-
-@ClusterCheck(
-    title="one broker coordinates all consumer groups",
-    severity=Severity.WARNING,
-    rows="offsets and not deleting",
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster(rows="offsets and not deleting")
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     live = case.live or frozenset()
     if len(live) < 2 or not case.steady:
@@ -59,14 +51,12 @@ def _all(rows: Rows, case: CaseFile) -> Finding:
     preferred = sorted({row.preferred for row in rows})
     groups = sum(map(len, case.groups.values()))
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"topic {OFFSETS_TOPIC}",
         summary=f"broker {leader} coordinates every consumer group ({groups} known by name): it leads all {len(rows)} "
         f"partitions of {OFFSETS_TOPIC}",
         cause=Cause("all of them have the same first replica", Confidence.CERTAIN)
         if len(preferred) == 1
-        else Cause("it took over, and the leadership was not returned", Confidence.LIKELY),
+        else Cause("it took over, and the leadership was not returned"),
         evidence=(
             Evidence("brokers", f"leader of {OFFSETS_TOPIC}", f"{leader} for all {len(rows)} partitions"),
             Evidence("assignment", f"preferred leaders of {OFFSETS_TOPIC}", ids(preferred)),

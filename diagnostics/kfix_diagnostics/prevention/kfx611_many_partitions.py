@@ -1,4 +1,4 @@
-"""KFX611 many-partitions: a broker, or the cluster, holds about as many replicas as are known to work well.
+"""KFX611 many-partitions: about as many replicas as a broker or a cluster is known to handle well.
 
 Why it matters
     Each replica costs open files, memory maps and a share of every leader change. When a broker with thousands of
@@ -26,22 +26,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import RiskOfCluster, Rows
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import brokers_named, some
 from kfix_diagnostics._words import has
 
-CODE = "KFX611"
 PER_BROKER = 4_000
 PER_CLUSTER = 200_000
 
 
-@ClusterCheck(
-    title="about as many replicas as a broker or a cluster is known to handle well",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster()
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     near = [broker for broker, held in sorted(case.holds.items()) if _near(held, PER_BROKER)]
     if near:
@@ -60,12 +54,11 @@ def _of_brokers(near: list[int], case: CaseFile) -> Finding:
     over = most >= PER_BROKER and not case.kraft
     rows = [f"{broker}: {case.holds[broker]}" for broker in sorted(near, key=lambda b: (-case.holds[b], b))]
     return Finding(
-        code=CODE,
         severity=Severity.WARNING if over else Severity.INFO,
         obj="a broker",
         summary=f"{brokers_named(near)} {has(len(near))} up to {most} replicas; {PER_BROKER} per broker are known to "
         "work well",
-        cause=Cause("more partitions than the brokers are meant to hold", Confidence.LIKELY),
+        cause=Cause("more partitions than the brokers are meant to hold"),
         evidence=(Evidence("assignment", "replicas per broker", some(rows)),),
         remedies=_remedies(),
         never=_never(),
@@ -74,11 +67,10 @@ def _of_brokers(near: list[int], case: CaseFile) -> Finding:
 
 def _of_cluster(total: int) -> Finding:
     return Finding(
-        code=CODE,
         severity=Severity.WARNING if total >= PER_CLUSTER else Severity.INFO,
         obj="the cluster",
         summary=f"the cluster has {total} replicas; {PER_CLUSTER} on ZooKeeper are known to work well",
-        cause=Cause("more partitions than one controller on ZooKeeper is meant to handle", Confidence.LIKELY),
+        cause=Cause("more partitions than one controller on ZooKeeper is meant to handle"),
         evidence=(Evidence("assignment", "replicas of all brokers", str(total)),),
         remedies=_remedies(),
         never=_never(),

@@ -30,26 +30,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Severity
+from kfix.core.derive.checks import RiskOfCluster, Rows, Scope
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import number, setting_rows
 
-CODE = "KFX612"
 SESSION = "zookeeper.session.timeout.ms"
 LAG = "replica.lag.time.max.ms"
 SHORTEST = 6_000
 NEVER = ("Do not shorten the lag time to remove lagging replicas sooner: often the leader is the slow one",)
 
 
-@ClusterCheck(
-    title="ZooKeeper's session timeout does not fit the replica lag time, or is too short",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    prevention=True,
-    scope=Scope.ZOOKEEPER,
-)
+@RiskOfCluster(scope=Scope.ZOOKEEPER)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.kraft:
         return
@@ -80,8 +73,6 @@ def _numbers(key: str, case: CaseFile) -> dict[int, int]:
 
 def _finding(obj: str, summary: str, case: CaseFile) -> Finding:
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=obj,
         summary=summary,
         cause=Cause("the brokers' settings", Confidence.CERTAIN),

@@ -1,4 +1,4 @@
-"""KFX613 end-of-life: the cluster runs a release line or a mode that gets no more fixes.
+"""KFX613 end-of-life: an old Kafka release line, or ZooKeeper mode, which no longer gets fixes.
 
 Why it matters
     Known faults stay in: stale controller writes that leave partitions without a leader, stuck coordinators, security
@@ -27,23 +27,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.derive.versions import line_of
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, PROTOCOL
 from kfix_diagnostics.prevention._prevention import setting_rows
 
-CODE = "KFX613"
 #: The oldest line that is reported as advice; older ones are warnings.
 OLDEST = (3, 0)
 
 
-@ClusterCheck(
-    title="an old Kafka release line, or ZooKeeper mode, which no longer gets fixes",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster()
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     known = case.settings(NEWEST_PROTOCOL)
     spoken = known or ({} if case.kraft else case.settings(PROTOCOL))
@@ -60,7 +54,6 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.zookeeper_rules:
         parts.append("ZooKeeper mode ended with 3.9: Kafka 4.0 supports KRaft only")
     yield Finding(
-        code=CODE,
         severity=Severity.WARNING if old and known else Severity.INFO,
         obj="release",
         summary="; ".join(parts),

@@ -28,24 +28,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import RiskOfCluster, Rows, Scope
 from kfix.core.derive.versions import Line, line_of
-from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Severity
+from kfix.core.diagnosis.finding import Cause, Finding, Severity
 from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, PROTOCOL
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import setting_rows
 
-CODE = "KFX614"
 
-
-@ClusterCheck(
-    title="brokers use different protocol versions, or an older one than they support",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    prevention=True,
-    scope=Scope.ZOOKEEPER,
-)
+@RiskOfCluster(scope=Scope.ZOOKEEPER)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # KRaft uses metadata.version: a left-over setting means nothing there.
     spoken = {} if case.kraft else _lines(PROTOCOL, case)
@@ -85,11 +77,10 @@ def _lines_named(lines: dict[int, Line]) -> str:
 
 def _finding(obj: str, summary: str, helps: str, case: CaseFile, severity: Severity = Severity.WARNING) -> Finding:
     return Finding(
-        code=CODE,
         severity=severity,
         obj=obj,
         summary=summary,
-        cause=Cause("an upgrade is under way, or was not finished", Confidence.LIKELY),
+        cause=Cause("an upgrade is under way, or was not finished"),
         evidence=(
             *setting_rows(case.settings(PROTOCOL), PROTOCOL),
             *setting_rows(case.settings(NEWEST_PROTOCOL), "protocol version that the software supports"),

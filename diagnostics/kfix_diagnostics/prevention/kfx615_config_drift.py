@@ -26,14 +26,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import RiskOfCluster, Rows
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.wording import several, some
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import setting_rows
 
-CODE = "KFX615"
 #: A difference in one of these is never meant to last.
 SAME_EVERYWHERE = (
     "authorizer.class.name",
@@ -65,12 +64,7 @@ SAME_EVERYWHERE = (
 )
 
 
-@ClusterCheck(
-    title="brokers of one cluster have different values where they should have the same",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster()
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     known = {key: case.settings(key) for key in SAME_EVERYWHERE}
     drifted = {key: values for key, values in known.items() if len(set(values.values())) > 1}
@@ -78,12 +72,10 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         return
     rows: tuple[Evidence, ...] = tuple(row for key, values in drifted.items() for row in setting_rows(values, key))
     yield Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj="broker settings",
         summary=f"{several(len(drifted), 'setting')} {'differs' if len(drifted) == 1 else 'differ'} between brokers: "
         f"{some(list(drifted))}",
-        cause=Cause("a file or a dynamic setting was changed on some brokers only", Confidence.LIKELY),
+        cause=Cause("a file or a dynamic setting was changed on some brokers only"),
         evidence=rows,
         remedies=(
             restart("Give every broker the same server.properties, then do a rolling restart"),

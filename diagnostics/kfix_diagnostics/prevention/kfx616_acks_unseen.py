@@ -26,23 +26,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 
-CODE = "KFX616"
 
-
-@ClusterCheck(
-    title="a cluster does not show whether producers wait for all replicas",
-    severity=Severity.INFO,
-    debounce=Debounce.NONE,
-    prevention=True,
-)
+@RiskOfCluster(severity=Severity.INFO)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.any_partition:
         return
     yield Finding(
-        code=CODE,
         severity=Severity.INFO,
         obj="producers",
         summary="the cluster does not show whether producers use acks=all. Ask their owners",

@@ -1,4 +1,4 @@
-"""KFX617 one-controller: the KRaft quorum has one voter or two; the loss of one stops every change.
+"""KFX617 one-controller: the KRaft quorum has fewer than three voters.
 
 Why it matters
     Without an active controller no leader is elected when a broker dies, no ISR shrinks, no topic is created, and no
@@ -25,21 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import RiskOfCluster, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import several, some
 
-CODE = "KFX617"
 _TOO_FEW = (1, 2)
 
 
-@ClusterCheck(
-    title="the KRaft quorum has fewer than three voters",
-    severity=Severity.INFO,
-    debounce=Debounce.NONE,
-    prevention=True,
-    scope=Scope.KRAFT,
-)
+@RiskOfCluster(severity=Severity.INFO, scope=Scope.KRAFT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or len(quorum.voters) not in _TOO_FEW:
@@ -47,7 +40,6 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     nodes = sorted(v.node for v in quorum.voters)
     alone = len(nodes) == 1
     yield Finding(
-        code=CODE,
         severity=Severity.INFO,
         obj="controller quorum",
         summary=f"controller {nodes[0]} is the only voter of the quorum: without it no leader can be elected"

@@ -29,25 +29,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import RiskOfCluster, Rows, Scope
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ELR_FEATURE, METADATA_FEATURE, QuorumView
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import runbook, servers
 
-CODE = "KFX816"
 #: The first metadata.version with which eligible leader replicas can be on (4.0-IV1), and that of Kafka 4.1, from which
 #: on new clusters have them.
 _ELR_POSSIBLE, _ELR_USUAL = 23, 26
 
 
-@ClusterCheck(
-    title="a feature of a KRaft cluster is below what its software supports",
-    severity=Severity.INFO,
-    debounce=Debounce.NONE,
-    prevention=True,
-    scope=Scope.KRAFT,
-)
+@RiskOfCluster(severity=Severity.INFO, scope=Scope.KRAFT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read or METADATA_FEATURE not in quorum.features:
@@ -66,11 +59,10 @@ def _behind(now: int, common: int, quorum: QuorumView, case: CaseFile) -> Findin
     older = sorted(node for node, level in quorum.supported.items() if level == common < max(quorum.supported.values()))
     more = f"; older than the others: {', '.join(f'node {node}' for node in older)}" if older else ""
     return Finding(
-        code=CODE,
         severity=Severity.INFO,
         obj=METADATA_FEATURE,
         summary=f"{METADATA_FEATURE} is {now}, and every broker and controller supports {common}{more}",
-        cause=Cause("an upgrade is under way, or was not finished", Confidence.LIKELY),
+        cause=Cause("an upgrade is under way, or was not finished"),
         evidence=tuple(_rows(now, quorum)),
         remedies=(
             *_unblocking(case),
@@ -98,11 +90,10 @@ def _unblocking(case: CaseFile) -> Iterator[Remedy]:
 def _without_elr(now: int, quorum: QuorumView, case: CaseFile) -> Finding:
     first = f"First raise {METADATA_FEATURE}, which is {now}. Then switch" if now < _ELR_POSSIBLE else "Switch"
     return Finding(
-        code=CODE,
         severity=Severity.INFO,
         obj=ELR_FEATURE,
         summary="eligible leader replicas are off, and every broker and controller supports them",
-        cause=Cause("the cluster was created by an older release, or they were switched off", Confidence.LIKELY),
+        cause=Cause("the cluster was created by an older release, or they were switched off"),
         evidence=(Evidence("brokers", ELR_FEATURE, str(quorum.features.get(ELR_FEATURE, 0))),),
         remedies=(
             Remedy(

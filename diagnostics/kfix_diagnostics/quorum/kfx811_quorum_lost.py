@@ -1,4 +1,4 @@
-"""KFX811 quorum-lost: no KRaft controller is active; nothing in Kafka can change.
+"""KFX811 quorum-lost: no KRaft controller is active.
 
 Why it matters
     Clients continue to work from frozen metadata, but no leader is elected when a broker dies, no ISR shrinks or grows,
@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.quorum import answering, majority, not_answering, quorum_lost
 from kfix.core.diagnosis.finding import Ban, Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ControllerAnswer, QuorumView
@@ -41,22 +41,14 @@ from kfix_diagnostics._bans import NO_CHANGES, no_start
 from kfix_diagnostics._words import are, does
 from kfix_diagnostics.quorum._controllers import applied_row, controller_rows, named
 
-CODE = "KFX811"
 
-
-@ClusterCheck(
-    title="no KRaft controller is active",
-    severity=Severity.CRITICAL,
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)
+@ClusterCheck(severity=Severity.CRITICAL, scope=Scope.KRAFT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum_lost(quorum):
         return
     missing = not_answering(quorum)
     yield Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj="controller quorum",
         summary=f"no KRaft controller is active: {_who(quorum)}. Clients continue to work from frozen metadata, but no "
@@ -95,13 +87,13 @@ def _who(quorum: QuorumView) -> str:
 def _cause(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Cause:
     voters = len(quorum.configured) or len(quorum.controllers)
     if not missing:
-        return Cause("the controllers do not reach each other", Confidence.LIKELY)
+        return Cause("the controllers do not reach each other")
     refused = [each for each in missing if each.refused]
     if voters - len(missing) < majority(voters) and len(refused) == len(missing):
         dead = f"{named(refused)} {are(len(refused))} dead"
         return Cause(f"{dead}: {majority(voters)} of {several(voters, 'voter')} must be alive", Confidence.CERTAIN)
     text = f"{named(missing)} {are(len(missing))} dead or frozen, or cut off from the others and from kfix"
-    return Cause(text, Confidence.LIKELY)
+    return Cause(text)
 
 
 def _evidence(case: CaseFile, quorum: QuorumView) -> Iterator[Evidence]:

@@ -1,4 +1,4 @@
-"""KFX812 quorum-at-risk: a KRaft controller is dead, far behind, or on another disk, while the others serve.
+"""KFX812 quorum-at-risk: a KRaft controller is dead, far behind, or on another disk.
 
 Why it matters
     Clients do not notice while a majority of the voters is alive. If one more is lost, no controller is active, and
@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.quorum import majority
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ControllerAnswer, QuorumReplica, QuorumView
@@ -36,7 +36,6 @@ from kfix.core.wording import ago, several
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics.quorum._controllers import controller_rows, replica_rows
 
-CODE = "KFX812"
 #: A voter fetches at least every 0.5 s; after 2 s without the leader (controller.quorum.fetch.timeout.ms) it wants to
 #: be elected itself.
 _SILENT = 5.0
@@ -46,12 +45,7 @@ _SILENT_AND_GONE = 1.5
 _FETCHES = 1.0
 
 
-@ClusterCheck(
-    title="a KRaft controller is dead, far behind, or on another disk",
-    severity=Severity.WARNING,
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)
+@ClusterCheck(scope=Scope.KRAFT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
@@ -108,7 +102,6 @@ def _finding(
     when = f" for {ago(since)}" if since >= 0 else " since the last election"
     calm = not fetching and not there and case.may_restart(voter.node, since if since >= 0 else None)
     return Finding(
-        code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"controller {voter.node}",
         summary=f"controller {voter.node} {what}{when}: {_left(left, quorum)}"
@@ -145,8 +138,6 @@ def _on_another_disk(
     since = f" for {ago(voter.fetched)}" if voter.fetched >= 0 else " since the last election"
     tool = f"kafka-metadata-quorum.sh {_at_the_active_one(quorum) or servers(case)}"
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"controller {node}",
         summary=f"controller {node} runs with another disk and is no voter any more: the voter has directory id {old}, "
         f"which has been gone{since}, and the controller has {new}. {_left(left, quorum)}",
@@ -196,14 +187,10 @@ def _at_the_active_one(quorum: QuorumView) -> str:
 def _not_reached(voter: QuorumReplica, address: str, quorum: QuorumView) -> Finding:
     node = voter.node
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"controller {node}",
         summary=f"controller {node} is alive and follows, but nothing listens at {address}, the address it advertises "
         "to others: it could not be reached there if it became the active controller",
-        cause=Cause(
-            "the address that it advertises, or the address in the settings of the others, is wrong", Confidence.LIKELY
-        ),
+        cause=Cause("the address that it advertises, or the address in the settings of the others, is wrong"),
         evidence=(*replica_rows([voter], quorum, "voter"), *controller_rows(quorum)),
         remedies=(
             Remedy(
@@ -221,8 +208,8 @@ def _cause(answer: ControllerAnswer | None, *, fetching: bool) -> Cause:
     if answer is not None and answer.refused:
         return Cause("it is dead: nothing listens at its address", Confidence.CERTAIN)
     if answer is not None and answer.answered:
-        return Cause("it is alive, and cut off from the active controller", Confidence.LIKELY)
-    return Cause("it is dead or frozen, or cut off from the active controller and from kfix", Confidence.LIKELY)
+        return Cause("it is alive, and cut off from the active controller")
+    return Cause("it is dead or frozen, or cut off from the active controller and from kfix")
 
 
 def _remedies(voter: QuorumReplica, *, there: bool, fetching: bool) -> Iterator[Remedy]:

@@ -1,4 +1,4 @@
-"""KFX813 cut-from-controllers: a broker responds, but does not receive the metadata of the active controller.
+"""KFX813 cut-from-controllers: a broker does not receive the metadata of the active controller.
 
 Why it matters
     In its own frozen metadata it stays leader and coordinator for as long as the cut lasts, without a limit. The others
@@ -36,10 +36,10 @@ from dataclasses import dataclass
 
 from kfix.core.derive.background import session_seconds
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.isolation import ReturnLoss, losses_of
 from kfix.core.derive.quorum import absence
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import ago, brokers_named, several
@@ -48,7 +48,6 @@ from kfix_diagnostics._evidence import live_row, log_end_row, view_rows
 from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
 
-CODE = "KFX813"
 _ROWS = 8
 
 
@@ -77,13 +76,7 @@ class OutdatedLeader:
         return all(loss.known for loss in self.losses) and len(self.losses) == len(self.twice)
 
 
-@ClusterCheck(
-    title="a broker does not receive the metadata of the active controller",
-    severity=Severity.CRITICAL,
-    rows="leader >= 0 and not views_agree",
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)
+@ClusterCheck(severity=Severity.CRITICAL, rows="leader >= 0 and not views_agree", scope=Scope.KRAFT)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
@@ -131,7 +124,6 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
         text = f"fetches metadata, but does not apply it: it is {several(_missing(broker, quorum), 'record')} behind"
     more = f"; it acts as a second leader of {per_topic(twice)}{_forecast(old)}" if twice else ""
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL if twice else Severity.WARNING,
         obj=f"broker {broker}",
         summary=f"broker {broker} {text}{more}",
@@ -152,7 +144,7 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
         ),
         partitions=twice,
         facts=_facts(old),
-        follows=() if head == broker else (f"{CODE}:broker {head}",),
+        follows=() if head == broker else (f"KFX813:broker {head}",),
         lasted=old.gone if old.gone is not None else -1.0,
     )
 
@@ -172,10 +164,8 @@ def _forecast(old: OutdatedLeader) -> str:
 
 def _cause(old: OutdatedLeader) -> Cause:
     if old.cut:
-        return Cause("the network between it and the active controller is cut, or it hangs", Confidence.LIKELY)
-    return Cause(
-        "the controllers receive its heartbeats, but it does not apply their metadata: it hangs", Confidence.LIKELY
-    )
+        return Cause("the network between it and the active controller is cut, or it hangs")
+    return Cause("the controllers receive its heartbeats, but it does not apply their metadata: it hangs")
 
 
 def _evidence(old: OutdatedLeader, case: CaseFile, quorum: QuorumView) -> Iterator[Evidence]:

@@ -1,4 +1,4 @@
-"""KFX814 fenced-alive: a broker responds and follows the metadata, but the controllers have fenced it.
+"""KFX814 fenced-alive: a broker is fenced although it responds and follows the metadata.
 
 Why it matters
     A fenced broker leads nothing, and its replicas are in no ISR: one more failure may leave partitions without a
@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.numbers import whole_number
@@ -44,18 +44,11 @@ from kfix_diagnostics._words import has, per_topic, topics
 from kfix_diagnostics.leadership._unclean import allowed, set_to_false
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
 
-CODE = "KFX814"
 _ELSE = ". Otherwise its registration may elect a replica that lacks records"
 _INTERVAL, _TIMEOUT = "broker.heartbeat.interval.ms", "broker.session.timeout.ms"
 
 
-@ClusterCheck(
-    title="a broker is fenced although it responds and follows the metadata",
-    severity=Severity.WARNING,
-    rows="(n_isr < n_replicas or leaderless) and not deleting",
-    debounce=Debounce.HELD,
-    scope=Scope.KRAFT,
-)
+@ClusterCheck(rows="(n_isr < n_replicas or leaderless) and not deleting", scope=Scope.KRAFT)
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
@@ -79,7 +72,6 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
     effect = f": {several(holding, 'replica')} there {'is' if holding == 1 else 'are'} in no ISR" if holding else ""
     effect += f". {per_topic(held)} {has(topics(held))} no leader, and broker {broker} has all records" if held else ""
     return Finding(
-        code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"broker {broker}",
         summary=f"broker {broker} is fenced, although {responds}{effect}{'. This may be a restart' if calm else ''}",
@@ -141,10 +133,10 @@ def _cause(rare: tuple[int, int] | None, *, calm: bool) -> Cause:
     if rare is not None:
         interval, timeout = rare
         text = f"{_INTERVAL} ({interval}) is not below {_TIMEOUT} ({timeout}): its session ends between two heartbeats"
-        return Cause(text, Confidence.LIKELY)
+        return Cause(text)
     if calm:
         return Cause("a restart", Confidence.POSSIBLE)
-    return Cause("its heartbeats do not reach the active controller in time; everything else does", Confidence.LIKELY)
+    return Cause("its heartbeats do not reach the active controller in time; everything else does")
 
 
 def _remedies(broker: int, quorum: QuorumView, rare: tuple[int, int] | None, *, calm: bool) -> Iterator[Remedy]:

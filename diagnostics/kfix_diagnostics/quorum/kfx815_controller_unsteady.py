@@ -38,19 +38,13 @@ from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import no_restart
 
-CODE = "KFX815"
 #: Seconds in which the elections are counted, and after which a quorum without a new one counts as steady.
 _WINDOW = 600.0
 _STEADY = 60.0
 _FEW = 3
 
 
-@ClusterCheck(
-    title="an active controller is elected again and again",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    scope=Scope.KRAFT,
-)
+@ClusterCheck(debounce=Debounce.NONE, scope=Scope.KRAFT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
@@ -71,7 +65,6 @@ def _finding(case: CaseFile, quorum: QuorumView, known: Mapping[int, float], ele
     alarm = elections > 2 * len(quorum.voters) * (2 if away else 1) and not steady
     nodes = tuple(sorted(v.node for v in quorum.voters))
     return Finding(
-        code=CODE,
         severity=Severity.WARNING if alarm else Severity.INFO,
         obj="active controller",
         summary=f"the KRaft quorum has had {several(elections, 'election')} within {ago(since)}: controller "
@@ -113,7 +106,7 @@ def _away(case: CaseFile, quorum: QuorumView, since: float) -> tuple[int, ...]:
 
 def _cause(away: tuple[int, ...]) -> Cause:
     if away:
-        return Cause(f"a restart: {some([f'node {n}' for n in away])} did not respond meanwhile", Confidence.LIKELY)
+        return Cause(f"a restart: {some([f'node {n}' for n in away])} did not respond meanwhile")
     return Cause(
         "no node was seen to be down: the active controller pauses, or a link between controllers is faulty",
         Confidence.UNKNOWN,

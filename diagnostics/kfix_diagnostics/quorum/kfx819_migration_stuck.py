@@ -37,7 +37,6 @@ from kfix.core.wording import ago, brokers_named, several
 from kfix_diagnostics._words import are
 from kfix_diagnostics.quorum._controllers import controller_rows
 
-CODE = "KFX819"
 #: Seconds for which the KRaft controller may wait before it takes over, while every broker fetches from it.
 _LONG = 3600.0
 _SETTINGS = (
@@ -46,11 +45,7 @@ _SETTINGS = (
 )
 
 
-@ClusterCheck(
-    title="a migration from ZooKeeper to KRaft is under way or half finished",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-)
+@ClusterCheck(debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found = migration_of(case.snapshot)
     if found is None:
@@ -58,7 +53,6 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     young = found.since is not None and found.since < _LONG
     held = found.step is not Step.WAITING or found.waits_for or found.registered is None
     yield Finding(
-        code=CODE,
         severity=Severity.INFO if young and not held else Severity.WARNING,
         obj="migration to KRaft",
         summary=_summary(found, case),
@@ -125,8 +119,7 @@ def _cause(found: Migration) -> Cause:
     if found.absent:
         return Cause(
             f"{brokers_named(found.absent)} {_have(found.absent)} replicas and {are(len(found.absent))} not alive: "
-            "the KRaft controller waits for every broker that has a replica",
-            Confidence.LIKELY,
+            "the KRaft controller waits for every broker that has a replica"
         )
     if found.unprepared:
         verb = "lacks" if len(found.unprepared) == 1 else "lack"
@@ -134,8 +127,7 @@ def _cause(found: Migration) -> Cause:
     if found.strangers:
         return Cause(
             f"{brokers_named(found.strangers)} cannot reach the KRaft controller: the network, or another address in "
-            "the settings",
-            Confidence.LIKELY,
+            "the settings"
         )
     if found.registered is None:
         return Cause("no KRaft controller is active, or kfix does not know its address", Confidence.POSSIBLE)

@@ -32,20 +32,14 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._words import are
 
-CODE = "KFX817"
 
-
-@ClusterCheck(
-    title="an address given for this cluster belongs to another cluster",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-)
+@ClusterCheck(debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     clusters: dict[str, list[str]] = {}
     for address, cluster in sorted(case.snapshot.foreign.items()):
@@ -62,8 +56,6 @@ def _finding(cluster: str, addresses: list[str], case: CaseFile) -> Finding:
     if strayed:
         whose = f", the address{'' if len(strayed) == 1 else 'es'} of {brokers_named(strayed)},"
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"cluster {cluster}",
         summary=f"{given}{whose if len(strayed) == len(addresses) else ''} "
         f"{'belongs' if len(addresses) == 1 else 'belong'} to another cluster, {cluster}. Everything else here "
@@ -78,13 +70,11 @@ def _finding(cluster: str, addresses: list[str], case: CaseFile) -> Finding:
 def _cause(strayed: tuple[int, ...], case: CaseFile) -> Cause:
     if strayed:
         its = "an empty disk or with the settings" if len(strayed) == 1 else "empty disks or with the settings"
-        return Cause(
-            f"{brokers_named(strayed)} {_was(strayed)} started with {its} of another cluster", Confidence.LIKELY
-        )
+        return Cause(f"{brokers_named(strayed)} {_was(strayed)} started with {its} of another cluster")
     text = "the list of servers names two clusters, or the disk of a server was formatted with another cluster id"
     if unplaced := [b for b in case.dead if not case.address(b)]:
         text += f". {brokers_named(unplaced)} {are(len(unplaced))} missing here, and may have been started there"
-    return Cause(text, Confidence.LIKELY)
+    return Cause(text)
 
 
 def _was(brokers: tuple[int, ...]) -> str:

@@ -30,19 +30,12 @@ from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics.sources._unread import broker_of, leaves_open, unread
 
-CODE = "KFX901"
 
-
-@ClusterCheck(
-    title="a source did not answer, so something is unknown",
-    severity=Severity.INFO,
-    debounce=Debounce.NONE,
-)
+@ClusterCheck(severity=Severity.INFO, debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for source in unread(case):
         broker = broker_of(source.name)
         yield Finding(
-            code=CODE,
             severity=Severity.INFO,
             obj=source.name,
             summary=f"{source.name} was not read. Still unknown: {leaves_open(source.name)}",

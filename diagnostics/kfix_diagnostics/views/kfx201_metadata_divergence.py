@@ -1,4 +1,4 @@
-"""KFX201 metadata-divergence: ZooKeeper's record of a partition differs from the metadata of every broker.
+"""KFX201 metadata-divergence: ZooKeeper's record differs from the metadata of the brokers.
 
 Why it matters
     Clients notice nothing, no metric changes, and no stock tool compares the two. But when the broker that ZooKeeper
@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import PartitionCheck, Rows, Scope
 from kfix.core.derive.partition_facts import PartitionFacts
-from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy
 from kfix.core.snapshot.snapshot import PartitionState, TopicPartition
 from kfix.core.wording import brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, runbook
@@ -41,12 +41,8 @@ from kfix_diagnostics._bans import another_controller, no_election, no_restart
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
-CODE = "KFX201"
-
 
 @PartitionCheck(
-    title="ZooKeeper's record differs from the metadata of the brokers",
-    severity=Severity.WARNING,
     rows="zk_known and not zk_agrees and n_views > 0 and not leaderless and leader >= 0 and not deleting",
     scope=Scope.ZOOKEEPER,
 )
@@ -61,8 +57,6 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _one(row: PartitionFacts, case: CaseFile) -> Finding:
     tp = row.tp
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=str(tp),
         summary=f"{tp}: ZooKeeper records leader {row.zk_leader} (epoch {row.zk_leader_epoch}, "
         f"ISR {ids(case.isr(tp))}), but {_who(row, case)} leader {row.view_leader} (epoch {row.leader_epoch}). "
@@ -142,7 +136,7 @@ def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
         text = "ZooKeeper's record is older than the metadata of the brokers: it may come from a restored backup"
     if row.n_views < 2 <= len(case.live or ()):
         return Cause(f"{text}; only one broker answered, and its metadata may be stale", Confidence.POSSIBLE)
-    return Cause(text, Confidence.LIKELY)
+    return Cause(text)
 
 
 def _noop(tp: TopicPartition, case: CaseFile) -> str:
@@ -175,8 +169,6 @@ def _many(rows: Rows, case: CaseFile) -> Finding:
     topics = sorted({tp.topic for tp in tps})
     leaders = sorted({row.zk_leader for row in rows})
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
         about="many partitions",
         summary=f"ZooKeeper's leader or leader epoch differs from what the brokers report for "

@@ -1,4 +1,4 @@
-"""KFX202 controller: there is no controller, there are two, or the recorded one does not act.
+"""KFX202 controller: no controller, two controllers, or a controller that does not act.
 
 Why it matters
     Without an acting controller nothing is elected, created, deleted or reassigned; the cluster works until the next
@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import diagnose_again, runbook
@@ -38,7 +38,6 @@ from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import does, per_topic
 
-CODE = "KFX202"
 #: Notifications are processed within milliseconds: a few may be in flight, this many are a backlog.
 BACKLOG = 10
 NEVER = (
@@ -51,10 +50,8 @@ NEVER = (
 
 
 @ClusterCheck(
-    title="no controller, two controllers, or a controller that does not act",
     severity=Severity.CRITICAL,
     rows="leader >= 0 and leaderless and n_live_isr > 0 and not deleting and not zk_lacks",
-    debounce=Debounce.HELD,
     scope=Scope.ZOOKEEPER,
 )
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -72,7 +69,6 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _missing(case: CaseFile, epoch: int) -> Finding:
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj="/controller",
         summary=f"the cluster has no controller: /controller does not exist (last epoch {epoch}). No leader is elected",
@@ -92,11 +88,10 @@ def _missing(case: CaseFile, epoch: int) -> Finding:
 
 def _not_registered(case: CaseFile, broker: int) -> Finding:
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj=f"controller {broker}",
         summary=f"/controller names broker {broker}, which is not registered",
-        cause=Cause("its session has not expired yet, or a dead session still holds /controller", Confidence.LIKELY),
+        cause=Cause("its session has not expired yet, or a dead session still holds /controller"),
         evidence=(Evidence(case.zookeeper_name, "/controller", f"broker {broker}"), *live_row(case)),
         remedies=(
             diagnose_again(case, "Wait for the ZooKeeper session timeout (18 s, 6 s before 2.5), then diagnose again"),
@@ -119,14 +114,12 @@ def _two(case: CaseFile, recorded: int | None) -> Iterator[Finding]:
         return
     said = ", ".join(f"{brokers_named(b)}: {c}" for c, b in sorted(named.items()))
     yield Finding(
-        code=CODE,
         severity=Severity.INFO if all(case.restarting(b) for b in astray) else Severity.WARNING,
         obj="brokers' views",
         summary=f"brokers name different controllers ({said}); /controller names {recorded}",
         cause=Cause(
             f"{brokers_named(astray)} {does(len(astray))} not know the new controller: cut off from it or from "
-            "ZooKeeper",
-            Confidence.LIKELY,
+            "ZooKeeper"
         ),
         evidence=(
             Evidence(case.zookeeper_name, "/controller", str(recorded)),
@@ -156,8 +149,6 @@ def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
     if not signs:
         return
     yield Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj=f"controller {controller}",
         summary=f"broker {controller} is the controller, but {several(len(signs), 'sign')} "
         f"{'shows' if len(signs) == 1 else 'show'} that it does not act",

@@ -30,9 +30,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
-from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Blocked, Cause, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._bans import NO_MOVES, no_restart, restart
@@ -40,8 +40,6 @@ from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_ro
 from kfix_diagnostics._explained import code_of, explained_by, outdated
 from kfix_diagnostics._unrecorded import is_served
 from kfix_diagnostics._words import per_topic
-
-CODE = "KFX203"
 
 
 @dataclass(slots=True)
@@ -60,12 +58,7 @@ class Stale:
         return sorted({*self.behind, *self.missing, *self.no_leader, *self.other_isr, *self.deleted})
 
 
-@ClusterCheck(
-    title="the metadata of one broker differs from that of all others",
-    severity=Severity.CRITICAL,
-    rows="not views_agree and not deleting",
-    debounce=Debounce.HELD,
-)
+@ClusterCheck(severity=Severity.CRITICAL, rows="not views_agree and not deleting")
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if len(case.views) < 2:
         return
@@ -110,7 +103,6 @@ def _finding(broker: int, stale: Stale, agree: tuple[int, ...], case: CaseFile) 
         severity = Severity.INFO
     first = (*stale.leads_too, *stale.behind, *stale.missing, *stale.no_leader, *stale.other_isr, *stale.deleted)[0]
     return Finding(
-        code=CODE,
         severity=severity,
         obj=f"broker {broker}",
         summary=f"the metadata of broker {broker} is stale, so it misdirects clients: it {_what(stale)}",
@@ -161,14 +153,12 @@ def _what(stale: Stale) -> str:
 
 def _cause(broker: int, case: CaseFile) -> Cause:
     if broker in case.shut_out and not case.kraft:
-        return Cause(f"broker {broker} is cut off from ZooKeeper and keeps its old metadata", Confidence.LIKELY)
+        return Cause(f"broker {broker} is cut off from ZooKeeper and keeps its old metadata")
     if case.cut is not None and case.cut.explains((broker,)):
         code = code_of(case.cut)
-        return Cause(
-            f"the network is cut, see {code}: metadata updates do not reach broker {broker}", Confidence.LIKELY
-        )
+        return Cause(f"the network is cut, see {code}: metadata updates do not reach broker {broker}")
     if outdated(broker, case):
-        return Cause(f"broker {broker} does not receive the metadata of the controllers, see KFX813", Confidence.LIKELY)
+        return Cause(f"broker {broker} does not receive the metadata of the controllers, see KFX813")
     if case.restarting(broker):
-        return Cause(f"broker {broker} has just come back and has not received all metadata yet", Confidence.LIKELY)
-    return Cause(f"metadata updates of the controller do not reach broker {broker}", Confidence.LIKELY)
+        return Cause(f"broker {broker} has just come back and has not received all metadata yet")
+    return Cause(f"metadata updates of the controller do not reach broker {broker}")

@@ -1,4 +1,4 @@
-"""KFX204 text-differs: a pasted text shows a partition twice, with another leader or another ISR.
+"""KFX204 text-differs: a pasted text shows a partition twice, differently.
 
 Why it matters
     Either the partition changed between two outputs, or two sources disagree: a description is what one broker has
@@ -25,22 +25,16 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._words import per_topic
 
-CODE = "KFX204"
 _SHOWN = 5
 
 
-@ClusterCheck(
-    title="a pasted text shows a partition twice, differently",
-    severity=Severity.WARNING,
-    debounce=Debounce.NONE,
-    scope=Scope.TEXT,
-)
+@ClusterCheck(debounce=Debounce.NONE, scope=Scope.TEXT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     rows = case.snapshot.pasted.two_rows if case.snapshot.pasted is not None else ()
     if not rows:
@@ -51,8 +45,6 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if rest > 0:
         evidence = [*evidence[:_SHOWN], Evidence("text", "more differences", several(rest, "pair") + " of rows")]
     yield Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj="partitions shown twice",
         summary=f"the text shows {per_topic(tps)} twice, with different leaders or ISRs. This diagnosis rests on the "
         "row with the higher leader epoch, or else on the later one",

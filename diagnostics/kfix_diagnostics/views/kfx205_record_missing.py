@@ -1,4 +1,4 @@
-"""KFX205 record-missing: ZooKeeper lacks a partition that brokers serve, or lists other replicas than they do.
+"""KFX205 record-missing: ZooKeeper lacks a partition that brokers serve, or lists other replicas.
 
 Why it matters
     Clients notice nothing, and no metric changes. But the controller forgets a topic whose znode is gone: its leaders
@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
 from kfix.core.derive.partition_facts import PartitionFacts
-from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named, some
 from kfix_diagnostics._advice import blocked, runbook
@@ -43,12 +43,10 @@ from kfix_diagnostics._evidence import assignment_row, live_row, view_rows
 from kfix_diagnostics._unrecorded import is_served
 from kfix_diagnostics._words import are, ids, per_topic, topics
 
-CODE = "KFX205"
-_CAUSE = Cause("something else has changed ZooKeeper: a person, a script, or a restored backup", Confidence.LIKELY)
+_CAUSE = Cause("something else has changed ZooKeeper: a person, a script, or a restored backup")
 
 
 @PartitionCheck(
-    title="ZooKeeper lacks a partition that brokers serve, or lists other replicas",
     severity=Severity.CRITICAL,
     rows="(zk_lacks or not replicas_agree) and not deleting",
     debounce=Debounce.HELD,
@@ -78,8 +76,6 @@ def _served(rows: list[PartitionFacts], case: CaseFile) -> Finding:
     leaders = sorted({row.leader for row in rows})
     them = _them(tps)
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj="served without a record",
         summary=f"{per_topic(tps)} {are(topics(tps))} not in ZooKeeper, and {_knowing(tps, case)} still serve {them}. "
         f"Clients work until a leader fails ({brokers_named(leaders)}): then no leader is elected for {them} again",
@@ -97,7 +93,6 @@ def _served(rows: list[PartitionFacts], case: CaseFile) -> Finding:
 
 def _leaderless(tps: list[TopicPartition], case: CaseFile) -> Finding:
     return Finding(
-        code=CODE,
         severity=Severity.CRITICAL,
         obj="leaderless without a record",
         summary=f"no broker leads {per_topic(tps)}, and ZooKeeper does not have {_them(tps)}: the "
@@ -117,8 +112,6 @@ def _other_replicas(tps: list[TopicPartition], case: CaseFile) -> Finding:
     now = () if case.controller is None or case.controller.broker is None else (case.controller.broker,)
     restart = f"restart {brokers_named(now)}, or " if now else ""
     return Finding(
-        code=CODE,
-        severity=Severity.WARNING,
         obj="other replicas",
         summary=f"ZooKeeper lists other replicas of {per_topic(tps)} than the brokers report: of {first} "
         f"{ids(case.assignment(first).replicas)} instead of {ids(_reported(first, case))}. The next controller takes "

@@ -1,5 +1,5 @@
-"""The two kinds of check. Each check has its own file, whose module docstring is its page of documentation, and whose
-name is its code and its slug, `kfxNNN_its_slug`. A check decorates the function that judges.
+"""The two kinds of check. Each check has its own file, whose module docstring is its page of documentation and begins
+with its title, and whose name is its code and its slug, `kfxNNN_its_slug`. A check decorates the function that judges.
 
 A `PartitionCheck` is a condition over one row of facts, so it runs in the shared loop and in SQL; only the rows that
 match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck` is for
@@ -16,9 +16,11 @@ with a severity above WARNING. Its condition may also name `expected_rf` and `ex
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Self
 
 from kfix.core.derive.casefile import CaseFile
@@ -27,7 +29,17 @@ from kfix.core.derive.partitions import Rows
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix.core.snapshot.snapshot import Mode, Snapshot
 
-__all__ = ["Check", "ClusterCheck", "Debounce", "PartitionCheck", "Rows", "Scope"]
+__all__ = [
+    "Check",
+    "ClusterCheck",
+    "Debounce",
+    "Documented",
+    "PartitionCheck",
+    "RiskOfCluster",
+    "RiskOfPartitions",
+    "Rows",
+    "Scope",
+]
 
 
 class Debounce(StrEnum):
@@ -65,15 +77,6 @@ class Scope(StrEnum):
                 return True
 
 
-def code_of(judge: Callable[..., object]) -> str:
-    """Returns the code of the check that this function judges for."""
-    return judge.__module__.rpartition(".")[2].partition("_")[0].upper()
-
-
-def slug_of(judge: Callable[..., object]) -> str:
-    return judge.__module__.rpartition(".")[2].partition("_")[2].replace("_", "-")
-
-
 Judge = Callable[[Rows, CaseFile], Iterator[Finding]]
 
 
@@ -81,25 +84,58 @@ def _nothing(_rows: Rows, _case: CaseFile) -> Iterator[Finding]:
     return iter(())
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
+class Documented:
+    """What a check gets from the file of its judge: code and slug from its name, the page and the title from its docs.
+
+    The title is the first line of the page, behind code and slug.
+    """
+
+    __slots__ = ()
+    judge: Callable[..., object]
+
+    @property
+    def code(self) -> str:
+        return self._name[0].upper()
+
+    @property
+    def slug(self) -> str:
+        return self._name[2].replace("_", "-")
+
+    @property
+    def page(self) -> str:
+        return (sys.modules[self.judge.__module__].__doc__ or "").strip()
+
+    @property
+    def subject(self) -> str:
+        """The folder of the file, such as "leadership"."""
+        return self.judge.__module__.split(".")[1]
+
+    @property
+    def title(self) -> str:
+        return self.page.partition("\n")[0].partition(": ")[2].removesuffix(".")
+
+    @property
+    def _name(self) -> tuple[str, str, str]:
+        return self.judge.__module__.rpartition(".")[2].partition("_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Declared(Documented):
     """`severity` is the worst that the check may report."""
 
-    title: str
-    severity: Severity
     judge: Judge = _nothing
+    severity: Severity = Severity.WARNING
+    prevention: bool = False
+    scope: Scope = Scope.EVERY
 
     def __call__(self, judge: Judge) -> Self:
         """Declares that the decorated function judges."""
         return replace(self, judge=judge)
 
-    @property
-    def code(self) -> str:
-        return code_of(self.judge)
-
-    @property
-    def slug(self) -> str:
-        return slug_of(self.judge)
+    def findings(self, rows: Rows, case: CaseFile) -> Iterator[Finding]:
+        """Yields what the judge finds, under the code of the check unless the finding has one of its own."""
+        for found in self.judge(rows, case):
+            yield replace(found, code=found.code or self.code, prevention=self.prevention)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +149,6 @@ class PartitionCheck(_Declared):
     rows: str
     debounce: Debounce = Debounce.SAME
     brokers: Callable[[PartitionFacts, CaseFile], Sequence[int]] | None = None
-    prevention: bool = False
-    scope: Scope = Scope.EVERY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +157,9 @@ class ClusterCheck(_Declared):
 
     rows: str = ""
     debounce: Debounce = Debounce.HELD
-    prevention: bool = False
-    scope: Scope = Scope.EVERY
 
 
 Check = PartitionCheck | ClusterCheck
+#: Checks for latent risks: what is set or placed badly does not pass by itself, so one snapshot is enough.
+RiskOfPartitions = partial(PartitionCheck, debounce=Debounce.NONE, prevention=True)
+RiskOfCluster = partial(ClusterCheck, debounce=Debounce.NONE, prevention=True)

@@ -49,8 +49,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
+    """Why, in a sentence: likely, unless the check has proof or doubts it."""
+
     text: str
-    confidence: Confidence
+    confidence: Confidence = Confidence.LIKELY
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ FactValue = int | str | bool | tuple[int, ...] | tuple[str, ...]
 class Finding:
     """One fault or latent risk. Summary, remedies and `never` are sentences without the final period; reports add it.
 
+    - `code` is that of the check which yields it, unless that names another one; `prevention` is the check's, too: a
+      latent risk breaks nothing today. `Declared.findings` sets both.
     - `key` is stable over runs: code and object, or code and `about` if the object lists members that come and go.
     - `follows` names keys of findings that explain this one, `follows_codes` the codes of findings that explain it if
       they share a partition.
@@ -129,15 +133,14 @@ class Finding:
       agree on it.
     - `headline` replaces "healthy" in the first line while this finding is only advice, such as that a broker may be
       restarting. In a warning it says that the cluster is degraded and what is left.
-    - `prevention` is set by the engine for a latent risk: nothing is broken today.
     - `forbids` lists the changes that `never` warns of, so that the engine holds them back in other findings' remedies.
     """
 
-    code: str
-    severity: Severity
     obj: str
     summary: str
     cause: Cause
+    severity: Severity = Severity.WARNING
+    code: str = ""
     evidence: tuple[Evidence, ...] = ()
     blocked: Blocked = Blocked()
     remedies: tuple[Remedy, ...] = ()
@@ -264,22 +267,6 @@ class Diagnosis:
     @property
     def worst(self) -> Severity | None:
         return max((f.worst for f in self.findings), default=None)
-
-
-# A check as formats for other programs describe it.
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedRule:
-    """One check that a diagnosis judged: its worst severity, its subject, such as "leadership", and its page."""
-
-    code: str
-    slug: str
-    title: str
-    severity: Severity
-    prevention: bool
-    subject: str
-    page: str
 
 
 # The explanation of one consumer group: a series of checks from its coordinator's address to its rights.

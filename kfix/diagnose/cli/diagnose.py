@@ -13,7 +13,7 @@ import typer
 from kfix.core.access import Access
 from kfix.core.clusters import DiagnoseOptions
 from kfix.core.criteria import Criteria
-from kfix.core.diagnosis.finding import Diagnosis, JudgedRule
+from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import TIMING
@@ -25,6 +25,7 @@ from kfix.diagnose.diagnosis import (
     chosen,
     diagnose_saved,
     group_story,
+    judged_checks,
     require_topics,
 )
 from kfix.diagnose.report.formats import Format, document, exit_code_of
@@ -244,13 +245,7 @@ def _report(diagnosis: Diagnosis, choice: Choice, kind: Format, placed: OutputDo
     if kind is Format.TEXT and placed.output is None:
         _print(diagnosis, verbose=verbose)
     else:
-
-        def rules() -> tuple[JudgedRule, ...]:
-            from kfix.diagnose.rules import judged_rules  # noqa: PLC0415 - only for formats that list the checks
-
-            return judged_rules(choice)
-
-        _write(document(kind, diagnosis, rules, verbose=verbose), placed)
+        _write(document(kind, diagnosis, partial(judged_checks, choice), verbose=verbose), placed)
     return exit_code_of(kind, diagnosis)
 
 

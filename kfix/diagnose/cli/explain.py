@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from kfix.core.fleetcase import FleetCheck
-from kfix.diagnose.rules import find_page, page, pages
 from kfix.front import completion
 from kfix.front.lines import Line, print_lines
 from kfix.front.plain import PlainConsole
 from kfix.front.terminal import say
+from kfix_diagnostics.catalogue import find_page, pages
 
 
 def explain(
@@ -32,7 +32,7 @@ def explain(
             say(f"{check.code}  {check.slug:<{width}} {check.title}{kind}")
         return
     check = find_page(code)
-    print_lines(_lines(page(check)), PlainConsole(sys.stdout))
+    print_lines(_lines(check.page), PlainConsole(sys.stdout))
     if isinstance(check, FleetCheck):
         say()
         say("Reported by `kfix audit` only: no single cluster shows it.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-from kfix.core.diagnosis.finding import Diagnosis, JudgedRule
+from kfix.core.derive.checks import Check
+from kfix.core.diagnosis.finding import Diagnosis
 from kfix.diagnose.report.json_findings import findings_json
 from kfix.diagnose.report.screen import NO_LIMIT, screen_lines
 from kfix.diagnose.report.table import findings_text
@@ -26,18 +27,18 @@ class Format(StrEnum):
 
 
 def document(
-    kind: Format, diagnosis: Diagnosis, rules: Callable[[], tuple[JudgedRule, ...]], *, verbose: bool = False
+    kind: Format, diagnosis: Diagnosis, checks: Callable[[], tuple[Check, ...]], *, verbose: bool = False
 ) -> str:
-    """Returns the document; `rules` returns the checks that were judged, for the formats that list them."""
+    """Returns the document; `checks` returns those that were judged, for the formats that list them."""
     # Each of these formats is for few programs, and loads modules that the others do not need.
     if kind is Format.SARIF:
         from kfix.diagnose.report.sarif import findings_sarif  # noqa: PLC0415
 
-        return findings_sarif(diagnosis, rules())
+        return findings_sarif(diagnosis, checks())
     if kind is Format.JUNIT:
         from kfix.diagnose.report.junit import findings_junit  # noqa: PLC0415
 
-        return findings_junit(diagnosis, rules())
+        return findings_junit(diagnosis, checks())
     if kind is Format.PROMETHEUS:
         from kfix.diagnose.report.metrics import findings_metrics  # noqa: PLC0415
 

@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from kfix.core.diagnosis.finding import Diagnosis, Finding, JudgedRule, MutedFinding, Severity
+from kfix.core.derive.checks import Check
+from kfix.core.diagnosis.finding import Diagnosis, Finding, MutedFinding, Severity
 from kfix.core.harmless import for_terminal, one_line, shown
 from kfix.core.wording import several
 from kfix.diagnose.report.table import finding_lines, unfinished_lines
@@ -27,7 +28,7 @@ _SUITE: Final = "kfix diagnose"
 _WIDTH: Final = 100
 
 
-def findings_junit(diagnosis: Diagnosis, rules: Iterable[JudgedRule]) -> str:
+def findings_junit(diagnosis: Diagnosis, checks: Iterable[Check]) -> str:
     found: dict[str, list[Finding]] = {}
     for finding in diagnosis.walk():
         found.setdefault(finding.code, []).append(finding)
@@ -35,7 +36,7 @@ def findings_junit(diagnosis: Diagnosis, rules: Iterable[JudgedRule]) -> str:
     for each in diagnosis.muted:
         for finding in each.finding.walk():
             muted.setdefault(finding.code, []).append(replace(each, finding=finding))
-    cases = [_case(rule, found.get(rule.code, []), muted.get(rule.code, []), diagnosis) for rule in rules]
+    cases = [_case(check, found.get(check.code, []), muted.get(check.code, []), diagnosis) for check in checks]
     if runs := cut_short(diagnosis):
         case = Element("testcase", classname="kfix.runs", name="unfinished runs")
         message = f"run {runs[0].id} of {runs[0].user} is unfinished"
@@ -52,20 +53,20 @@ def failure_junit(sentence: str, hint: str = "") -> str:
     return _report(_SUITE, [case])
 
 
-def _case(rule: JudgedRule, found: Sequence[Finding], muted: Sequence[MutedFinding], diagnosis: Diagnosis) -> Element:
+def _case(check: Check, found: Sequence[Finding], muted: Sequence[MutedFinding], diagnosis: Diagnosis) -> Element:
     unread = diagnosis.could_not_read
-    case = Element("testcase", classname=f"kfix.{rule.subject}", name=f"{rule.code} {rule.slug}")
+    case = Element("testcase", classname=f"kfix.{check.subject}", name=f"{check.code} {check.slug}")
     bad = sorted((f for f in found if f.severity > Severity.INFO), key=lambda f: -f.severity)
     if diagnosis.maintenance and (bad or unread):
         _add(case, "skipped", "maintenance", f"in maintenance: {diagnosis.maintenance}", _text(bad))
-    elif rule.code == UNREAD and unread:
+    elif check.code == UNREAD and unread:
         _add(case, "error", "unread", f"not read: {unread[0]}{_more(unread)}", "\n".join(map(one_line, unread)))
     elif bad:
         worst = bad[0]
         _add(case, "failure", worst.severity.word, f"{worst.summary}{_more(bad)}", _text(bad))
-    elif reason := diagnosis.inapplicable.get(rule.code, ""):
+    elif reason := diagnosis.inapplicable.get(check.code, ""):
         _add(case, "skipped", "inapplicable", f"not judged: {reason}", "")
-    elif hidden := [f for f in diagnosis.hidden.alarms if f.code == rule.code]:
+    elif hidden := [f for f in diagnosis.hidden.alarms if f.code == check.code]:
         _add(case, "skipped", "not shown", f"{several(len(hidden), 'finding')} not shown", "\n".join(_names(hidden)))
     elif unread:
         why = f"not judged, because a source was not read: {unread[0]}{_more(unread)}"

@@ -17,7 +17,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from kfix import __version__
-from kfix.core.diagnosis.finding import Diagnosis, Finding, JudgedRule, Severity
+from kfix.core.derive.checks import Check
+from kfix.core.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.core.harmless import for_json, one_line
 from kfix.diagnose.report.table import sentence
 from kfix.diagnose.report.verdict import UNREAD, cut_short, exit_code
@@ -28,8 +29,8 @@ FINGERPRINT: Final = "kfixFinding/v1"
 _LEVELS: Final = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def findings_sarif(diagnosis: Diagnosis, rules: Sequence[JudgedRule]) -> str:
-    index = {rule.code: number for number, rule in enumerate(rules)}
+def findings_sarif(diagnosis: Diagnosis, checks: Sequence[Check]) -> str:
+    index = {check.code: number for number, check in enumerate(checks)}
     at_work = _suppressed(f"in maintenance: {diagnosis.maintenance}") if diagnosis.maintenance else {}
     results = [
         _result(diagnosis, finding, head, index) | at_work
@@ -53,7 +54,7 @@ def findings_sarif(diagnosis: Diagnosis, rules: Sequence[JudgedRule]) -> str:
         for finding in diagnosis.hidden.alarms
     ]
     run: dict[str, Any] = {
-        "tool": _tool(rules),
+        "tool": _tool(checks),
         "automationDetails": {"id": f"kfix/{_slashless(diagnosis.profile or diagnosis.cluster)}/"},
         "invocations": [
             {
@@ -91,19 +92,19 @@ def _log(run: Mapping[str, Any]) -> str:
     return for_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def _tool(rules: Iterable[JudgedRule]) -> Mapping[str, Any]:
+def _tool(checks: Iterable[Check]) -> Mapping[str, Any]:
     # Rules have no severity: each result has its own level.
     described = [
         {
-            "id": rule.code,
-            "name": rule.slug,
-            "shortDescription": {"text": sentence(f"{rule.title[:1].upper()}{rule.title[1:]}")},
-            "fullDescription": {"text": sentence(rule.title)},
-            "help": {"text": rule.page},
-            "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-            "properties": {"tags": [rule.subject, *(["latent risk"] if rule.prevention else [])]},
+            "id": check.code,
+            "name": check.slug,
+            "shortDescription": {"text": sentence(f"{check.title[:1].upper()}{check.title[1:]}")},
+            "fullDescription": {"text": sentence(check.title)},
+            "help": {"text": check.page},
+            "defaultConfiguration": {"level": _LEVELS[check.severity]},
+            "properties": {"tags": [check.subject, *(["latent risk"] if check.prevention else [])]},
         }
-        for rule in rules
+        for check in checks
     ]
     return {"driver": {"name": "kfix", "version": __version__, "rules": described}}
 

@@ -210,5 +210,5 @@ def test_what_a_runbook_does_to_leaders_and_replicas_is_declared(name: str) -> N
 
 
 def test_without_a_ban_nothing_is_copied() -> None:
-    findings = [Finding("KFX999", diagnose(Paper().snapshot()).worst or 0, "x", "s", None)]  # type: ignore[arg-type]
+    findings = [Finding("x", "s", None, diagnose(Paper().snapshot()).worst or 0, "KFX999")]  # type: ignore[arg-type]
     assert held_back(findings) == findings

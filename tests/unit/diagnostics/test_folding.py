@@ -6,7 +6,7 @@ from kfix_diagnostics.folding import fold
 
 def finding(key: str, severity: Severity = Severity.WARNING, *follows: str) -> Finding:
     code, obj = key.split(":")
-    return Finding(code, severity, obj, "x", Cause("x", Confidence.CERTAIN), follows=follows)
+    return Finding(obj, "x", Cause("x", Confidence.CERTAIN), severity, code, follows=follows)
 
 
 def test_what_follows_is_folded_and_carries_its_severity_up() -> None:

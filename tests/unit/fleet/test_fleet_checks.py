@@ -26,7 +26,7 @@ def case(digests=(), *, tags=(), failed=None, **more):
 
 
 def found(code, given):
-    return dict(CHECKS[code].judge(given))
+    return dict(CHECKS[code].findings(given))
 
 
 def test_what_was_not_collected_is_reported_with_the_command_that_shows_it():

@@ -19,7 +19,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from kfix.core.application import App
-from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Severity
+from kfix.core.diagnosis.finding import Cause, Finding, Severity
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.core.recorder.folder import SegmentFiles
 from kfix.core.recorder.reading import Recording
@@ -232,7 +232,7 @@ def test_json_shows_that_the_cluster_is_lost_and_back() -> None:
 
 
 def test_an_explained_finding_names_the_one_that_explains_it() -> None:
-    finding = Finding("KFX302", Severity.WARNING, "orders-3", "x", Cause("y", Confidence.UNKNOWN))
+    finding = Finding("orders-3", "x", Cause("y"), code="KFX302")
     turn = Turn(
         TurnKind.EXPLAINED, finding.key, 2.0, 1.0, Severity.WARNING, Severity.WARNING, finding, "KFX401:broker 1"
     )

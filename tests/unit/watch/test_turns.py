@@ -18,7 +18,7 @@ INFO, WARNING, CRITICAL = Severity
 
 def finding(obj: str, severity: Severity = CRITICAL, **more: object) -> Finding:
     cause = Cause("a test", Confidence.CERTAIN)
-    return Finding("KFX101", severity, obj, f"{obj} is broken", cause, **more)  # type: ignore[arg-type]
+    return Finding(obj, f"{obj} is broken", cause, severity, "KFX101", **more)  # type: ignore[arg-type]
 
 
 def diagnosis(at: float, *findings: Finding, unread: Sequence[str] = ()) -> Diagnosis:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.core.diagnosis.finding import Cause, Confidence, FactValue, Finding, Severity
+from kfix.core.diagnosis.finding import Cause, FactValue, Finding, Severity
 from kfix.core.snapshot.load_conflicts import LoadConflict
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ResourceKind
@@ -33,7 +33,7 @@ def stuck_finding(cluster: MemoryCluster, *tps: TopicPartition, group: str = "")
         severity=Severity.CRITICAL,
         obj=str(tp),
         summary=f"{tp} has no leader, although an in-sync replica is alive",
-        cause=Cause("the controller's memory and ZooKeeper disagreed when the recorded leader died", Confidence.LIKELY),
+        cause=Cause("the controller's memory and ZooKeeper disagreed when the recorded leader died"),
         partitions=tps,
         facts=facts,
     )
@@ -57,7 +57,7 @@ def diverged_finding(cluster: MemoryCluster, tp: TopicPartition) -> Finding:
         severity=Severity.WARNING,
         obj=str(tp),
         summary=f"{tp}: ZooKeeper records leader {state.leader}, brokers follow {view.leader}",
-        cause=Cause("the state znode was changed without the controller", Confidence.LIKELY),
+        cause=Cause("the state znode was changed without the controller"),
         partitions=(tp,),
         facts=facts,
     )

@@ -28,10 +28,10 @@ def found(
     severity: Severity = Severity.CRITICAL,
     facts: Mapping[str, FactValue] | None = None,
 ) -> Finding:
-    cause = Cause("as diagnosed", Confidence.LIKELY)
-    return Finding(code, severity, obj, f"{code} on {obj}", cause, partitions=tps, facts=facts or {})
+    cause = Cause("as diagnosed")
+    return Finding(obj, f"{code} on {obj}", cause, severity, code, partitions=tps, facts=facts or {})
 
 
 def requested(obj: str, tps: tuple[TopicPartition, ...]) -> Finding:
     cause = Cause("a person's request", Confidence.CERTAIN)
-    return Finding(REQUEST, Severity.INFO, obj, "requested by a test", cause, partitions=tps)
+    return Finding(obj, "requested by a test", cause, Severity.INFO, REQUEST, partitions=tps)

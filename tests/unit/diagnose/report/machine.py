@@ -10,9 +10,9 @@ import jsonschema
 from lxml import etree
 
 from kfix.core.criteria import Criteria
-from kfix.core.diagnosis.finding import Diagnosis, JudgedRule
-from kfix.diagnose.diagnosis import Choice
-from kfix.diagnose.rules import judged_rules
+from kfix.core.derive.checks import Check
+from kfix.core.diagnosis.finding import Diagnosis
+from kfix.diagnose.diagnosis import Choice, judged_checks
 from kfix_diagnostics.engine import diagnose
 from tests.places import ROOT
 from tests.unit.core.derive.places import two
@@ -34,8 +34,8 @@ def merged() -> Diagnosis:
 
 
 @cache
-def rules(*, prevention: bool = False) -> tuple[JudgedRule, ...]:
-    return judged_rules(Choice(prevention=prevention))
+def rules(*, prevention: bool = False) -> tuple[Check, ...]:
+    return judged_checks(Choice(prevention=prevention))
 
 
 @cache

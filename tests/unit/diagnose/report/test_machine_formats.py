@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kfix.core.diagnosis.finding import Diagnosis, MutedFinding, Severity
 from kfix.core.run import UnfinishedRun
-from kfix.diagnose.diagnosis import choice_of, chosen
+from kfix.diagnose.diagnosis import choice_of, chosen, judged_checks
 from kfix.diagnose.report.formats import Format, document, exit_code_of
 from kfix.diagnose.report.group_story import group_json
 from kfix.diagnose.report.json_findings import findings_json
@@ -21,7 +21,6 @@ from kfix.diagnose.report.junit import failure_junit, findings_junit
 from kfix.diagnose.report.metrics import failure_metrics, findings_metrics
 from kfix.diagnose.report.sarif import FINGERPRINT, failure_sarif, findings_sarif
 from kfix.diagnose.report.verdict import UNREAD, exit_code, nagios_line
-from kfix.diagnose.rules import judged_rules
 from kfix.front.failure import failure_json
 from kfix.shell.schemas import OUTPUTS, schema_of
 from kfix_diagnostics.engine import diagnose
@@ -138,7 +137,7 @@ CHOICES = {
 def test_what_is_not_shown_is_no_pass_and_no_zero(name: str, choice: str) -> None:
     whole, asked = seen(name), CHOICES[choice]
     shown = chosen(whole, asked)
-    suite = valid_junit(findings_junit(shown, judged_rules(asked)))
+    suite = valid_junit(findings_junit(shown, judged_checks(asked)))
     passed = {
         case.get("name").split()[0]
         for case in suite.findall("testcase")
@@ -160,7 +159,7 @@ def test_what_is_not_shown_is_no_pass_and_no_zero(name: str, choice: str) -> Non
     assert {each["key"] for each in json.loads(document_)["hidden"]} == missing
     bad = {f.key for f in whole.walk() if f.severity > Severity.INFO} & missing
     assert samples["kfix_diagnosis_hidden_findings"][0].value == len(bad)
-    notes = valid_sarif(findings_sarif(shown, judged_rules(asked)))["invocations"][0]["toolExecutionNotifications"]
+    notes = valid_sarif(findings_sarif(shown, judged_checks(asked)))["invocations"][0]["toolExecutionNotifications"]
     said = [note["message"]["text"] for note in notes if "not shown" in note["message"]["text"]]
     assert len(said) == len(bad)
     assert all(any(key in each for each in said) for key in bad)

@@ -44,7 +44,7 @@ def test_what_a_person_asks_for_needs_no_finding(weak: FakeWiring, tmp_path: Pat
 
 
 def test_critical_findings_are_shown_before_a_request_is_planned(weak: FakeWiring) -> None:
-    sick = Finding("KFX101", Severity.CRITICAL, "x-1", "x-1 has no leader", Cause("unknown", Confidence.UNKNOWN))
+    sick = Finding("x-1", "x-1 has no leader", Cause("unknown"), Severity.CRITICAL, "KFX101")
     weak.findings = tuple(replace(sick, obj=f"x-{n}") for n in range(7))
     result = kfix("plan", "raise-topic-rf", "-p", "topic=orders")
     assert result.exit_code == 0
@@ -112,11 +112,10 @@ def test_a_topic_that_was_named_leaves_the_findings_of_others_out(
 ) -> None:
     fake = wire("replicas-in-one-rack", monkeypatch, tmp_path)
     other = Finding(
-        "KFX305",
-        Severity.WARNING,
         "other",
         "packed",
         Cause("unknown", Confidence.UNKNOWN),
+        code="KFX305",
         partitions=(TopicPartition("other", 0),),
     )
     fake.findings = (other,)

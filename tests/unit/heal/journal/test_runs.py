@@ -14,7 +14,7 @@ import pytest
 
 from kfix import __version__
 from kfix.core.clock import SystemClock
-from kfix.core.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Diagnosis, Finding, Remedy
 from kfix.core.snapshot.snapshot import ReachedBy
 from kfix.diagnose.report.json_findings import as_dict
 from kfix.diagnose.report.table import findings_text
@@ -148,11 +148,10 @@ def sick(*findings: Finding) -> Diagnosis:
 
 
 LEFT_OVER = Finding(
-    "KFX503",
-    Severity.WARNING,
     "replication throttles",
     "replication is throttled",
-    Cause("?", Confidence.LIKELY),
+    Cause("?"),
+    code="KFX503",
     remedies=(Remedy("remove the throttles", "kfix runbook apply sweep-throttles", "sweep-throttles"), Remedy("other")),
 )
 

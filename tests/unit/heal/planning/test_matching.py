@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, Severity
+from kfix.core.diagnosis.finding import Cause, Diagnosis, Finding, Severity
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.diagnose.report.grouping import grouped
@@ -21,7 +21,7 @@ STUCK = shipped.runbook("coordinator-stuck")
 
 
 def finding(code: str, obj: str, *partitions: TopicPartition) -> Finding:
-    return Finding(code, Severity.CRITICAL, obj, "stuck", Cause("why", Confidence.LIKELY), partitions=partitions)
+    return Finding(obj, "stuck", Cause("why"), Severity.CRITICAL, code, partitions=partitions)
 
 
 ONE = finding("KFX101", "__consumer_offsets-1", TopicPartition("__consumer_offsets", 1))

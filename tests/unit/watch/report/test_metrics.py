@@ -17,8 +17,8 @@ from kfix.watch.report.metrics import watch_metrics
 from tests.each import for_each
 
 CAUSE = Cause("a test", Confidence.CERTAIN)
-FOLDED = Finding("KFX301", Severity.WARNING, "orders-1", "s", CAUSE)
-HEAD = Finding("KFX101", Severity.CRITICAL, "a", "s", CAUSE, blocked=Blocked("", ("g1", "g2")), folded=(FOLDED,))
+FOLDED = Finding("orders-1", "s", CAUSE, code="KFX301")
+HEAD = Finding("a", "s", CAUSE, Severity.CRITICAL, "KFX101", blocked=Blocked("", ("g1", "g2")), folded=(FOLDED,))
 STATE = WatchState(
     name='odd "name"\nwith\\signs',
     at=100.0,
