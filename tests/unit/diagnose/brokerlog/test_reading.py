@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from kfix.diagnose.brokerlog.lines import LONGEST, Counted, Entry, LogClock, Tim
 from kfix.diagnose.brokerlog.reading import LogRead, by_logger, interpret, read_log
 from tests.each import for_each
 
+#: {name of a wording: {source: a real message}}.
+MESSAGES = yaml.safe_load((Path(__file__).parent / "messages.yaml").read_text(encoding="utf-8"))
 ALWAYS = TimeWindow(0.0, 32_503_680_000.0)
 AT = datetime(2026, 11, 21, 22, 1, 42, 185_000, tzinfo=UTC).timestamp()
 
@@ -41,11 +44,13 @@ def told(text, logger):
 
 def test_every_file_of_the_folder_is_in_the_registry():
     files = {p.stem for p in Path(registry.__file__).parent.glob("*.py")} - {"__init__"}
-    assert {w.interpret.__module__.rpartition(".")[2] for w in registry.ALL} == files
-    assert len({w.name for w in registry.ALL}) == len(registry.ALL)
+    modules = {name: module.WORDINGS for name, module in vars(registry).items() if hasattr(module, "WORDINGS")}
+    assert set(modules) == files
+    names = sorted(wording.name for wordings in modules.values() for wording in wordings)
+    assert names == sorted(wording.name for wording in registry.ALL) == sorted(MESSAGES)
 
 
-EXAMPLES = [(w, where, text) for w in registry.ALL for where, text in w.examples]
+EXAMPLES = [(w, where, text) for w in registry.ALL for where, text in MESSAGES[w.name].items()]
 
 
 @for_each(("wording", "where", "text"), EXAMPLES, ids=[f"{w.name}: {s}" for w, s, _ in EXAMPLES])
@@ -62,7 +67,7 @@ def test_every_wording_reads_its_examples_and_no_other_wording_takes_them(wordin
 
 def test_the_same_state_change_reads_the_same_in_every_release():
     [wording] = [w for w in registry.ALL if w.name == "partition changed"]
-    known = {told(text, "state.change.logger").partitions for _, text in wording.examples}
+    known = {told(text, "state.change.logger").partitions for text in MESSAGES[wording.name].values()}
     assert len(known) == 1
     [(tp, state)] = known.pop()
     assert (tp, state.leader, state.epoch, state.isr, state.version) == (TopicPartition("orders", 2), 1, 1, (1, 2), 1)

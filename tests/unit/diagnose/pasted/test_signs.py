@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kfix.core.errors import InvalidFileError, UsageError
-from kfix.diagnose.brokerlog.wordings import ALL
 from kfix.diagnose.pasted import signs
 from kfix.diagnose.pasted.folder import parse_folder
 from kfix.diagnose.pasted.reader import parse_pasted
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
+from tests.unit.diagnose.brokerlog.test_reading import MESSAGES
 from tests.unit.diagnose.pasted.gathering import gather
 
 AT = "[2026-11-22 03:10:3{},402] "
@@ -44,7 +44,7 @@ def test_an_entry_of_level_info_that_ends_a_fault_is_read(sign: signs.Sign, data
 LOUD = ("failed to", "Fatal error", "conflicting entries")
 
 
-@for_each("example", [e for w in ALL for _, e in w.examples if not any(loud in e for loud in LOUD)])
+@for_each("example", [e for w in MESSAGES.values() for e in w.values() if not any(loud in e for loud in LOUD)])
 def test_an_entry_of_level_info_that_a_post_mortem_reads_is_read(example: str) -> None:
     assert not signs.is_quiet(f" INFO {example}")
 
