@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Evidence
 from kfix.core.snapshot.snapshot import OffsetsLog, PartitionView, TopicPartition
 from kfix.core.wording import brokers_named, some
@@ -29,9 +30,7 @@ def state_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
 
 def view_rows(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
     """Yields one row for all brokers that give the same answer."""
-    said: dict[str, list[int]] = {}
-    for broker, view in sorted(case.views_of(tp).items()):
-        said.setdefault(view_words(view), []).append(broker)
+    said = grouped((view_words(view), broker) for broker, view in sorted(case.views_of(tp).items()))
     for words, brokers in said.items():
         # A pasted text is filed as the view of broker -1.
         yield Evidence("text" if brokers == [-1] else brokers_named(brokers), f"metadata of {tp}", words)

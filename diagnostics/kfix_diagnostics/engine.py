@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.derive.casefile import CaseFile, open_case
 from kfix.core.derive.checks import ClusterCheck, Debounce, PartitionCheck, Rows
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import by_group
@@ -168,11 +169,7 @@ def _of_replicas(check: PartitionCheck, rows: Rows, case: CaseFile, before: Exam
     assert brokers is not None
     earlier = _rows_of(check, before)
     then = {(row.tp, broker) for row in earlier for broker in brokers(row, before.case)}
-    by_broker: dict[int, list[PartitionFacts]] = {}
-    for row in rows:
-        for broker in brokers(row, case):
-            by_broker.setdefault(broker, []).append(row)
-    for broker, found in sorted(by_broker.items()):
+    for broker, found in sorted(grouped((broker, row) for row in rows for broker in brokers(row, case)).items()):
         lasting = tuple(row for row in found if (row.tp, broker) in then)
         fresh = tuple(row for row in found if (row.tp, broker) not in then)
         settled = check.findings(lasting, case) if lasting else ()

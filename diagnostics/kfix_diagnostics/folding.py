@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Finding
 
 
@@ -12,13 +13,8 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     by_key: dict[str, Finding] = {}
     more = [finding for finding in findings if by_key.setdefault(finding.key, finding) is not finding]
     parents = {key: parent for key, finding in by_key.items() if (parent := _parent(finding, by_key))}
-    children: dict[str, list[str]] = {}
-    heads = []
-    for key in by_key:
-        if key in parents and not _in_a_circle(key, parents):
-            children.setdefault(parents[key], []).append(key)
-        else:
-            heads.append(key)
+    heads = dict.fromkeys(key for key in by_key if key not in parents or _in_a_circle(key, parents))
+    children = grouped((parents[key], key) for key in by_key if key not in heads)
     return _ordered([*(_grown(key, by_key, children) for key in heads), *more])
 
 

@@ -33,6 +33,7 @@ from collections.abc import Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
@@ -47,10 +48,7 @@ _SHOWN = 3
 
 @ClusterCheck(severity=Severity.CRITICAL, rows="n_failed_replicas > 0 and not deleting")
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    found: dict[int, list[TopicPartition]] = {}
-    for row in rows:
-        for broker in case.failed_replicas(row.tp):
-            found.setdefault(broker, []).append(row.tp)
+    found = grouped((broker, row.tp) for row in rows for broker in case.failed_replicas(row.tp))
     waiting = {row.tp for row in rows if row.leaderless and waits_for_disk(row.tp, case)}
     for broker, tps in sorted(found.items()):
         down = [tp for tp in tps if tp in waiting]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Rows
 from kfix.core.derive.coordinator import INTERNAL_TOPICS
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.versions import CAPS_MIN_ISR
 from kfix.core.diagnosis.finding import Cause, Confidence, Remedy
@@ -36,12 +37,12 @@ def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
 
     The brokers that a pasted text shows as likely dead are one group: they are one cause.
     """
-    groups: dict[Missing, list[PartitionFacts]] = {}
     away = tuple(sorted({b for row in rows for b in missing_from(row, case) if b in case.background.likely.dead}))
-    for row in rows:
-        missing = missing_from(row, case)
-        for group in dict.fromkeys(away if broker in away else (broker,) for broker in missing):
-            groups.setdefault(group, []).append(row)
+    groups = grouped(
+        (group, row)
+        for row in rows
+        for group in dict.fromkeys(away if b in away else (b,) for b in missing_from(row, case))
+    )
     return {missing: tuple(found) for missing, found in sorted(groups.items())}
 
 

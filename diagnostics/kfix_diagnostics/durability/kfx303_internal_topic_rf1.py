@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Severity
 from kfix.core.wording import brokers_named, several
@@ -46,10 +47,7 @@ SETTING = {
     debounce=Debounce.NONE,
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    by_topic: dict[str, list[PartitionFacts]] = {}
-    for row in rows:
-        by_topic.setdefault(row.topic, []).append(row)
-    for topic, found in by_topic.items():
+    for topic, found in grouped((row.topic, row) for row in rows).items():
         yield _few(topic, found, case)
 
 

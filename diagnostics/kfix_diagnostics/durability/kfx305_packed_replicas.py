@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Severity
 from kfix.core.wording import several
@@ -41,17 +42,11 @@ NEVER = ("Do not move everything at once: throttle, move in batches, and remove 
     debounce=Debounce.NONE,
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    by_rack: dict[str, list[PartitionFacts]] = {}
-    by_factor: dict[int, list[PartitionFacts]] = {}
-    for row in rows:
-        if row.racks_known and row.n_racks == 1 and row.n_replicas > 1:
-            rack = case.racks[case.assignment(row.tp).replicas[0]]
-            by_rack.setdefault(rack, []).append(row)
-        else:
-            by_factor.setdefault(row.n_replicas, []).append(row)
-    for rack, found in sorted(by_rack.items()):
+    packed = grouped((row.racks_known and row.n_racks == 1 and row.n_replicas > 1, row) for row in rows)
+    racks = grouped((case.racks[case.assignment(row.tp).replicas[0]], row) for row in packed.get(True, ()))
+    for rack, found in sorted(racks.items()):
         yield _one_rack(rack, found, case)
-    for factor, found in sorted(by_factor.items()):
+    for factor, found in sorted(grouped((row.n_replicas, row) for row in packed.get(False, ())).items()):
         yield _few(factor, found, case)
 
 

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.moves import Lag, Pace
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import ago, brokers_named, several
@@ -42,10 +43,7 @@ from kfix_diagnostics.durability._missing import NO_RESTART
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.cut is not None:
         return
-    groups: dict[tuple[int, Pace], list[Lag]] = {}
-    for lag in case.lags:
-        groups.setdefault((lag.broker, lag.pace), []).append(lag)
-    for (broker, pace), lags in sorted(groups.items()):
+    for (broker, pace), lags in sorted(grouped(((lag.broker, lag.pace), lag) for lag in case.lags).items()):
         yield _lagging(case, broker, pace, lags)
 
 

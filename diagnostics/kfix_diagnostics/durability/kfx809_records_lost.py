@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.loss import Lost
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import ago, brokers_named, several
@@ -40,10 +41,7 @@ from kfix_diagnostics._words import are, per_topic
 
 @ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE, scope=Scope.EARLIER)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    by_topic: dict[str, list[Lost]] = {}
-    for lost in case.lost_records:
-        by_topic.setdefault(lost.tp.topic, []).append(lost)
-    for topic, found in sorted(by_topic.items()):
+    for topic, found in sorted(grouped((lost.tp.topic, lost) for lost in case.lost_records).items()):
         yield _lost(case, topic, tuple(found))
 
 

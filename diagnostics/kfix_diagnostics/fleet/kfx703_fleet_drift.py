@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.fleetcase import FleetCase, FleetCheck
 from kfix.core.wording import several, some
@@ -48,10 +49,8 @@ COMPARED = (
 
 @FleetCheck(prevention=True)
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
-    tags: dict[str, list[str]] = {}
-    for name in sorted(case.digests):
-        for tag in case.entries[name].tags if name in case.entries else ():
-            tags.setdefault(tag, []).append(name)
+    listed = (name for name in sorted(case.digests) if name in case.entries)
+    tags = grouped((tag, name) for name in listed for tag in case.entries[name].tags)
     for tag, names in sorted(tags.items()):
         if len(names) > 1:
             yield from _of(tag, names, case)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.fleetcase import FleetCase, FleetCheck
 from kfix.core.wording import some
@@ -31,10 +32,8 @@ from kfix.core.wording import some
 
 @FleetCheck()
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
-    names: dict[str, list[str]] = {}
-    for name, digest in sorted(case.digests.items()):
-        if digest.cluster_id:
-            names.setdefault(digest.cluster_id, []).append(name)
+    known = ((digest.cluster_id, name) for name, digest in sorted(case.digests.items()) if digest.cluster_id)
+    names = grouped(known)
     for cluster, same in names.items():
         for name in same if len(same) > 1 else ():
             others = [n for n in same if n != name]

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, OpenTransaction
 from kfix.core.wording import some
@@ -44,11 +45,8 @@ _SHOWN = 3
 
 @ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    found: dict[int, list[tuple[OffsetsLog, OpenTransaction]]] = {}
-    for log in case.offsets_logs:
-        for transaction in log.transactions:
-            if _groups_waiting(log, transaction):
-                found.setdefault(transaction.producer, []).append((log, transaction))
+    parts = ((log, transaction) for log in case.offsets_logs for transaction in log.transactions)
+    found = grouped((part[1].producer, part) for part in parts if _groups_waiting(*part))
     for producer, parts in sorted(found.items()):
         yield _waiting(producer, parts, case)
 

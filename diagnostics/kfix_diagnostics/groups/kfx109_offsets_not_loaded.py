@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, TopicPartition
 from kfix.core.wording import several, some
@@ -51,11 +52,8 @@ _SHOWN = 3
 
 @ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    found: dict[int, list[tuple[OffsetsLog, LoggedGroup]]] = {}
-    for log in case.offsets_logs:
-        for group in log.groups:
-            if group.unserved:
-                found.setdefault(log.broker, []).append((log, group))
+    lacking = ((log, group) for log in case.offsets_logs for group in log.groups if group.unserved)
+    found = grouped((log.broker, (log, group)) for log, group in lacking)
     for broker, parts in sorted(found.items()):
         yield _not_loaded(broker, parts, case)
 

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import GroupReading, by_group
 from kfix_diagnostics._advice import cluster_options, servers
@@ -37,11 +38,9 @@ from kfix_diagnostics._advice import cluster_options, servers
 
 @ClusterCheck(severity=Severity.CRITICAL, scope=Scope.GROUP)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    found: dict[tuple[int, str], list[GroupReading]] = {}
-    for readings in by_group(case.snapshot.group_readings).values():
-        last = readings[-1]
-        if last.unconnected and last.coordinator is not None:
-            found.setdefault((last.coordinator, str(last.endpoint)), []).append(last)
+    latest = (readings[-1] for readings in by_group(case.snapshot.group_readings).values())
+    cut_off = ((each.coordinator, each) for each in latest if each.unconnected)
+    found = grouped(((broker, str(each.endpoint)), each) for broker, each in cut_off if broker is not None)
     for (broker, address), reached in sorted(found.items()):
         yield _unreachable(broker, address, reached, case)
 

@@ -39,8 +39,9 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
-from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix_diagnostics._advice import cluster_options, diagnose_again, partition_options, runbook
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import group_rows, probe_rows
@@ -52,10 +53,8 @@ _CLEANER = "log.cleaner.enable"
 
 @ClusterCheck(severity=Severity.CRITICAL, scope=Scope.KRAFT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    by_leader: dict[int, list[CoordinatorProbe]] = {}
-    for probe in gave_up(case):
-        if probe.coordinator is not None:
-            by_leader.setdefault(probe.coordinator, []).append(probe)
+    probes = gave_up(case)
+    by_leader = grouped((probe.coordinator, probe) for probe in probes if probe.coordinator is not None)
     for leader, probes in sorted(by_leader.items()):
         tps = tuple(sorted({TopicPartition(OFFSETS_TOPIC, probe.partition) for probe in probes}))
         yield _failed(leader, tps, case)

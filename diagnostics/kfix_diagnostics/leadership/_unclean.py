@@ -14,6 +14,7 @@ from dataclasses import replace
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Rows
 from kfix.core.derive.elections import UNCLEAN
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Ban, ChangeKind, Finding, Remedy
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -36,10 +37,7 @@ def allowed(row: PartitionFacts, case: CaseFile) -> str:
 
 def by_setting(rows: Rows, case: CaseFile) -> dict[str, list[TopicPartition]]:
     """Returns {what `allowed` returns of them: partitions}."""
-    found: dict[str, list[TopicPartition]] = {}
-    for row in rows:
-        found.setdefault(allowed(row, case), []).append(row.tp)
-    return dict(sorted(found.items()))
+    return dict(sorted(grouped((allowed(row, case), row.tp) for row in rows).items()))
 
 
 def is_set(setting: str) -> str:

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
@@ -57,10 +58,8 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     told = {probe.partition for probe in gave_up(case)}
     failed = [probe for probe in case.probes if _error(probe) in SICK and probe.partition not in told]
     leaders = {row.partition: row.leader for row in rows} if failed else {}
-    by_place: dict[tuple[int, bool], list[CoordinatorProbe]] = {}
-    for probe in failed:
-        if probe.partition in leaders:
-            by_place.setdefault((leaders[probe.partition], _error(probe) == LOADING), []).append(probe)
+    led = (probe for probe in failed if probe.partition in leaders)
+    by_place = grouped(((leaders[probe.partition], _error(probe) == LOADING), probe) for probe in led)
     for (leader, loading), probes in sorted(by_place.items()):
         yield _silent(leader, probes, case, loading=loading)
 

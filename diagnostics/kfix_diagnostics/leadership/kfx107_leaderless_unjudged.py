@@ -29,7 +29,7 @@ from enum import StrEnum
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import PartitionCheck, Rows
-from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named, several
@@ -53,12 +53,10 @@ class _Kind(StrEnum):
 
 @PartitionCheck(severity=Severity.CRITICAL, rows="leaderless and not liveness_known and not deleting")
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    by_kind: dict[_Kind, list[PartitionFacts]] = {}
-    for row in rows:
-        by_kind.setdefault(_kind(row.tp, case), []).append(row)
+    by_kind = grouped((_kind(row.tp, case), row.tp) for row in rows)
     for kind in _Kind:
-        if found := by_kind.get(kind):
-            yield _finding(kind, tuple(row.tp for row in found), case)
+        if tps := by_kind.get(kind):
+            yield _finding(kind, tuple(tps), case)
 
 
 def _can_lead(tp: TopicPartition, case: CaseFile) -> tuple[int, ...]:
@@ -149,11 +147,7 @@ def _starts(
     tps: tuple[TopicPartition, ...], case: CaseFile
 ) -> Iterator[tuple[tuple[int, ...], tuple[TopicPartition, ...]]]:
     """Yields (any of these brokers, the partitions that it restores), those that restore most first."""
-    by_able: dict[tuple[int, ...], list[TopicPartition]] = {}
-    for tp in tps:
-        if able := _can_lead(tp, case):
-            by_able.setdefault(tuple(sorted(able)), []).append(tp)
-    left = dict(by_able)
+    left = grouped((tuple(sorted(able)), tp) for tp in tps if (able := _can_lead(tp, case)))
     while left:
         counts = {b: sum(len(found) for able, found in left.items() if b in able) for able in left for b in able}
         most = max(counts.values())

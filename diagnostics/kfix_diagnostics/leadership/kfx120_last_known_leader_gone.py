@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import PartitionCheck, Rows, Scope
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.predicate import LEADERLESS
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -48,10 +49,8 @@ _ELSEWHERE = "KFX119"
 @PartitionCheck(severity=Severity.CRITICAL, rows=LEADERLESS, scope=Scope.KRAFT)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     waiting = any(waits_for(row.tp, case) is not None for row in rows)
-    found: dict[tuple[int, ...], list[TopicPartition]] = {}
-    for row in rows:
-        if strayed(row.tp, case):
-            found.setdefault(tuple(sorted(case.assignment(row.tp).replicas)), []).append(row.tp)
+    gone = (row.tp for row in rows if strayed(row.tp, case))
+    found = grouped((tuple(sorted(case.assignment(tp).replicas)), tp) for tp in gone)
     for replicas, tps in sorted(found.items()):
         yield _gone(replicas, tps, case, waiting=waiting)
 

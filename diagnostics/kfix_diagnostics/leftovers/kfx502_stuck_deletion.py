@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._advice import start
@@ -40,10 +41,7 @@ from kfix_diagnostics._running import find_out_why, running, which_runs
     scope=Scope.ZOOKEEPER,
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    topics: dict[str, Rows] = {}
-    for row in rows:
-        topics[row.topic] = (*topics.get(row.topic, ()), row)
-    for topic, found in topics.items():
+    for topic, found in grouped((row.topic, row) for row in rows).items():
         dead = tuple(sorted({b for row in found for b in case.away(case.assignment(row.tp).replicas)}))
         up = running(dead, case)
         yield Finding(

@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.core.wording import brokers_named, several, some
@@ -46,11 +47,8 @@ _SHOWN = 3
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.kraft:
         return
-    topics: dict[str, list[TopicPartition]] = {}
-    for row in rows:
-        if case.assignment(row.tp).contradicted:
-            topics.setdefault(row.topic, []).append(row.tp)
-    for topic, tps in sorted(topics.items()):
+    found = grouped((row.topic, row.tp) for row in rows if case.assignment(row.tp).contradicted)
+    for topic, tps in sorted(found.items()):
         yield _never_ends(topic, tuple(sorted(tps)), case)
 
 

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.moves import LeftOut
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding
 from kfix.core.wording import ago, brokers_named
@@ -39,10 +40,7 @@ from kfix_diagnostics._words import per_topic
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.cut is not None:
         return
-    by_leader: dict[int, list[LeftOut]] = {}
-    for each in case.left_out:
-        by_leader.setdefault(each.leader, []).append(each)
-    for leader, found in sorted(by_leader.items()):
+    for leader, found in sorted(grouped((each.leader, each) for each in case.left_out).items()):
         yield _left_out(case, leader, found)
 
 

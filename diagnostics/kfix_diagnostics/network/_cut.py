@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.cuts import Cut, CutKind
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import (
     EVIDENCE_FOR,
     RULED_OUT,
@@ -201,9 +202,7 @@ def remedies(cut: Cut, where: str) -> tuple[Remedy, ...]:
 
 
 def gap_words(cut: Cut) -> str:
-    sides: dict[tuple[int, int], list[str]] = {}
-    for gap in cut.gaps:
-        sides.setdefault((gap.leader, gap.missing), []).append(str(gap.tp))
+    sides = grouped(((gap.leader, gap.missing), str(gap.tp)) for gap in cut.gaps)
     sentences = [
         f"leader {leader} has removed broker {missing} from the ISR of {some(tps, 3)}"
         for (leader, missing), tps in sorted(sides.items())

@@ -9,6 +9,7 @@ from dataclasses import replace
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Rows
 from kfix.core.derive.elections import UNCLEAN
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Evidence, Remedy
 from kfix.core.numbers import whole_number
@@ -68,10 +69,7 @@ def worst_rows(rows: Rows, what: str, value: str, shown: int = 5) -> Iterator[Ev
 
 def setting_rows(values: Mapping[int, str], key: str, note: str = "") -> Iterator[Evidence]:
     """Yields one row for all brokers that have the same value."""
-    said: dict[str, list[int]] = {}
-    for broker, value in values.items():
-        said.setdefault(value, []).append(broker)
-    for value, brokers in said.items():
+    for value, brokers in grouped((value, broker) for broker, value in values.items()).items():
         yield Evidence(brokers_named(brokers), key, f"{value or 'empty'}{note}")
 
 

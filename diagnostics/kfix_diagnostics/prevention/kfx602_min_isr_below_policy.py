@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import RiskOfPartitions, Rows
-from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import per_topic
@@ -53,9 +53,7 @@ from kfix_diagnostics.prevention._prevention import (
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     kinds = {(row.topic, row.min_isr) for row in rows}
     defaults = {kind: inherits(kind[0], MIN_ISR, str(kind[1]), case) for kind in kinds}
-    found: dict[tuple[int, bool], list[PartitionFacts]] = {}
-    for row in rows:
-        found.setdefault((row.min_isr, defaults[row.topic, row.min_isr]), []).append(row)
+    found = grouped(((row.min_isr, defaults[row.topic, row.min_isr]), row) for row in rows)
     for (value, default), same in sorted(found.items()):
         yield _low(value, tuple(same), case, default=default)
 

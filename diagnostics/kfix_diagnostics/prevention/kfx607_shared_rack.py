@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import RiskOfPartitions, Rows
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import several
 from kfix_diagnostics._advice import runbook
@@ -87,9 +88,7 @@ def _too_few(factor: int, rows: Rows, case: CaseFile) -> Finding:
 
 
 def _racks(case: CaseFile) -> Evidence:
-    members: dict[str, list[int]] = {}
-    for broker, rack in sorted(case.racks.items()):
-        members.setdefault(rack, []).append(broker)
+    members = grouped((rack, broker) for broker, rack in sorted(case.racks.items()))
     said = "; ".join(
         f"{case.rack_named(rack)}: {', '.join(map(str, brokers))}" for rack, brokers in sorted(members.items())
     )

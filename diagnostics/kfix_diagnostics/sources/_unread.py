@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.derive.grouping import grouped
 from kfix.core.snapshot.pasted import PastedText
 from kfix.core.snapshot.snapshot import TOPIC_CONFIGS, Source, TopicPartition
 from kfix.core.wording import several
@@ -47,10 +47,7 @@ def unread(case: CaseFile) -> tuple[Source, ...]:
 
 def _compaction(case: CaseFile) -> Iterator[Source]:
     """Yields a source for each leader of offsets partitions of which it is unknown whether they are compacted."""
-    failed: dict[int, list[OffsetsLogSize]] = {}
-    for each in case.snapshot.offsets_sizes:
-        if each.error:
-            failed.setdefault(each.broker, []).append(each)
+    failed = grouped((each.broker, each) for each in case.snapshot.offsets_sizes if each.error)
     for broker, logs in sorted(failed.items()):
         more = f" and {len(logs) - 1} more" if len(logs) > 1 else ""
         first = TopicPartition(OFFSETS_TOPIC, logs[0].partition)

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._advice import start
@@ -41,9 +42,7 @@ from kfix_diagnostics._words import are
 
 @ClusterCheck(debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    clusters: dict[str, list[str]] = {}
-    for address, cluster in sorted(case.snapshot.foreign.items()):
-        clusters.setdefault(cluster, []).append(address)
+    clusters = grouped((cluster, address) for address, cluster in sorted(case.snapshot.foreign.items()))
     for cluster, addresses in sorted(clusters.items()):
         yield _finding(cluster, addresses, case)
 

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import diagnose_again, runbook
@@ -105,10 +106,7 @@ def _not_registered(case: CaseFile, broker: int) -> Finding:
 
 
 def _two(case: CaseFile, recorded: int | None) -> Iterator[Finding]:
-    named: dict[int, list[int]] = {}
-    for broker, view in case.views.items():
-        if view.controller >= 0:
-            named.setdefault(view.controller, []).append(broker)
+    named = grouped((view.controller, broker) for broker, view in case.views.items() if view.controller >= 0)
     astray = sorted(b for controller, brokers in named.items() if controller != recorded for b in brokers)
     if not astray or (len(named) == 1 and recorded is None):
         return

@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from kfix import __version__
+from kfix.core.derive.grouping import grouped
 from kfix.core.errors import InvalidFileError
 from kfix.core.snapshot.pasted import PastedText
-from kfix.core.snapshot.snapshot import BrokerView, ClusterIdentity, Group, PartitionView, Snapshot, Source
+from kfix.core.snapshot.snapshot import BrokerView, ClusterIdentity, Group, Snapshot, Source
 from kfix.core.wording import brokers_named, several, some
 from kfix.diagnose.pasted.clients import LEADER_ERRORS
 from kfix.diagnose.pasted.clusters import split_clusters
@@ -157,10 +158,7 @@ def _set_aside_foreign(gathered: Gathered) -> None:
     A broker names no leader that is dead, so such a description is of another cluster, or of another time.
     """
     live = set(gathered.registered or gathered.listed or ())
-    views: dict[str, list[PartitionView]] = {}
-    for tp, read in gathered.read.items():
-        if read.source == DESCRIBE:
-            views.setdefault(tp.topic, []).append(read.view)
+    views = grouped((tp.topic, read.view) for tp, read in gathered.read.items() if read.source == DESCRIBE)
     for topic, rows in views.items() if live and _BROKERS not in gathered.short else ():
         led = any(view.leader >= 0 for view in rows)
         if led and live.isdisjoint({broker for view in rows for broker in (*view.replicas, *view.isr)}):

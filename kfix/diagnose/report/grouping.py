@@ -9,17 +9,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Diagnosis, Finding
 from kfix.core.wording import several, some
 
 _NAMED: Final = 6
 
 
-def grouped(diagnosis: Diagnosis) -> Diagnosis:
+def in_groups(diagnosis: Diagnosis) -> Diagnosis:
     """Returns the diagnosis with one finding for each group; the rest stays as it is."""
-    groups: dict[object, list[Finding]] = {}
-    for finding in diagnosis.findings:
-        groups.setdefault(_same(finding), []).append(finding)
+    groups = grouped((_same(finding), finding) for finding in diagnosis.findings)
     return replace(diagnosis, findings=tuple(map(_one_of, groups.values())))
 
 

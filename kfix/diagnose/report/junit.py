@@ -17,6 +17,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from kfix.core.derive.checks import Check
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Diagnosis, Finding, MutedFinding, Severity
 from kfix.core.harmless import for_terminal, one_line, shown
 from kfix.core.wording import several
@@ -29,13 +30,9 @@ _WIDTH: Final = 100
 
 
 def findings_junit(diagnosis: Diagnosis, checks: Iterable[Check]) -> str:
-    found: dict[str, list[Finding]] = {}
-    for finding in diagnosis.walk():
-        found.setdefault(finding.code, []).append(finding)
-    muted: dict[str, list[MutedFinding]] = {}
-    for each in diagnosis.muted:
-        for finding in each.finding.walk():
-            muted.setdefault(finding.code, []).append(replace(each, finding=finding))
+    found = grouped((finding.code, finding) for finding in diagnosis.walk())
+    every = (replace(each, finding=finding) for each in diagnosis.muted for finding in each.finding.walk())
+    muted = grouped((each.finding.code, each) for each in every)
     cases = [_case(check, found.get(check.code, []), muted.get(check.code, []), diagnosis) for check in checks]
     if runs := cut_short(diagnosis):
         case = Element("testcase", classname="kfix.runs", name="unfinished runs")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 from kfix.core.diagnosis.finding import Blocked, Diagnosis, Finding, Remedy, Severity
 from kfix.core.wording import several, some
-from kfix.diagnose.report.grouping import grouped
+from kfix.diagnose.report.grouping import in_groups
 from kfix.diagnose.report.snapshot import reach_lines
 from kfix.diagnose.report.table import (
     STEP,
@@ -58,7 +58,7 @@ def print_screen(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
 
 def first_lines(diagnosis: Diagnosis) -> list[Line]:
     """Returns the first lines for a first snapshot that shows something wrong, marked as not confirmed."""
-    lines = [*_triage_lines(_triage(grouped(diagnosis), diagnosis))]
+    lines = [*_triage_lines(_triage(in_groups(diagnosis), diagnosis))]
     return [Line("confirming a first verdict:", style="bold yellow"), *lines] if lines else []
 
 
@@ -94,7 +94,7 @@ def triage_of(head: Finding, every: Diagnosis, blocked: Sequence[Blocked] | None
 
 def screen_lines(diagnosis: Diagnosis, width: int, most: int = MOST_LINES) -> Iterator[Line]:
     """Yields at most about `most` lines; `width` is the terminal's, since wrapped lines count."""
-    every, diagnosis = diagnosis, grouped(diagnosis)
+    every, diagnosis = diagnosis, in_groups(diagnosis)
     triage = _triage(diagnosis, every)
     heads = [finding for finding in diagnosis.findings if finding.code != UNREAD]
     top = [headline(diagnosis), *_triage_lines(triage), *note_lines(diagnosis)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from kfix.core.derive.grouping import grouped
 from kfix.core.events import Event, Tone
 from kfix.incident.model import EventRow
 
@@ -20,13 +21,8 @@ def merged(events: Iterable[Event]) -> tuple[EventRow, ...]:
 
 def _facts(events: Iterable[Event]) -> list[_Fact]:
     """Returns one event per fact, with all of its sources."""
-    alone: list[_Fact] = []
-    keyed: dict[str, list[Event]] = {}
-    for event in events:
-        if event.key:
-            keyed.setdefault(event.key, []).append(event)
-        else:
-            alone.append((event, (event.source,)))
+    keyed = grouped((event.key, event) for event in events)
+    alone = [(event, (event.source,)) for event in keyed.pop("", ())]
     for same in keyed.values():
         alone += map(_one, [same] if same[0].lasting else _near(same))
     return alone

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+from kfix.core.derive.grouping import grouped
 from kfix.core.derive.record import record_of
 from kfix.core.events import ABSENT, Lane, Observation, Span, SpanCertainty, changes_over
 from kfix.core.snapshot.record import ClusterRecord
@@ -285,11 +286,11 @@ def _leaderless(made: Iterable[Span]) -> bool:
 
 def _grouped(changed: Mapping[TopicPartition, tuple[Span, ...]]) -> Iterable[Lane]:
     moments = _moments(s.begin for made in changed.values() for s in made)
-    groups: dict[tuple[object, ...], list[TopicPartition]] = {}
-    for tp, made in changed.items():
-        story = tuple((moments[s.begin], s.value, s.proof, None if s.isr is None else frozenset(s.isr)) for s in made)
-        groups.setdefault(story, []).append(tp)
-    for members in groups.values():
+
+    def story(made: Iterable[Span]) -> object:
+        return tuple((moments[s.begin], s.value, s.proof, None if s.isr is None else frozenset(s.isr)) for s in made)
+
+    for members in grouped((story(made), tp) for tp, made in changed.items()).values():
         members.sort()
         made = changed[members[0]]
         replicas = sorted({b for s in made for b in s.isr or ()} | {s.value for s in made if s.value not in {None, -1}})

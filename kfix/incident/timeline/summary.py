@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Severity
 from kfix.core.events import SnapshotRow, SpanCertainty, Theme, Tone
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -79,10 +80,7 @@ def _gaps(picture: Picture, snapshots: tuple[SnapshotRow, ...]) -> Iterator[str]
 
 
 def _unread(snapshots: tuple[SnapshotRow, ...]) -> Iterator[str]:
-    lost: dict[str, list[float]] = {}
-    for snapshot in snapshots:
-        for each in snapshot.could_not_read:
-            lost.setdefault(each.split(":")[0], []).append(snapshot.at)
+    lost = grouped((each.split(":")[0], snapshot.at) for snapshot in snapshots for each in snapshot.could_not_read)
     for source, times in sorted(lost.items()):
         when = (
             clock(times[0]) if len(times) == 1 else f"{clock(times[0])} to {clock(times[-1])}, {len(times)} snapshots"

@@ -10,7 +10,7 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Cause, Diagnosis, Finding, Severity
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.diagnose.report.grouping import grouped
+from kfix.diagnose.report.grouping import in_groups
 from kfix.heal.planning.matching import findings_for, in_plans
 from kfix_diagnostics.engine import diagnose
 from tests import shipped
@@ -75,7 +75,7 @@ def test_the_screen_shows_one_finding_only_where_one_plan_covers_all_its_partiti
     """Its only command is what a person pastes: a plan for a part of it would be proved, and the rest stay sick."""
     sick = {name: make for name, make in CASES.items() if "sick" in name or name.startswith("memory")}
     for name, diagnosis in (("diverged", diverged()), *((name, diagnose(make())) for name, make in sick.items())):
-        for shown in grouped(diagnosis).findings:
+        for shown in in_groups(diagnosis).findings:
             acts = shown.remedies[0].runbook if shown.remedies else ""
             if acts and shown not in diagnosis.findings:
                 runbook = shipped.runbook(acts)
